@@ -1,0 +1,204 @@
+#include "batch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "workers.hpp"
+
+namespace noppa {
+namespace {
+
+struct Set {
+    const Kernels& (*kernels)();
+    bool (*runs_here)();
+};
+
+const Set SETS[] = {
+    {kernels_base, [] { return true; }},
+#if defined(NOPPA_HAS_V3)
+    {kernels_v3,
+     [] {
+         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                __builtin_cpu_supports("bmi2");
+     }},
+#endif
+#if defined(NOPPA_HAS_V4)
+    {kernels_v4,
+     [] {
+         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                __builtin_cpu_supports("avx512vl");
+     }},
+#endif
+};
+
+const Kernels* fastest() {
+    const Kernels* best = nullptr;
+    for (const Set& set : SETS)
+        if (set.runs_here()) best = &set.kernels();
+    return best;
+}
+
+const Kernels* live = fastest();
+
+// Cuts [0, count) into runs of about equal cost, in order; a run below `least` is joined with the next.
+std::vector<int64_t> cut_by_cost(int64_t count, int threads, double least, int64_t most_items,
+                                 const std::function<double(int64_t)>& cost) {
+    double total = 0;
+    for (int64_t at = 0; at < count; ++at) total += cost(at);
+    const double wanted = std::max(least, total / (8.0 * threads));
+    std::vector<int64_t> cuts{0};
+    double run = 0;
+    for (int64_t at = 0; at < count; ++at) {
+        run += cost(at);
+        if (run >= wanted || at + 1 - cuts.back() >= most_items) {
+            cuts.push_back(at + 1);
+            run = 0;
+        }
+    }
+    if (cuts.back() != count) cuts.push_back(count);
+    return cuts;
+}
+
+constexpr double LEAST_COST = 40e3;  // nanoseconds; waking a thread costs about a quarter of it
+constexpr int64_t MOST_ROWS = 64;    // rows refined together: they fit the second-level cache
+
+// A thread's own memory, kept between tasks unless it grew large.
+class Scratch {
+  public:
+    void* take(size_t bytes) {
+        if (bytes > memory_.size() || (memory_.size() > KEPT && bytes <= KEPT)) memory_ = std::vector<char>(bytes);
+        return memory_.data();
+    }
+
+  private:
+    static constexpr size_t KEPT = size_t(4) << 20;
+    std::vector<char> memory_;
+};
+
+int64_t width_after(const std::vector<Step>& steps, int64_t width) {
+    for (const Step& step : steps) width = step.out;
+    return width;
+}
+
+// Pooled rows to final rows through two buffers that take turns; the last step writes into place.
+void refine(const std::vector<Step>& steps, const float* pooled, int64_t width, const int32_t* known, int64_t count,
+            float* rows) {
+    thread_local std::vector<float> turns[2];
+    const int64_t last = width_after(steps, width);
+    if (steps.empty() && rows != pooled) std::memcpy(rows, pooled, size_t(count * width) * sizeof(float));
+    const float* from = pooled;
+    for (size_t at = 0; at < steps.size(); ++at) {
+        float* to = rows;
+        if (at + 1 < steps.size()) {
+            turns[at % 2].resize(size_t(count * steps[at].out));
+            to = turns[at % 2].data();
+        }
+        kernels().step(steps[at], from, count, to);
+        from = to;
+    }
+    if (known)
+        for (int64_t r = 0; r < count; ++r)
+            if (!known[r]) std::fill(rows + r * last, rows + (r + 1) * last, 0.0f);
+}
+
+}  // namespace
+
+const Kernels& kernels() { return *live; }
+
+std::vector<const char*> instruction_sets() {
+    std::vector<const char*> names;
+    for (const Set& set : SETS)
+        if (set.runs_here()) names.push_back(set.kernels().name);
+    return names;
+}
+
+bool use_instruction_set(const char* name) {
+    for (const Set& set : SETS)
+        if (set.runs_here() && !std::strcmp(set.kernels().name, name)) {
+            live = &set.kernels();
+            return true;
+        }
+    return false;
+}
+
+Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int threads) {
+    const auto cost = [&](int64_t at) { return 100.0 + 6.0 * double(texts[size_t(at)].length); };
+    const auto cuts = cut_by_cost(int64_t(texts.size()), threads, LEAST_COST, INT64_MAX, cost);
+    Ids found;
+    found.offsets.resize(texts.size() + 1);
+    std::vector<std::vector<int32_t>> parts(cuts.size() - 1);
+    run_tasks(int64_t(parts.size()), threads, [&](int64_t task) {
+        thread_local Scanner scanner;
+        thread_local std::string utf8;
+        std::vector<int32_t>& part = parts[size_t(task)];
+        for (int64_t at = cuts[size_t(task)]; at < cuts[size_t(task) + 1]; ++at) {
+            for (const Token& token : scanner.tokens(texts[size_t(at)])) part.push_back(vocabulary.look_up(token, &utf8));
+            found.offsets[size_t(at) + 1] = int64_t(part.size());
+        }
+    });
+    for (size_t task = 0; task < parts.size(); ++task) {
+        const int64_t before = int64_t(found.ids.size());
+        for (int64_t at = cuts[task]; at < cuts[task + 1]; ++at) found.offsets[size_t(at) + 1] += before;
+        if (parts.size() == 1) found.ids = std::move(parts[0]);
+        else found.ids.insert(found.ids.end(), parts[task].begin(), parts[task].end());
+    }
+    return found;
+}
+
+Ids look_up_tokens(const Vocabulary& vocabulary, const std::vector<Text>& tokens, const std::vector<int64_t>& bounds) {
+    Ids found;
+    found.offsets = bounds;
+    found.ids.reserve(tokens.size());
+    std::vector<Code> codes;
+    std::string utf8;
+    for (const Text& token : tokens) {
+        codes.resize(size_t(token.length));
+        for (int64_t at = 0; at < token.length; ++at) codes[size_t(at)] = code_at(token, at);
+        found.ids.push_back(vocabulary.look_up({codes.data(), token.length}, &utf8));
+    }
+    return found;
+}
+
+void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, const std::vector<Step>& steps, int threads,
+                float* rows, int32_t* known) {
+    const int64_t width = table.dim * (int64_t(noppa.context) + int64_t(noppa.word));
+    const int64_t last = width_after(steps, width);
+    double steps_cost = 0;
+    for (const Step& step : steps) steps_cost += 0.1 * double(step.in * (step.kind == Step::MAP ? step.out : step.inner));
+    const auto cost = [&](int64_t at) {
+        const double n = double(batch.offsets[at + 1] - batch.offsets[at]);
+        return 200.0 + steps_cost + double(table.dim) * n * (1.0 + 0.15 * n);
+    };
+    const auto cuts = cut_by_cost(batch.sentences, threads, LEAST_COST, MOST_ROWS, cost);
+    run_tasks(int64_t(cuts.size()) - 1, threads, [&](int64_t task) {
+        thread_local Scratch scratch;
+        thread_local std::vector<float> buffer;
+        const int64_t first = cuts[size_t(task)], count = cuts[size_t(task) + 1] - first;
+        float* pooled = rows + first * width;
+        if (!steps.empty()) {
+            buffer.resize(size_t(count * width));
+            pooled = buffer.data();
+        }
+        for (int64_t r = 0; r < count; ++r) {
+            const int64_t begin = batch.offsets[first + r], tokens = batch.offsets[first + r + 1] - begin;
+            void* memory = scratch.take(kernels().noppa_scratch(tokens, table.dim));
+            known[first + r] = int32_t(kernels().noppa(table, noppa, batch.ids + begin, tokens, memory, pooled + r * width));
+        }
+        refine(steps, pooled, width, known + first, count, rows + first * last);
+    });
+}
+
+void apply_steps(const float* pooled, const int32_t* known, int64_t count, const std::vector<Step>& steps, int threads,
+                 float* rows) {
+    if (steps.empty()) return;
+    const int64_t width = steps.front().in, last = steps.back().out;
+    const int64_t tasks = (count + MOST_ROWS - 1) / MOST_ROWS;
+    run_tasks(tasks, threads, [&](int64_t task) {
+        const int64_t first = task * MOST_ROWS, some = std::min(MOST_ROWS, count - first);
+        refine(steps, pooled + first * width, width, known ? known + first : nullptr, some, rows + first * last);
+    });
+}
+
+}  // namespace noppa

@@ -1,0 +1,61 @@
+// The hot loops, without Python and without the standard library's templates: each instruction set compiles them anew,
+// and a template shared between two sets could be linked in the wrong one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace noppa {
+
+enum Storage : int { FLOAT32 = 0, FLOAT16 = 1, INT8 = 2 };
+enum PairKernel : int { LOG2 = 0, ABSOLUTE = 1, SQUARE = 2 };
+
+// Word vectors as they are stored: matrix (words, dim), and a scale per row for 8-bit rows.
+struct Table {
+    const void* rows;
+    const float* scales;
+    int storage;
+    int64_t words;
+    int64_t dim;
+};
+
+// Ids outside the vocabulary: `words` itself is the zero word, DROPPED is passed over.
+constexpr int32_t DROPPED = -1;
+
+// What NoPPA needs besides the words: weights (words + 1,) or null for ones, positions (tokens, dim) or null.
+struct Noppa {
+    const float* weights;
+    const float* positions;
+    int kernel;
+    bool attend_self;
+    bool dropped_take_position;
+    bool context;
+    bool word;
+};
+
+// One thing done to a pooled row: subtract right' (left x - bias), or matrix' x + bias, or scale to length one.
+struct Step {
+    enum Kind : int { REMOVE = 0, MAP = 1, NORMALISE = 2 } kind;
+    const float* left;   // REMOVE (k, in); MAP (in, out)
+    const float* right;  // REMOVE (k, in)
+    const float* bias;   // REMOVE (k,); MAP (out,)
+    int64_t inner;       // REMOVE k
+    int64_t in;
+    int64_t out;
+};
+
+struct Kernels {
+    const char* name;
+    // Bytes of scratch for a sentence of n tokens.
+    size_t (*noppa_scratch)(int64_t tokens, int64_t dim);
+    // One sentence to one row; returns how many of its tokens were known.
+    int64_t (*noppa)(const Table&, const Noppa&, const int32_t* ids, int64_t tokens, void* scratch, float* row);
+    // rows (count, in) to out (count, out), which is other memory; a row gets the same bytes in any company.
+    void (*step)(const Step&, const float* rows, int64_t count, float* out);
+};
+
+const Kernels& kernels_base();
+const Kernels& kernels_v3();
+const Kernels& kernels_v4();
+
+}  // namespace noppa

@@ -1,0 +1,275 @@
+// Python's view of the native code. Everything here checks shapes, lets go of the GIL and calls batch.hpp.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "batch.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace noppa;
+
+namespace {
+
+template <class T>
+using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void require(bool holds, const char* message) {
+    if (!holds) throw std::invalid_argument(message);
+}
+
+template <class T>
+nb::object numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+template <class T, class... Sizes>
+nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
+    size_t count = 1;
+    for (size_t size : {size_t(sizes)...}) count *= size;
+    T* memory = new T[count];
+    nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
+}
+
+// Strings whose memory stays valid without the GIL: this holds a reference to each.
+class Strings {
+  public:
+    Strings() : normalize_(nb::module_::import_("unicodedata").attr("normalize")) {}
+
+    // A text above U+02FF may not be in NFC; Python's own tables decide.
+    void add_text(nb::handle text) {
+        if (PyUnicode_Check(text.ptr()) && PyUnicode_MAX_CHAR_VALUE(text.ptr()) >= 0x300)
+            add(normalize_("NFC", text));
+        else
+            add(nb::borrow(text));
+    }
+    void add(nb::object text) {
+        require(PyUnicode_Check(text.ptr()), "every item must be a str");
+        texts.push_back({PyUnicode_DATA(text.ptr()), int64_t(PyUnicode_GET_LENGTH(text.ptr())),
+                         int(PyUnicode_KIND(text.ptr()))});
+        held_.push_back(std::move(text));
+    }
+
+    std::vector<Text> texts;
+
+  private:
+    nb::object normalize_;
+    std::vector<nb::object> held_;
+};
+
+std::vector<std::string> tokenize(nb::handle text) {
+    Strings strings;
+    strings.add_text(text);
+    Scanner scanner;
+    std::vector<std::string> tokens;
+    for (const Token& token : scanner.tokens(strings.texts[0])) {
+        std::string utf8;
+        for (int64_t at = 0; at < token.length; ++at) append_utf8(token.begin[at], &utf8);
+        tokens.push_back(std::move(utf8));
+    }
+    return tokens;
+}
+
+struct PyTable {
+    AnyMatrix matrix;
+    std::optional<Array1<float>> scales;
+    Table table;
+
+    PyTable(AnyMatrix m, std::optional<Array1<float>> s) : matrix(m), scales(s) {
+        table.rows = matrix.data();
+        table.words = int64_t(matrix.shape(0));
+        table.dim = int64_t(matrix.shape(1));
+        table.scales = scales ? scales->data() : nullptr;
+        const nb::dlpack::dtype kind = matrix.dtype();
+        if (kind == nb::dtype<float>()) table.storage = FLOAT32;
+        else if (kind == nb::dtype<int8_t>()) table.storage = INT8;
+        else if (kind.code == uint8_t(nb::dlpack::dtype_code::Float) && kind.bits == 16) table.storage = FLOAT16;
+        else throw std::invalid_argument("a matrix is float32, float16 or int8");
+        require((table.storage == INT8) == bool(table.scales), "8-bit rows need scales, and only they");
+        require(!scales || scales->shape(0) == matrix.shape(0), "one scale a row");
+    }
+};
+
+struct PyVocabulary {
+    Array1<uint8_t> text;
+    Array1<int64_t> bounds;
+    Array1<uint64_t> slots;
+    Vocabulary vocabulary;
+
+    PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown)
+        : text(t), bounds(b), slots(s) {
+        const uint64_t size = slots.shape(0);
+        require(bounds.shape(0) > 0 && size > 0 && (size & (size - 1)) == 0, "damaged vocabulary");
+        vocabulary = {text.data(),  bounds.data(), int64_t(bounds.shape(0)) - 1,
+                      slots.data(), size - 1,      letter_case, unknown};
+    }
+
+    int32_t find(const std::string& word) const {
+        return vocabulary.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
+    }
+
+    nb::tuple look_up(nb::list texts, int threads) const {
+        Strings strings;
+        for (nb::handle text : texts) strings.add_text(text);
+        Ids found;
+        {
+            nb::gil_scoped_release released;
+            found = noppa::look_up(vocabulary, strings.texts, threads);
+        }
+        return nb::make_tuple(numpy(std::move(found.ids)), numpy(std::move(found.offsets)));
+    }
+
+    nb::tuple look_up_tokens(nb::list sentences) const {
+        Strings strings;
+        std::vector<int64_t> offsets{0};
+        for (nb::handle sentence : sentences) {
+            for (nb::handle token : nb::cast<nb::list>(sentence)) strings.add(nb::borrow(token));
+            offsets.push_back(int64_t(strings.texts.size()));
+        }
+        Ids found = noppa::look_up_tokens(vocabulary, strings.texts, offsets);
+        return nb::make_tuple(numpy(std::move(found.ids)), numpy(std::move(found.offsets)));
+    }
+};
+
+// Steps as tuples ("remove", left, right, bias), ("map", matrix, bias), ("normalise", width), checked and kept.
+struct PySteps {
+    std::vector<nb::object> arrays;
+    std::vector<Step> steps;
+
+    explicit PySteps(nb::list described) {
+        for (nb::handle item : described) {
+            nb::tuple parts = nb::cast<nb::tuple>(item);
+            const std::string kind = nb::cast<std::string>(parts[0]);
+            Step step{};
+            if (kind == "normalise") {
+                step.kind = Step::NORMALISE;
+                step.in = step.out = nb::cast<int64_t>(parts[1]);
+            } else {
+                const bool map = kind == "map";
+                auto left = nb::cast<Array2<float>>(parts[1]);
+                auto bias = nb::cast<Array1<float>>(parts[map ? 2 : 3]);
+                step.kind = map ? Step::MAP : Step::REMOVE;
+                step.left = left.data();
+                step.bias = bias.data();
+                step.inner = int64_t(left.shape(0));
+                step.in = int64_t(left.shape(map ? 0 : 1));
+                step.out = int64_t(left.shape(1));
+                require(bias.shape(0) == left.shape(map ? 1 : 0), "bias of the wrong length");
+                if (!map) {
+                    auto right = nb::cast<Array2<float>>(parts[2]);
+                    require(right.shape(0) == left.shape(0) && right.shape(1) == left.shape(1), "right differs from left");
+                    step.right = right.data();
+                }
+            }
+            require(steps.empty() || steps.back().out == step.in, "a step does not fit the one before it");
+            steps.push_back(step);
+            arrays.push_back(nb::borrow(item));
+        }
+    }
+};
+
+nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weights, std::optional<Array2<float>> positions,
+                        int kernel, bool attend_self, bool dropped_take_position, bool context, bool word,
+                        Array1<int32_t> ids, Array1<int64_t> offsets, const PySteps& steps, int threads) {
+    const int64_t words = table.table.words, dim = table.table.dim;
+    const int64_t sentences = int64_t(offsets.shape(0)) - 1, tokens = int64_t(ids.shape(0));
+    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
+    require(!weights || int64_t(weights->shape(0)) == words + 1, "one weight a word and one for the zero word");
+    require(!positions || int64_t(positions->shape(1)) == dim, "positions of the wrong width");
+    require(kernel >= LOG2 && kernel <= SQUARE, "no such kernel");
+    const int64_t width = dim * (int64_t(context) + int64_t(word));
+    require(steps.steps.empty() || steps.steps.front().in == width, "the first step does not fit the pooled rows");
+    int64_t longest = 0;
+    for (int64_t s = 0; s < sentences; ++s) {
+        const int64_t length = offsets(size_t(s + 1)) - offsets(size_t(s));
+        require(length >= 0, "offsets fall");
+        longest = length > longest ? length : longest;
+    }
+    require(!positions || int64_t(positions->shape(0)) >= longest, "too few positions");
+    for (int64_t t = 0; t < tokens; ++t) require(ids(size_t(t)) >= DROPPED && ids(size_t(t)) <= words, "an id is no word");
+    const int64_t last = steps.steps.empty() ? width : steps.steps.back().out;
+    auto rows = empty<float>(sentences, last);
+    auto known = empty<int32_t>(sentences);
+    const Noppa noppa{weights ? weights->data() : nullptr, positions ? positions->data() : nullptr,
+                      kernel, attend_self, dropped_take_position, context, word};
+    {
+        nb::gil_scoped_release released;
+        pool_noppa(table.table, noppa, {ids.data(), offsets.data(), sentences}, steps.steps, threads, rows.data(),
+                   known.data());
+    }
+    return nb::make_tuple(nb::cast(rows), nb::cast(known));
+}
+
+nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps, int threads) {
+    require(!steps.steps.empty() && steps.steps.front().in == int64_t(pooled.shape(1)), "the steps do not fit the rows");
+    require(!known || known->shape(0) == pooled.shape(0), "one count a row");
+    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.back().out));
+    {
+        nb::gil_scoped_release released;
+        apply_steps(pooled.data(), known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps, threads,
+                    rows.data());
+    }
+    return nb::cast(rows);
+}
+
+// Slots of a vocabulary, and the row numbers whose word stood before.
+nb::tuple build_slots_py(Array1<uint8_t> text, Array1<int64_t> bounds) {
+    std::vector<int64_t> repeated;
+    std::vector<uint64_t> slots;
+    {
+        nb::gil_scoped_release released;
+        slots = build_slots(text.data(), bounds.data(), int64_t(bounds.shape(0)) - 1, &repeated);
+    }
+    return nb::make_tuple(numpy(std::move(slots)), numpy(std::move(repeated)));
+}
+
+// The place of the first item that is not a str, or -1.
+int64_t first_other(nb::list items) {
+    int64_t at = 0;
+    for (nb::handle item : items) {
+        if (!PyUnicode_Check(item.ptr())) return at;
+        ++at;
+    }
+    return -1;
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+    module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
+    module.attr("REAL") = "float32";
+    module.def("tokenize", &tokenize, "text"_a);
+    module.def("first_other", &first_other, "items"_a);
+    module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);
+    module.def("instruction_set", [] { return kernels().name; });
+    module.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const char* name : instruction_sets()) names.emplace_back(name);
+        return names;
+    });
+    module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name.c_str()); });
+    nb::class_<PyTable>(module, "Table")
+        .def(nb::init<AnyMatrix, std::optional<Array1<float>>>(), "matrix"_a, "scales"_a.none());
+    nb::class_<PyVocabulary>(module, "Vocabulary")
+        .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t>(), "text"_a, "bounds"_a,
+             "slots"_a, "letter_case"_a, "unknown"_a)
+        .def("find", &PyVocabulary::find, "word"_a)
+        .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a)
+        .def("look_up_tokens", &PyVocabulary::look_up_tokens, "sentences"_a);
+    nb::class_<PySteps>(module, "Steps").def(nb::init<nb::list>(), "steps"_a);
+    module.def("pool_noppa", &pool_noppa_py, "table"_a, "weights"_a.none(), "positions"_a.none(), "kernel"_a,
+               "attend_self"_a, "dropped_take_position"_a, "context"_a, "word"_a, "ids"_a, "offsets"_a, "steps"_a,
+               "threads"_a);
+    module.def("apply_steps", &apply_steps_py, "pooled"_a, "known"_a.none(), "steps"_a, "threads"_a);
+}

@@ -1,0 +1,281 @@
+#include "scanner.hpp"
+
+#include <cstring>
+
+#include "character_tables.hpp"
+
+namespace noppa {
+namespace {
+
+enum Kind : int { SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL };
+
+const char* const ABBREVIATIONS[] = {"mr",  "mrs", "ms",  "dr", "prof", "gen", "col", "lt",  "sgt",  "capt", "sen",
+                                     "rep", "gov", "st",  "jr", "sr",   "vs",  "inc", "ltd", "corp", "co",   nullptr};
+const char* const DOMAINS[] = {"com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "ai", "eu",
+                               "uk",  "us",  "de",  "fr",  "it",  "es",  "nl",  "ch",   "at",  "se", "no", "fi",
+                               "dk",  "pl",  "ru",  "jp",  "cn",  "in",  "br",  "au",   "ca",  nullptr};
+const char* const SCHEMES[] = {"http://", "https://", "ftp://", "www."};
+const char* const CLITICS[] = {"s", "m", "d", "re", "ve", "ll"};
+const char* const TRAILING = ".,;:!?'\")]}>";
+constexpr int64_t LOCAL_LIMIT = 64, DOMAIN_LIMIT = 255, LETTERS_LIMIT = 16;
+constexpr int CLITICS_LIMIT = 4;
+
+const Code ELLIPSIS[] = {'.', '.', '.'};
+const Code DASH[] = {'-', '-'};
+const Code QUOTE[] = {'"'};
+
+int kind_of(Code code) { return KIND_PAGES[KIND_INDEX[code >> 8] * 256 + (code & 255)]; }
+
+Code replaced(Code code) {
+    switch (code) {
+        case 0x2018: case 0x2019: case 0x201b: case 0x02bc: return '\'';
+        case 0x201c: case 0x201d: case 0x201e: case 0x201f: return '"';
+        case 0x2010: case 0x2011: return '-';
+    }
+    return code >= 0xd800 && code <= 0xdfff ? 0xfffd : code;
+}
+
+bool is_in(Code code, const char* set) { return code && code < 128 && std::strchr(set, int(code)); }
+
+}  // namespace
+
+Code lower(Code code) {
+    if (code < 128) return code >= 'A' && code <= 'Z' ? code + 32 : code;
+    return Code(int64_t(code) + LOWER_PAGES[LOWER_INDEX[code >> 8] * 256 + (code & 255)]);
+}
+
+void Scanner::clean(const Text& text) {
+    buffer_.resize(size_t(text.length));
+    kinds_.resize(size_t(text.length));
+    Code* out = buffer_.data();
+    uint8_t* kinds = kinds_.data();
+    int64_t kept = 0;
+    has_at_ = false;
+    for (int64_t place = 0; place < text.length; ++place) {
+        Code code = code_at(text, place);
+        if (code >= 128) code = replaced(code);
+        const int kind = kind_of(code);
+        out[kept] = code;
+        kinds[kept] = uint8_t(kind);
+        kept += kind != DROP;
+        has_at_ |= code == '@';
+    }
+    text_ = out;
+    length_ = kept;
+}
+
+int Scanner::kind(int64_t place) const { return place >= 0 && place < length_ ? kinds_[size_t(place)] : SPACE; }
+bool Scanner::is_word(int64_t place) const {
+    const int here = kind(place);
+    return here == LETTER || here == DIGIT;
+}
+bool Scanner::is_letter(int64_t place) const { return kind(place) == LETTER; }
+bool Scanner::is_digit(int64_t place) const { return kind(place) == DIGIT; }
+
+bool Scanner::matches(int64_t place, const char* wanted) const {
+    for (; *wanted; ++wanted, ++place)
+        if (place >= length_ || lower(text_[place]) != Code(*wanted)) return false;
+    return true;
+}
+
+bool Scanner::is_among(int64_t start, int64_t end, const char* const* list) const {
+    for (; *list; ++list)
+        if (int64_t(std::strlen(*list)) == end - start && matches(start, *list)) return true;
+    return false;
+}
+
+const std::vector<Token>& Scanner::tokens(const Text& text) {
+    clean(text);
+    tokens_.clear();
+    int64_t place = 0;
+    while (place < length_) {
+        const int here = kind(place);
+        if (here == SPACE) {
+            ++place;
+        } else if (here == IDEOGRAPH) {
+            emit(place, place + 1);
+            ++place;
+        } else if (here == LETTER || here == DIGIT) {
+            place = word(place);
+        } else {
+            place = symbol(place);
+        }
+    }
+    return tokens_;
+}
+
+int64_t Scanner::word(int64_t place) {
+    int64_t end = url_end(place);
+    if (!end) end = email_end(place);
+    if (!end) end = letters_end(place);
+    if (end) {
+        emit(place, end);
+        return end;
+    }
+    end = word_end(place);
+    if (at(end) == '.') {
+        const int64_t domain = domain_end(place);
+        if (domain) {
+            end = path_end(domain);
+            emit(place, end);
+            return end;
+        }
+        if (is_among(place, end, ABBREVIATIONS)) {
+            emit(place, end + 1);
+            return end + 1;
+        }
+    }
+    contractions(place, end);
+    return end;
+}
+
+int64_t Scanner::symbol(int64_t place) {
+    const Code code = text_[place];
+    if (code == '\'') {
+        const int64_t end = clitic_end(place);
+        if (end) {
+            emit(place, end);
+            return end;
+        }
+    }
+    if (code == '.' && is_digit(place + 1)) {
+        const int64_t end = word_end(place + 1);
+        emit(place, end);
+        return end;
+    }
+    int64_t run = place + 1;
+    if (code == '.' || code == '-') {
+        while (at(run) == code) ++run;
+        if (run == place + 1) emit(place, run);
+        else if (code == '.') emit(ELLIPSIS, 3);
+        else emit(DASH, 2);
+        return run;
+    }
+    if ((code == '\'' || code == '`') && at(run) == code) {
+        emit(QUOTE, 1);
+        return run + 1;
+    }
+    emit(place, run);
+    return run;
+}
+
+int64_t Scanner::word_end(int64_t place) const {
+    int64_t end = place;
+    while (is_word(end) || (end > place && joins(end))) ++end;
+    return end;
+}
+
+bool Scanner::joins(int64_t place) const {
+    switch (at(place)) {
+        case '-': return is_word(place - 1) && is_word(place + 1);
+        case '\'': return is_word(place - 1) && is_letter(place + 1);
+        case '&': return is_letter(place - 1) && is_letter(place + 1);
+        case '.': case ',': case ':': case '/': return is_digit(place - 1) && is_digit(place + 1);
+    }
+    return false;
+}
+
+int64_t Scanner::url_end(int64_t place) const {
+    const Code first = lower(text_[place]);
+    if (first != 'h' && first != 'f' && first != 'w') return 0;
+    for (const char* scheme : SCHEMES) {
+        const int64_t start = place + int64_t(std::strlen(scheme));
+        if (matches(place, scheme) && is_word(start)) return trimmed(start + 1, chunk_end(start));
+    }
+    return 0;
+}
+
+int64_t Scanner::email_end(int64_t place) const {
+    if (!has_at_) return 0;
+    int64_t middle = place;
+    while (middle - place < LOCAL_LIMIT && (is_word(middle) || is_in(at(middle), ".+-"))) ++middle;
+    if (at(middle) != '@') return 0;
+    int64_t dots;
+    const int64_t end = labels(middle + 1, &dots);
+    return dots ? end : 0;
+}
+
+int64_t Scanner::domain_end(int64_t place) const {
+    int64_t dots;
+    const int64_t end = labels(place, &dots);
+    if (!dots) return 0;
+    int64_t start = end;
+    while (text_[start - 1] != '.') --start;
+    return is_among(start, end, DOMAINS) ? end : 0;
+}
+
+int64_t Scanner::labels(int64_t place, int64_t* dots) const {
+    int64_t end = place;
+    *dots = 0;
+    while (end - place < DOMAIN_LIMIT) {
+        if (is_word(end)) {
+            ++end;
+        } else if (end > place && is_in(at(end), ".-") && is_word(end - 1) && is_word(end + 1)) {
+            *dots += at(end) == '.';
+            ++end;
+        } else {
+            break;
+        }
+    }
+    if (is_word(end)) *dots = 0;
+    return end;
+}
+
+int64_t Scanner::path_end(int64_t place) const {
+    return at(place) == '/' ? trimmed(place, chunk_end(place)) : place;
+}
+
+int64_t Scanner::chunk_end(int64_t place) const {
+    while (place < length_ && kind(place) != SPACE) ++place;
+    return place;
+}
+
+int64_t Scanner::trimmed(int64_t start, int64_t end) const {
+    while (end > start && is_in(text_[end - 1], TRAILING)) --end;
+    return end;
+}
+
+int64_t Scanner::letters_end(int64_t place) const {
+    int64_t end = place, letters = 0;
+    while (letters < LETTERS_LIMIT && is_letter(end) && at(end + 1) == '.') {
+        end += 2;
+        ++letters;
+    }
+    if (letters && is_letter(end) && !is_word(end + 1)) {
+        ++end;
+        ++letters;
+    }
+    return letters > 1 && !is_word(end) ? end : 0;
+}
+
+int64_t Scanner::clitic_end(int64_t place) const {
+    for (const char* clitic : CLITICS) {
+        const int64_t end = place + 1 + int64_t(std::strlen(clitic));
+        if (matches(place + 1, clitic) && !is_word(end)) return end;
+    }
+    return 0;
+}
+
+void Scanner::contractions(int64_t start, int64_t end) {
+    int64_t cuts[CLITICS_LIMIT + 3];
+    int count = 0;
+    cuts[count++] = end;
+    while (count <= CLITICS_LIMIT) {
+        const int64_t cut = clitic_start(start, cuts[count - 1]);
+        if (cut < 0) break;
+        cuts[count++] = cut;
+    }
+    if (cuts[count - 1] != start) cuts[count++] = start;
+    for (; count > 1; --count) emit(cuts[count - 1], cuts[count - 2]);
+}
+
+int64_t Scanner::clitic_start(int64_t start, int64_t end) const {
+    if (end - start >= 3 && matches(end - 3, "n't")) return end - 3;
+    for (const char* clitic : CLITICS) {
+        const int64_t place = end - int64_t(std::strlen(clitic)) - 1;
+        if (place > start && text_[place] == '\'' && matches(place + 1, clitic)) return place;
+    }
+    return -1;
+}
+
+}  // namespace noppa

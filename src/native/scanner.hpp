@@ -1,0 +1,73 @@
+// Text to tokens: the twin of noppa/tokens.py, which states the rules. Same names, same order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace noppa {
+
+using Code = uint32_t;
+
+// A Python string as it lies in memory: code points of 1, 2 or 4 bytes.
+struct Text {
+    const void* data;
+    int64_t length;
+    int width;
+};
+
+inline Code code_at(const Text& text, int64_t place) {
+    if (text.width == 1) return static_cast<const uint8_t*>(text.data)[place];
+    if (text.width == 2) return static_cast<const uint16_t*>(text.data)[place];
+    return static_cast<const uint32_t*>(text.data)[place];
+}
+
+struct Token {
+    const Code* begin;
+    int64_t length;
+};
+
+Code lower(Code code);
+
+class Scanner {
+  public:
+    // The tokens of a text in NFC. They point into this scanner and hold until the next call.
+    const std::vector<Token>& tokens(const Text& text);
+
+  private:
+    void clean(const Text& text);
+    Code at(int64_t place) const { return place >= 0 && place < length_ ? text_[place] : ' '; }
+    int kind(int64_t place) const;
+    bool is_word(int64_t place) const;
+    bool is_letter(int64_t place) const;
+    bool is_digit(int64_t place) const;
+    bool matches(int64_t place, const char* wanted) const;
+    bool is_among(int64_t start, int64_t end, const char* const* list) const;
+    void emit(int64_t start, int64_t end) { tokens_.push_back({text_ + start, end - start}); }
+    void emit(const Code* text, int64_t length) { tokens_.push_back({text, length}); }
+
+    int64_t word(int64_t place);
+    int64_t symbol(int64_t place);
+    int64_t word_end(int64_t place) const;
+    bool joins(int64_t place) const;
+    int64_t url_end(int64_t place) const;
+    int64_t email_end(int64_t place) const;
+    int64_t domain_end(int64_t place) const;
+    int64_t labels(int64_t place, int64_t* dots) const;
+    int64_t path_end(int64_t place) const;
+    int64_t chunk_end(int64_t place) const;
+    int64_t trimmed(int64_t start, int64_t end) const;
+    int64_t letters_end(int64_t place) const;
+    int64_t clitic_end(int64_t place) const;
+    void contractions(int64_t start, int64_t end);
+    int64_t clitic_start(int64_t start, int64_t end) const;
+
+    std::vector<Code> buffer_;
+    std::vector<uint8_t> kinds_;
+    std::vector<Token> tokens_;
+    const Code* text_ = nullptr;
+    int64_t length_ = 0;
+    bool has_at_ = false;  // no e-mail address without one
+};
+
+}  // namespace noppa

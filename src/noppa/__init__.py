@@ -1,0 +1,51 @@
+"""noppa: sentence vectors without a neural network.
+
+    text -> tokens -> ids -> pool -> refine -> vectors
+            tokens    words  methods refine    encoder
+
+    import noppa
+
+    words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], probabilities=[0.9, 0.1])
+    model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
+    model.encode(["a cake", "cake"])
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from os import PathLike
+
+from noppa.encoder import Encoder
+from noppa.errors import NoppaError, NoppaWarning
+from noppa.methods import METHODS, NoPPA
+from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
+from noppa.tokens import Tokenizer
+from noppa.words import WordVectors
+
+__version__ = version("noppa")
+
+
+def load(
+    name_or_path: str | PathLike[str] | None = None, tokenizer: Tokenizer | None = None
+) -> Encoder:
+    """A saved encoder from its folder."""
+    if name_or_path is None:
+        raise NoppaError("this version has no embedded model yet: give the folder of a saved encoder")
+    return Encoder.load(name_or_path, tokenizer)
+
+
+__all__ = [
+    "METHODS",
+    "CommonComponents",
+    "Encoder",
+    "Moments",
+    "NoPPA",
+    "NoiseRemoval",
+    "NoppaError",
+    "NoppaWarning",
+    "Normalise",
+    "Whitening",
+    "WordVectors",
+    "__version__",
+    "load",
+]

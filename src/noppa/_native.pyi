@@ -1,0 +1,58 @@
+"""The interface that the native module and `noppa.reference` share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+REAL: str
+
+Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
+StepTuple = tuple[Any, ...]
+
+def tokenize(text: str) -> list[str]: ...
+def first_other(items: list[Any]) -> int: ...
+def build_slots(
+    text: NDArray[np.uint8], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
+def instruction_set() -> str: ...
+def instruction_sets() -> list[str]: ...
+def use_instruction_set(name: str) -> bool: ...
+
+class Table:
+    def __init__(self, matrix: NDArray[Any], scales: NDArray[np.float32] | None) -> None: ...
+
+class Vocabulary:
+    def __init__(
+        self,
+        text: NDArray[np.uint8],
+        bounds: NDArray[np.int64],
+        slots: NDArray[np.uint64],
+        letter_case: int,
+        unknown: int,
+    ) -> None: ...
+    def find(self, word: str) -> int: ...
+    def look_up(self, texts: list[str], threads: int) -> Ids: ...
+    def look_up_tokens(self, sentences: list[list[str]]) -> Ids: ...
+
+class Steps:
+    def __init__(self, steps: Sequence[StepTuple]) -> None: ...
+
+def pool_noppa(
+    table: Table,
+    weights: NDArray[Any] | None,
+    positions: NDArray[Any] | None,
+    kernel: int,
+    attend_self: bool,
+    dropped_take_position: bool,
+    context: bool,
+    word: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+def apply_steps(
+    pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
+) -> NDArray[Any]: ...

@@ -1,0 +1,355 @@
+"""`Encoder`: words, a method, and what was fitted; from texts to vectors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa import refine, storage
+from noppa.backend import kernels
+from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, ParameterError
+from noppa.methods import METHODS
+from noppa.methods.protocol import Method, Pooler
+from noppa.parameters import whole
+from noppa.refine import Map, Moments, Refinement, Step
+from noppa.texts import blocks_of, texts_of, token_lists_of
+from noppa.threads import thread_count
+from noppa.tokens import Tokenizer
+from noppa.words import WordVectors
+
+KIND = "encoder"
+FIT_BLOCK = 4096
+FREQUENT = 100
+
+Vectors = NDArray[np.float32]
+Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learnt from text: the steps after pooling, the method's own arrays, and from how many sentences."""
+
+    steps: tuple[Step, ...] = ()
+    learnt: dict[str, NDArray[Any]] = field(default_factory=dict)
+    sentences: int = 0
+
+
+class Encoder:
+    """Turns texts into vectors.
+
+    words: a `WordVectors`. method: one of `METHODS`, for example `NoPPA(a=0.05, k=12)`.
+    refine: one refinement or several in a row, applied after the method's own.
+    tokenizer: a function from a text to its tokens, in place of the built-in one.
+
+    >>> import noppa
+    >>> words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], [0.9, 0.1])
+    >>> noppa.Encoder(words, noppa.NoPPA(k=0)).encode(["a cake", "cake"]).shape
+    (2, 4)
+    """
+
+    def __init__(
+        self,
+        words: WordVectors,
+        method: Method,
+        refine: Refinement | Sequence[Refinement] | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        if not isinstance(words, WordVectors):
+            raise ParameterError(f"words must be a WordVectors, not a {type(words).__name__}")
+        if type(method) not in METHODS.values():
+            known = ", ".join(kind.__name__ for kind in METHODS.values())
+            raise ParameterError(f"method must be one of {known}, not {method!r}")
+        if tokenizer is not None and not callable(tokenizer):
+            raise ParameterError(f"tokenizer must be a function from a text to tokens, not {tokenizer!r}")
+        if refine is None:
+            refine = ()
+        self.words = words
+        self.method = method
+        self.refine = tuple(refine) if isinstance(refine, Sequence) else (refine,)
+        for refinement in self.refine:
+            if not hasattr(refinement, "fit"):
+                raise ParameterError(f"{refinement!r} is no refinement: see noppa.refine")
+        self.tokenizer = tokenizer
+        self.path: Path | None = None
+        self._fitted = None if self._refinements else Fitted()
+        method.pooler(words, {})  # says now what the words lack
+
+    @property
+    def _refinements(self) -> tuple[Refinement, ...]:
+        return (*self.method.refinements(), *self.refine)
+
+    def __repr__(self) -> str:
+        state = "not fitted" if self._fitted is None else f"dim={self.dim}"
+        return f"Encoder({self.words!r}, {self.method!r}, refine={self.refine!r}, {state})"
+
+    # Learning
+
+    def fit(self, texts: Iterable[str], threads: int | None = None) -> Encoder:
+        """Learn from texts, in one pass and constant memory, what the method and the refinements need; returns self.
+
+        Texts without a known word are passed over.
+        """
+        count = thread_count(threads)
+        pool = self.method.pooler(self.words, {})
+        moments = Moments.empty(self.method.width(self.words))
+        seen = np.zeros(len(self.words) + 1, np.int64)
+        for block in blocks_of(texts, FIT_BLOCK):
+            ids, offsets = self._ids(texts_of(block), count)
+            rows, known = pool(ids, offsets, kernels.Steps([]), count)
+            moments += Moments.of(rows[known > 0])
+            seen += np.bincount(ids[ids >= 0], minlength=len(seen))
+        self._warn_of_uncounted(seen[:-1])
+        steps = refine.fit_steps(self._refinements, moments)
+        self._fitted = Fitted(tuple(steps), {}, moments.count)
+        self._forget()
+        return self
+
+    def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
+        """Tell when a frequent word of the corpus has a probability that nobody counted."""
+        counted = self.words.counted
+        if counted is None or not counted.any():
+            return
+        frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
+        missing = [self.words.words[row] for row in frequent if seen[row] and not counted[row]]
+        if missing:
+            warnings.warn(
+                f"{len(missing)} of the {FREQUENT} most frequent words have no count, among them "
+                f"{', '.join(repr(word) for word in missing[:5])}: their probability is an estimate",
+                NoppaWarning,
+                stacklevel=3,
+            )
+
+    # Encoding
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        width = self.method.width(self.words)
+        if self._fitted is None:
+            for refinement in self.refine:
+                width = getattr(refinement, "dim", None) or width
+            return width
+        for step in self._fitted.steps:
+            width = step.matrix.shape[1] if isinstance(step, Map) else width
+        return width
+
+    def encode(
+        self,
+        texts: Any,
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+        on_invalid: str = "error",
+    ) -> Vectors:
+        """Vectors of texts: (dim,) for one text, (n, dim) for a collection of n, always float32 and finite.
+
+        dim: only the first dimensions; needs a `Whitening` in `refine`, which makes a prefix meaningful.
+        normalize: scale each vector to length one, after any cut.
+        on_invalid: "error", or "empty" to take a missing value (None, NaN) for an empty text.
+        """
+        cut = self._cut(dim)
+        if isinstance(texts, str):
+            return self._encode([texts], threads, cut, normalize)[0]
+        if isinstance(texts, Iterator):
+            blocks = [
+                self._encode(texts_of(block, on_invalid), threads, cut, normalize, at * FIT_BLOCK)
+                for at, block in enumerate(blocks_of(texts, FIT_BLOCK))
+            ]
+            return np.concatenate(blocks) if blocks else np.empty((0, cut), np.float32)
+        return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
+
+    def encode_tokens(
+        self,
+        token_lists: Any,
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+    ) -> Vectors:
+        """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
+        cut = self._cut(dim)
+        ids, offsets = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
+        return self._vectors(ids, offsets, thread_count(threads), cut, normalize)
+
+    def encode_iter(
+        self,
+        texts: Iterable[str],
+        block: int = 1024,
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+        on_invalid: str = "error",
+    ) -> Iterator[Vectors]:
+        """Vectors of texts from any iterable, in blocks (up to `block`, dim), in constant memory."""
+        size = whole(block, "block", 1)
+        cut = self._cut(dim)
+        for at, items in enumerate(blocks_of(texts, size)):
+            yield self._encode(texts_of(items, on_invalid), threads, cut, normalize, at * size)
+
+    def similarity(self, a: Any, b: Any) -> Any:
+        """Cosine of two texts, a float; of two collections, all against all, (len(a), len(b)).
+
+        A text without a known word has similarity 0 with everything.
+        """
+        left, right = self.encode(a, normalize=True), self.encode(b, normalize=True)
+        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
+        return float(cosines) if cosines.ndim == 0 else cosines
+
+    def _encode(
+        self, texts: list[str], threads: int | None, dim: int, normalize: bool, first: int = 0
+    ) -> Vectors:
+        count = thread_count(threads)
+        return self._vectors(*self._ids(texts, count), count, dim, normalize, first)
+
+    def _vectors(
+        self,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        threads: int,
+        dim: int,
+        normalize: bool,
+        first: int = 0,
+    ) -> Vectors:
+        rows, known = self._pooler(ids, offsets, self._steps, threads)
+        if not known.all():
+            _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
+        if dim != rows.shape[1]:
+            rows = np.ascontiguousarray(rows[:, :dim])
+        if normalize:
+            unit = kernels.Steps([("normalise", dim)])
+            rows = kernels.apply_steps(rows, None, unit, threads)
+        return np.asarray(rows, np.float32)
+
+    def _ids(self, texts: list[str], threads: int) -> Ids:
+        if self.tokenizer is None:
+            return self.words.vocabulary.look_up(texts, threads)
+        split = [self.tokenizer(text) for text in texts]
+        for at, tokens in enumerate(split):
+            if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+                raise InputError(f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens")
+        return self.words.vocabulary.look_up_tokens(token_lists_of(split))
+
+    @cached_property
+    def _pooler(self) -> Pooler:
+        return self.method.pooler(self.words, self._state.learnt)
+
+    @cached_property
+    def _steps(self) -> kernels.Steps:
+        return refine.kernel_steps(self._state.steps)
+
+    @property
+    def _state(self) -> Fitted:
+        if self._fitted is None:
+            needed = ", ".join(map(repr, self._refinements))
+            raise NotFittedError(
+                f"{type(self.method).__name__} with {needed} learns from text before it encodes: "
+                "call fit(texts) first" + (", or set k=0" if getattr(self.method, "k", 0) else "")
+            )
+        return self._fitted
+
+    def _cut(self, dim: int | None) -> int:
+        if dim is None:
+            return self.dim
+        steps = self._state.steps
+        if not any(isinstance(step, Map) for step in steps):
+            raise ParameterError(
+                f"dim={dim} would keep an arbitrary part of the vector: fit the encoder with "
+                "refine=Whitening(), whose first dimensions matter most"
+            )
+        if not 1 <= whole(dim, "dim", 1) <= self.dim:
+            raise ParameterError(f"dim={dim}, but a vector has {self.dim} dimensions")
+        return int(dim)
+
+    def _forget(self) -> None:
+        for name in ("_pooler", "_steps"):
+            self.__dict__.pop(name, None)
+        self.path = None
+
+    # Files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
+        state = self._state
+        steps, arrays = [], dict(state.learnt)
+        for at, step in enumerate(state.steps):
+            kind, fields = step.described()[0], vars(step)
+            steps.append(
+                {"kind": kind, **{n: v for n, v in fields.items() if not isinstance(v, np.ndarray)}}
+            )
+            arrays |= {f"step{at}.{n}": v for n, v in fields.items() if isinstance(v, np.ndarray)}
+        name = next(name for name, kind in METHODS.items() if kind is type(self.method))
+        header = {
+            "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
+            "refine": [refine.described(refinement) for refinement in self.refine],
+            "tokenizer": "noppa" if self.tokenizer is None else "custom",
+            "steps": steps,
+            "learnt": sorted(state.learnt),
+            "sentences": state.sentences,
+        }
+        storage.write_folder(path, KIND, header, arrays, lambda new: self.words.save(new / "words"))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], tokenizer: Tokenizer | None = None) -> Encoder:
+        """A saved encoder; one with a tokenizer of its own needs that again."""
+        folder = storage.read_folder(path, KIND)
+        header = folder.header
+        if (header["tokenizer"] == "custom") != (tokenizer is not None):
+            raise ParameterError(
+                f"{path} was saved with a tokenizer of its own: pass it as tokenizer="
+                if tokenizer is None
+                else f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
+            )
+        words = WordVectors.load(folder.path / "words")
+        try:
+            method = dict(header["method"])
+            made = METHODS[method.pop("name")](**method)
+            parts = []
+            for refinement in header["refine"]:
+                fields = dict(refinement)
+                parts.append(refine.REFINEMENTS[fields.pop("name")](**fields))
+            encoder = cls(words, made, parts, tokenizer)
+            steps = []
+            for at, described in enumerate(header["steps"]):
+                fields = dict(described)
+                kind = refine.STEPS[fields.pop("kind")]
+                prefix = f"step{at}."
+                fields |= {
+                    name.removeprefix(prefix): array
+                    for name, array in folder.arrays.items()
+                    if name.startswith(prefix)
+                }
+                steps.append(kind(**fields))
+            learnt = {name: folder.arrays[name] for name in header["learnt"]}
+        except (KeyError, TypeError) as error:
+            raise FileError(
+                f"{path} cannot be understood ({error}): it was written by another version of noppa"
+            ) from error
+        encoder._fitted = Fitted(tuple(steps), learnt, header["sentences"])
+        encoder.path = folder.path.absolute()
+        return encoder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A saved encoder travels as its path, so that every process maps the same file."""
+        if self.path is not None and self.tokenizer is None:
+            return (Encoder.load, (str(self.path),))
+        state = {n: v for n, v in self.__dict__.items() if n not in ("_pooler", "_steps")}
+        return (object.__new__, (Encoder,), state)
+
+
+def _warn_of_empty(rows: NDArray[np.int64], count: int) -> None:
+    shown = ", ".join(map(str, rows[:5].tolist())) + (", …" if len(rows) > 5 else "")
+    warnings.warn(
+        f"{len(rows)} of {count} texts have no known word and became rows of zeros: {shown}",
+        NoppaWarning,
+        stacklevel=4,
+    )

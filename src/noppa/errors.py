@@ -1,0 +1,35 @@
+"""The one family of errors, and the one warning."""
+
+from __future__ import annotations
+
+
+class NoppaError(Exception):
+    """Anything a user can cause: one sentence that says what was wrong, where, and what to do."""
+
+
+class InputError(NoppaError, TypeError):
+    """A text, or a batch of them, that cannot be encoded."""
+
+
+class ParameterError(NoppaError, ValueError):
+    """A parameter outside what it may be, or data that it cannot be fitted on."""
+
+
+class NotFittedError(NoppaError, RuntimeError):
+    """An encoder was asked for vectors before it had learnt what its method needs."""
+
+
+class UnknownWordError(NoppaError, KeyError):
+    """A word that is not in the vocabulary."""
+
+    __str__ = Exception.__str__
+
+
+class FileError(NoppaError, OSError):
+    """A file or folder that is missing, damaged, from a newer version, or not what it should be."""
+
+    __str__ = Exception.__str__
+
+
+class NoppaWarning(UserWarning):
+    """Something the user should know that did not stop the work."""

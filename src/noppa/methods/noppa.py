@@ -1,0 +1,204 @@
+"""NoPPA: the Non-Parametric Pairwise Attention Random Walk Model (equations 9 to 15 of the paper).
+
+A pooled vector is [context ; word], each `dim` long:
+
+    context = 1/n sum_i w_i sum_j A_ij K(v'_j - v'_i)        word = 1/n sum_i w_i v_i
+
+with v' the word vectors plus positions (equation 10), A the softmax of their dot products (13), K the kernel (12) and
+w = a / (p + a/2) the smooth frequency weight (9). Refinement is noise removal (14, 15).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa import reference
+from noppa.backend import kernels
+from noppa.errors import NoppaWarning, ParameterError
+from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.parameters import one_of, positive, whole
+from noppa.refine import NoiseRemoval, Refinement
+from noppa.words import WordVectors
+
+KERNELS = tuple(reference.PAIR_KERNELS)
+PARTS = ("context", "word")
+POLICIES = ("error", "truncate", "window")
+
+
+@dataclass(frozen=True)
+class NoPPA:
+    """The paper's method. Its ablations are settings: CE-avg is `a=None, k=0`, CE-avg+NR `a=None`, CE+SFW `k=0`.
+
+    a: strength of the smooth frequency weight a / (p + a/2); None gives every word weight 1.
+    k: how many of the last singular directions noise removal takes out; 0 for none.
+    position: "paper" (equation 11), "reference" (the authors' code), or None.
+    noise: "paper" or "reference", see `NoiseRemoval`.
+    kernel: "log2" is equation 12; "abs" |x| and "square" x² are cheaper, for the paper's call to try others.
+    parts: which halves to compute, in this order.
+    attend_self: whether a word attends to itself. It adds nothing to the sum, but takes its share of the softmax.
+    unknown_takes_position: whether a skipped unknown word still counts as a position.
+    max_tokens, policy: a bound on the tokens of a text and what to do beyond it: "error", "truncate" (the first ones,
+        with a warning), or "window" (overlapping windows of that many tokens, averaged by their length).
+    """
+
+    a: float | None = 0.05
+    k: int = 12
+    position: str | None = "paper"
+    noise: str = "paper"
+    kernel: str = "log2"
+    parts: tuple[str, ...] = PARTS
+    attend_self: bool = True
+    unknown_takes_position: bool = False
+    max_tokens: int | None = None
+    policy: str = "error"
+
+    def __post_init__(self) -> None:
+        if self.a is not None:
+            object.__setattr__(self, "a", positive(self.a, "a (None for no frequency weight)"))
+        object.__setattr__(self, "k", whole(self.k, "k"))
+        object.__setattr__(self, "parts", tuple(self.parts))
+        one_of(self.position, "position", ("paper", "reference", None))
+        one_of(self.noise, "noise", ("paper", "reference"))
+        one_of(self.kernel, "kernel", KERNELS)
+        one_of(self.policy, "policy", POLICIES)
+        if not self.parts or tuple(part for part in PARTS if part in self.parts) != self.parts:
+            raise ParameterError(f"parts must be some of {PARTS} in that order, not {self.parts!r}")
+        if self.max_tokens is not None:
+            object.__setattr__(self, "max_tokens", whole(self.max_tokens, "max_tokens", 2))
+
+    def width(self, words: WordVectors) -> int:
+        return words.dim * len(self.parts)
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        return (NoiseRemoval(self.k, self.noise),) if self.k else ()
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        return _Pooler(self, words)
+
+
+def smooth_frequency_weight(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float64]:
+    """Equation 9's weight a / (p + a/2), which lies between 0 and 2."""
+    return np.asarray(a / (probabilities + a / 2))
+
+
+class _Pooler:
+    """NoPPA over given words: their weights, and as many positions as the longest text so far needed."""
+
+    KEPT_POSITIONS = 4096
+
+    def __init__(self, method: NoPPA, words: WordVectors) -> None:
+        self.method = method
+        self.table = words.table
+        self.dim = words.dim
+        self.weights = None
+        if method.a is not None:
+            known = words.needed_probabilities(f"NoPPA(a={method.a:g})")
+            unknown = known.min()  # the zero word of unknown="zero" is as rare as the rarest
+            weights = smooth_frequency_weight(np.append(known, unknown), method.a)
+            self.weights = weights.astype(kernels.REAL)
+        self.places = self._positions(64)
+
+    def __call__(
+        self,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        steps: kernels.Steps,
+        threads: int,
+    ) -> Rows:
+        longest = int(np.diff(offsets).max(initial=0))
+        limit = self.method.max_tokens
+        if limit is None or longest <= limit:
+            return self._pool(ids, offsets, longest, steps, threads)
+        over = np.flatnonzero(np.diff(offsets) > limit)
+        if self.method.policy == "error":
+            raise ParameterError(
+                f"text {over[0]} has {offsets[over[0] + 1] - offsets[over[0]]} tokens and max_tokens is {limit}: "
+                "raise it, or choose policy='truncate' or 'window'"
+            )
+        if self.method.policy == "truncate":
+            warnings.warn(
+                f"{len(over)} texts were cut to max_tokens={limit} tokens, the first is text {over[0]}",
+                NoppaWarning,
+                stacklevel=4,
+            )
+            return self._pool(*truncated(ids, offsets, limit), limit, steps, threads)
+        ids, inner, owners = windows(ids, offsets, limit)
+        rows, known = self._pool(ids, inner, limit, kernels.Steps([]), threads)
+        rows, known = averaged(rows, known, owners, len(offsets) - 1)
+        return kernels.apply_steps(rows.astype(kernels.REAL), known, steps, threads), known
+
+    def _pool(
+        self,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        longest: int,
+        steps: kernels.Steps,
+        threads: int,
+    ) -> Rows:
+        places = self.places
+        if places is not None and longest > len(places):
+            places = self._positions(1 << (longest - 1).bit_length())
+            if longest <= self.KEPT_POSITIONS:
+                self.places = places
+        method = self.method
+        return kernels.pool_noppa(
+            self.table,
+            self.weights,
+            places,
+            KERNELS.index(method.kernel),
+            method.attend_self,
+            method.unknown_takes_position,
+            "context" in method.parts,
+            "word" in method.parts,
+            ids,
+            offsets,
+            steps,
+            threads,
+        )
+
+    def _positions(self, count: int) -> NDArray[np.float64] | None:
+        if self.method.position is None:
+            return None
+        return reference.positions(count, self.dim, self.method.position).astype(kernels.REAL)
+
+
+def truncated(
+    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The first `limit` ids of every sentence."""
+    lengths = np.diff(offsets)
+    within = np.arange(len(ids)) - np.repeat(offsets[:-1], lengths)
+    return ids[within < limit], np.append(0, np.cumsum(np.minimum(lengths, limit)))
+
+
+def windows(
+    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Sentences longer than `limit` as windows of that length, each half over the one before, the last at the end.
+
+    Gives the ids and offsets of all windows, and the sentence that each belongs to.
+    """
+    pieces, owners = [], []
+    for owner, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        starts = [begin]
+        if end - begin > limit:
+            starts = [*range(begin, end - limit, max(1, limit // 2)), end - limit]
+        pieces += [ids[start : min(start + limit, end)] for start in starts]
+        owners += [owner] * len(starts)
+    inner = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    return np.concatenate(pieces) if pieces else ids, inner, np.array(owners, np.int64)
+
+
+def averaged(
+    rows: NDArray[np.floating], known: NDArray[np.int32], owners: NDArray[np.int64], sentences: int
+) -> Rows:
+    """Windows back to sentences: their mean, weighted by the known tokens of each."""
+    total = np.zeros((sentences, rows.shape[1]))
+    length = np.zeros(sentences)
+    np.add.at(total, owners, rows * known[:, None].astype(float))
+    np.add.at(length, owners, known)
+    return total / np.maximum(length, 1)[:, None], length.astype(np.int32)

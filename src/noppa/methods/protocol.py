@@ -1,0 +1,32 @@
+"""What a pooling method is: frozen parameters that become a pooler for given word vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.backend import kernels
+from noppa.refine import Refinement
+from noppa.words import WordVectors
+
+Learnt = Mapping[str, NDArray[Any]]
+Rows = tuple[NDArray[Any], NDArray[np.int32]]
+
+#: ids (tokens,), offsets (sentences + 1,), steps, threads -> rows (sentences, width), known tokens of each (sentences,)
+Pooler = Callable[[NDArray[np.int32], NDArray[np.int64], kernels.Steps, int], Rows]
+
+
+class Method(Protocol):
+    """One way to turn the words of a sentence into a vector."""
+
+    def width(self, words: WordVectors) -> int:
+        """Length of a pooled vector, before any refinement."""
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        """What the method does after pooling, before any refinement of the user's own."""
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        """A function from ids to pooled rows; raises where the words lack something that the method needs."""

@@ -1,0 +1,227 @@
+"""The float64 twin of the native module: same names, straight from the paper's equations.
+
+It is the oracle of the tests and the fallback where no compiler was there. Nothing here is fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noppa import characters
+from noppa import tokens as scanner
+
+Float = NDArray[np.float64]
+
+REAL = "float64"
+DROPPED = -1
+
+#: Equation 12 and the cheaper kernels, of the difference of two positional vectors; the index is the native number.
+PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
+    "log2": lambda difference: np.log2(1 + difference**2),
+    "abs": np.abs,
+    "square": np.square,
+}
+
+tokenize = scanner.tokenize
+
+
+def instruction_set() -> str:
+    return "numpy"
+
+
+def instruction_sets() -> list[str]:
+    return ["numpy"]
+
+
+def first_other(items: list[Any]) -> int:
+    return next((at for at, item in enumerate(items) if not isinstance(item, str)), -1)
+
+
+def build_slots(
+    text: NDArray[np.uint8], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """No slots, since the twin uses a dict; the row numbers whose word stood before."""
+    seen: set[bytes] = set()
+    repeated = []
+    for row, word in enumerate(_split(text, bounds)):
+        if word in seen:
+            repeated.append(row)
+        seen.add(word)
+    return np.empty(0, np.uint64), np.array(repeated, np.int64)
+
+
+def _split(text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> Iterable[bytes]:
+    whole = text.tobytes()
+    return (whole[a:b] for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def _utf8(word: str) -> bytes:
+    return "".join(map(characters.replaced_surrogate, word)).encode()
+
+
+class Vocabulary:
+    """Words to row numbers: exact form, then lower case, then `unknown`."""
+
+    def __init__(
+        self,
+        text: NDArray[np.uint8],
+        bounds: NDArray[np.int64],
+        slots: NDArray[np.uint64],
+        letter_case: int,
+        unknown: int,
+    ) -> None:
+        self.rows: dict[bytes, int] = {}
+        for row, word in enumerate(_split(text, bounds)):
+            self.rows.setdefault(word, row)
+        self.letter_case = letter_case
+        self.unknown = unknown
+
+    def find(self, word: str) -> int:
+        return self.rows.get(_utf8(word), -1)
+
+    def look_up_token(self, token: str) -> int:
+        forms = {0: (token, characters.lower(token)), 1: (token,), 2: (characters.lower(token),)}
+        found = (self.find(form) for form in forms[self.letter_case])
+        return next((row for row in found if row >= 0), self.unknown)
+
+    def look_up_tokens(
+        self, sentences: list[list[str]]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        ids = [self.look_up_token(token) for sentence in sentences for token in sentence]
+        offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+        return np.array(ids, np.int32), offsets
+
+    def look_up(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        return self.look_up_tokens([tokenize(text) for text in texts])
+
+
+class Table:
+    """Word vectors as they are stored; rows come out as float64."""
+
+    def __init__(self, matrix: NDArray[Any], scales: NDArray[np.float32] | None) -> None:
+        self.matrix = matrix
+        self.scales = scales
+
+    def rows(self, ids: NDArray[np.int32]) -> Float:
+        words, dim = self.matrix.shape
+        found = np.zeros((len(ids), dim))
+        real = ids < words
+        found[real] = self.matrix[ids[real]]
+        if self.scales is not None:
+            found[real] *= self.scales[ids[real], None]
+        return found
+
+
+def positions(count: int, dim: int, formula: str) -> Float:
+    """Equation 11 for positions 0 … count - 1, (count, dim).
+
+    `paper`: dimensions 2m and 2m + 1 share the angle pos / 10000^(2m/d). `reference`: the authors' code puts the
+    dimension's own index in place of m, so that the exponent is doubled and no two dimensions share an angle.
+    """
+    index = np.arange(dim)
+    exponent = 2 * (index // 2) / dim if formula == "paper" else 2 * index / dim
+    angle = np.arange(count)[:, None] / np.power(10000.0, exponent)
+    return np.where(index % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
+    """Equation 13: softmax of v'_i · v'_j / sqrt(d) over j, (tokens, tokens); each row sums to 1."""
+    vectors = np.asarray(positional, np.float64)
+    scores = vectors @ vectors.T / np.sqrt(vectors.shape[1])
+    if not attend_self:
+        np.fill_diagonal(scores, -np.inf)
+        if len(scores) == 1:
+            return np.zeros((1, 1))
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def contextual(positional: Float, weights: Float, kernel: str, attend_self: bool) -> Float:
+    """Equation 9 with the pair half of equation 12: 1/n sum_i w_i sum_j A_ij K(v'_j - v'_i), (dim,)."""
+    tokens = len(positional)
+    shares = attention(positional, attend_self)
+    total = np.zeros(positional.shape[1])
+    for i in range(tokens):
+        total += weights[i] * (shares[i] @ PAIR_KERNELS[kernel](positional - positional[i]))
+    return total / tokens
+
+
+def pool_noppa(
+    table: Table,
+    weights: NDArray[Any] | None,
+    positions: NDArray[Any] | None,
+    kernel: int,
+    attend_self: bool,
+    dropped_take_position: bool,
+    context: bool,
+    word: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> tuple[Float, NDArray[np.int32]]:
+    """Pooled and refined rows (sentences, width), and how many tokens of each took part."""
+    dim = table.matrix.shape[1]
+    sentences = len(offsets) - 1
+    pooled = np.zeros((sentences, dim * (context + word)))
+    known = np.zeros(sentences, np.int32)
+    name = list(PAIR_KERNELS)[kernel]
+    for row in range(sentences):
+        sentence = ids[offsets[row] : offsets[row + 1]]
+        kept = sentence != DROPPED
+        known[row] = kept.sum()
+        if not known[row]:
+            continue
+        vectors = table.rows(sentence[kept])
+        weight = np.ones(len(vectors)) if weights is None else weights[sentence[kept]].astype(float)
+        places = np.flatnonzero(kept) if dropped_take_position else np.arange(len(vectors))
+        parts = []
+        if context:
+            positional = vectors if positions is None else vectors + positions[places]
+            parts.append(contextual(positional, weight, name, attend_self))
+        if word:
+            parts.append(weight @ vectors / len(vectors))
+        pooled[row] = np.concatenate(parts)
+    return apply_steps(pooled, known, steps, threads), known
+
+
+class Steps:
+    """What is done to pooled rows, as tuples: see `noppa.refine`."""
+
+    def __init__(self, steps: Sequence[tuple[Any, ...]]) -> None:
+        self.steps = list(steps)
+
+
+def apply_steps(
+    pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
+) -> Float:
+    """Rows through every step, one by one, so that a row gets the same bytes in any company."""
+    if not steps.steps:
+        return np.asarray(pooled, np.float64)
+    rows = [_through(row, steps.steps) for row in np.asarray(pooled, np.float64)]
+    last = steps.steps[-1]
+    width = last[1] if last[0] == "normalise" else last[1].shape[1]
+    out = np.array(rows).reshape(len(rows), width)
+    if known is not None:
+        out[known == 0] = 0
+    return out
+
+
+def _through(row: Float, steps: Sequence[tuple[Any, ...]]) -> Float:
+    for kind, *arrays in steps:
+        if kind == "remove":
+            left, right, bias = (np.asarray(array, np.float64) for array in arrays)
+            row = row - (left @ row - bias) @ right
+        elif kind == "map":
+            matrix, bias = (np.asarray(array, np.float64) for array in arrays)
+            row = row @ matrix + bias
+        else:
+            length = np.sqrt(row @ row)
+            row = row / length if length > 0 else np.zeros_like(row)
+    return row

@@ -1,0 +1,268 @@
+"""What is learnt from a corpus and applied after pooling.
+
+Every refinement is fitted from one `Moments`, which adds up over sentences, files and machines; what it becomes is a
+step, a small piece of linear algebra that the kernels apply to each row. Several in a row are still fitted from one
+pass, because the moments of what a linear step gives follow from the moments of what it was given.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noppa.backend import kernels
+from noppa.errors import NoppaWarning, ParameterError
+from noppa.parameters import whole
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, sum (dim,) and sum of outer products (dim, dim) of vectors, in float64. Adding two merges them."""
+
+    count: int
+    total: Float
+    products: Float
+
+    @classmethod
+    def empty(cls, dim: int) -> Moments:
+        return cls(0, np.zeros(dim), np.zeros((dim, dim)))
+
+    @classmethod
+    def of(cls, rows: ArrayLike) -> Moments:
+        """Moments of rows (count, dim)."""
+        block = np.asarray(rows, np.float64)
+        return cls(len(block), block.sum(axis=0), block.T @ block)
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.count + other.count, self.total + other.total, self.products + other.products
+        )
+
+    @property
+    def dim(self) -> int:
+        return len(self.total)
+
+    @property
+    def mean(self) -> Float:
+        return self.total / max(self.count, 1)
+
+    @property
+    def second(self) -> Float:
+        """The second moment E[x x'], (dim, dim)."""
+        return self.products / max(self.count, 1)
+
+    @property
+    def covariance(self) -> Float:
+        return self.second - np.outer(self.mean, self.mean)
+
+    def mapped(self, matrix: Float, bias: Float) -> Moments:
+        """Moments of x @ matrix + bias."""
+        total = self.total @ matrix
+        cross = np.outer(total, bias)
+        products = matrix.T @ self.products @ matrix + cross + cross.T
+        return Moments(
+            self.count, total + self.count * bias, products + self.count * np.outer(bias, bias)
+        )
+
+
+class Step(Protocol):
+    """One fitted refinement."""
+
+    def described(self) -> tuple[Any, ...]:
+        """The tuple that the kernels understand."""
+
+    def after(self, moments: Moments) -> Moments:
+        """The moments of what this step gives."""
+
+
+@dataclass(frozen=True)
+class Remove:
+    """x - (left x - bias) right: takes the directions `right` (k, dim) out of x as far as `left` (k, dim) sees them."""
+
+    left: Float
+    right: Float
+    bias: Float
+
+    def described(self) -> tuple[Any, ...]:
+        return ("remove", *(np.ascontiguousarray(a, kernels.REAL) for a in (self.left, self.right, self.bias)))
+
+    def after(self, moments: Moments) -> Moments:
+        return moments.mapped(np.eye(moments.dim) - self.left.T @ self.right, self.bias @ self.right)
+
+
+@dataclass(frozen=True)
+class Map:
+    """x matrix + bias, matrix (in, out), its columns in falling order of importance."""
+
+    matrix: Float
+    bias: Float
+
+    def described(self) -> tuple[Any, ...]:
+        return ("map", *(np.ascontiguousarray(a, kernels.REAL) for a in (self.matrix, self.bias)))
+
+    def after(self, moments: Moments) -> Moments:
+        return moments.mapped(self.matrix, self.bias)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """x / |x|; a row of zeros stays one."""
+
+    width: int
+
+    def described(self) -> tuple[Any, ...]:
+        return ("normalise", self.width)
+
+    def after(self, moments: Moments) -> Moments:
+        raise ParameterError("nothing can be fitted after Normalise: put it last")
+
+
+STEPS: dict[str, type[Any]] = {"remove": Remove, "map": Map, "normalise": Unit}
+
+
+class Refinement(Protocol):
+    """A way to refine pooled vectors: frozen parameters, and a `fit` from moments."""
+
+    def fit(self, moments: Moments) -> Step: ...
+
+
+@dataclass(frozen=True)
+class NoiseRemoval:
+    """Equations 14 and 15: takes out the last k right singular vectors of the sentence matrix.
+
+    `variant="paper"`: of the uncentred matrix, as written. `"reference"`: what the authors' code does, without its
+    crashes: it standardises each dimension and removes the last k *rows* of the matrix whose columns are the singular
+    vectors, which is a subspace unrelated to small singular values. The signs of singular vectors, which that
+    depends on, are fixed here by making the largest entry of each positive.
+    """
+
+    k: int = 12
+    variant: str = "paper"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        if self.variant not in ("paper", "reference"):
+            raise ParameterError(f"variant must be paper or reference, not {self.variant!r}")
+
+    def fit(self, moments: Moments) -> Step:
+        _require_rows(moments, self.k, "noise removal")
+        if self.variant == "reference":
+            spread = np.sqrt(np.maximum(np.diag(moments.covariance), 0))
+            spread[spread <= 1e-12 * max(spread.max(), 1e-300)] = 1.0
+            directions = _principal(moments.covariance / np.outer(spread, spread))[1]
+            signs = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(moments.dim)])
+            rows = (directions * signs)[-self.k :]
+            left = rows / spread
+            return Remove(left, rows * spread, left @ moments.mean)
+        values, directions = _principal(moments.second)
+        if values[-self.k] <= 1e-12 * values[0]:
+            warnings.warn(
+                f"noise removal was fitted on {moments.count} sentences, too few or too alike to tell "
+                f"the last {self.k} of {moments.dim} directions apart: it removes what they lack; fit on more text",
+                NoppaWarning,
+                stacklevel=2,
+            )
+        last = directions[:, -self.k :].T
+        return Remove(last, last, np.zeros(self.k))
+
+
+@dataclass(frozen=True)
+class CommonComponents:
+    """Takes out the first k right singular vectors of the sentence matrix, uncentred as in SIF or centred."""
+
+    k: int = 1
+    centred: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k, "k", 1))
+
+    def fit(self, moments: Moments) -> Step:
+        _require_rows(moments, self.k, "removing common components")
+        matrix = moments.covariance if self.centred else moments.second
+        first = _principal(matrix)[1][:, : self.k].T
+        return Remove(first, first, first @ moments.mean if self.centred else np.zeros(self.k))
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """Centres, rotates to principal axes, and scales each by its standard deviation to the power -`strength`.
+
+    `strength=1` gives unit variance everywhere, 0 only rotates. Axes come in falling order of variance, so a prefix of
+    the result is meaningful; `dim` keeps the first ones. `floor` bounds the variance from below, relative to the mean one.
+    """
+
+    dim: int | None = None
+    strength: float = 1.0
+    floor: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if self.dim is not None:
+            object.__setattr__(self, "dim", whole(self.dim, "dim", 1))
+        if not 0 <= self.strength <= 1:
+            raise ParameterError(f"strength must lie between 0 and 1, not {self.strength!r}")
+        if not self.floor > 0:
+            raise ParameterError(f"floor must be above 0, not {self.floor!r}")
+
+    def fit(self, moments: Moments) -> Step:
+        kept = moments.dim if self.dim is None else self.dim
+        if kept > moments.dim:
+            raise ParameterError(f"whitening to {kept} dimensions, but the vectors have {moments.dim}")
+        _require_rows(moments, 1, "whitening")
+        values, directions = _principal(moments.covariance)
+        least = max(self.floor * values.mean(), np.finfo(float).tiny)
+        matrix = directions[:, :kept] / np.maximum(values[:kept], least) ** (self.strength / 2)
+        return Map(matrix, -moments.mean @ matrix)
+
+
+@dataclass(frozen=True)
+class Normalise:
+    """Scales each vector to length one; zeros stay zeros. Must come last."""
+
+    def fit(self, moments: Moments) -> Step:
+        return Unit(moments.dim)
+
+
+REFINEMENTS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (NoiseRemoval, CommonComponents, Whitening, Normalise)
+}
+
+
+def fit_steps(refinements: Iterable[Refinement], moments: Moments) -> list[Step]:
+    """Fit refinements one after another, each on the moments of what the ones before it give."""
+    steps: list[Step] = []
+    for refinement in refinements:
+        if steps:
+            moments = steps[-1].after(moments)
+        steps.append(refinement.fit(moments))
+    return steps
+
+
+def described(refinement: Refinement) -> dict[str, Any]:
+    """A refinement as JSON."""
+    return {"name": type(refinement).__name__, **asdict(refinement)}  # type: ignore[call-overload]
+
+
+def kernel_steps(steps: Sequence[Step]) -> kernels.Steps:
+    return kernels.Steps([step.described() for step in steps])
+
+
+def _principal(symmetric: Float) -> tuple[Float, Float]:
+    """Eigenvalues in falling order and the eigenvectors as columns."""
+    values, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _require_rows(moments: Moments, k: int, what: str) -> None:
+    if k > moments.dim:
+        raise ParameterError(f"{what} of {k} directions, but the vectors have {moments.dim} dimensions")
+    if moments.count <= k:
+        raise ParameterError(
+            f"{what} of {k} directions needs at least {k + 1} sentences with a known word, and got {moments.count}"
+        )

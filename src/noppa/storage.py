@@ -1,0 +1,167 @@
+"""Folders on disk: a JSON header, arrays as `.npy`, checksums, a format version; written whole or not at all.
+
+Arrays are memory-mapped on reading. Every file's size and, up to `VERIFIED_BYTES`, its checksum are verified on opening;
+`verify=True` checks the large ones too, at the price of reading them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.errors import FileError
+
+FORMAT = 1
+HEADER = "noppa.json"
+VERIFIED_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a saved folder holds: its header without the book-keeping, and its arrays by name."""
+
+    path: Path
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def write_folder(
+    path: str | os.PathLike[str],
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    inside: Callable[[Path], None] | None = None,
+) -> None:
+    """Write a folder under its name only when it is complete; one of the same kind there is replaced.
+
+    `inside` may add folders of its own to the one being written.
+    """
+    target = Path(path)
+    if target.exists() and kind_of(target) != kind:
+        raise FileError(
+            f"{target} exists and is not a saved {kind}: choose another name or remove it first"
+        )
+    with whole_folder(target) as new:
+        files = {}
+        for name, array in arrays.items():
+            file = new / f"{name}.npy"
+            np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+            files[file.name] = {"bytes": file.stat().st_size, "sha256": sha256(file)}
+        if inside is not None:
+            inside(new)
+        content = {"format": FORMAT, "kind": kind, **header, "files": files}
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        seal = hashlib.sha256(text.encode()).hexdigest()
+        (new / HEADER).write_text(f"{text}\n{seal}\n", encoding="utf-8")
+
+
+def read_folder(path: str | os.PathLike[str], kind: str, verify: bool = False) -> Folder:
+    """Open a saved folder of the given kind, its arrays memory-mapped and read-only."""
+    folder = Path(path)
+    header = _read_header(folder)
+    if header.get("kind") != kind:
+        raise FileError(f"{folder} holds a saved {header.get('kind')}, not a saved {kind}")
+    arrays = {}
+    for name, facts in header.pop("files").items():
+        file = folder / name
+        try:
+            size = file.stat().st_size
+            if size != facts["bytes"]:
+                raise FileError(
+                    f"{file} is damaged: {size} bytes where {facts['bytes']} were written; copy it again"
+                )
+            if (verify or size <= VERIFIED_BYTES) and sha256(file) != facts["sha256"]:
+                raise FileError(f"{file} is damaged: its checksum does not match; copy it again")
+            arrays[file.stem] = np.load(file, mmap_mode="r" if size > 4096 else None)
+        except (OSError, ValueError) as error:
+            if isinstance(error, FileError):
+                raise
+            raise FileError(f"{file} cannot be read: {error}; copy the folder again") from error
+    return Folder(folder, header, arrays)
+
+
+def kind_of(path: Path) -> str | None:
+    """The kind of a saved folder, None for anything else."""
+    try:
+        kind = _read_header(path).get("kind")
+    except FileError:
+        return None
+    return kind if isinstance(kind, str) else None
+
+
+def _read_header(folder: Path) -> dict[str, Any]:
+    if not folder.exists():
+        raise FileError(f"{folder} does not exist")
+    if not (folder / HEADER).is_file():
+        raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}")
+    try:
+        text, _, seal = (folder / HEADER).read_text(encoding="utf-8").rstrip("\n").rpartition("\n")
+        header = json.loads(text)
+        version = header["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{folder / HEADER} is damaged: {error}; copy the folder again") from error
+    if not isinstance(version, int) or version > FORMAT:
+        raise FileError(
+            f"{folder} has format {version} and this noppa reads up to {FORMAT}: upgrade noppa"
+        )
+    if hashlib.sha256(text.encode()).hexdigest() != seal:
+        raise FileError(f"{folder / HEADER} is damaged: its checksum does not match; copy it again")
+    return dict(header)
+
+
+def sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A temporary folder beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    target = target.absolute()
+    if not target.parent.is_dir():
+        raise FileError(f"cannot write {target}: the folder {target.parent} does not exist")
+    try:
+        new = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
+    try:
+        yield new
+        new.chmod(0o777 & ~_umask())
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+            os.rename(target, old / target.name)
+            try:
+                os.rename(new, target)
+            except BaseException:
+                os.rename(old / target.name, target)
+                raise
+            finally:
+                shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.rename(new, target)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
