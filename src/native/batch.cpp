@@ -85,7 +85,7 @@ int64_t width_after(const std::vector<Step>& steps, int64_t width) {
 // Pooled rows to final rows through two buffers that take turns; the last step writes into place.
 void refine(const std::vector<Step>& steps, const float* pooled, int64_t width, const int32_t* known, int64_t count,
             float* rows) {
-    thread_local std::vector<float> turns[2];
+    thread_local std::vector<float> turns[2], scratch;
     const int64_t last = width_after(steps, width);
     if (steps.empty() && rows != pooled) std::memcpy(rows, pooled, size_t(count * width) * sizeof(float));
     const float* from = pooled;
@@ -95,7 +95,8 @@ void refine(const std::vector<Step>& steps, const float* pooled, int64_t width, 
             turns[at % 2].resize(size_t(count * steps[at].out));
             to = turns[at % 2].data();
         }
-        kernels().step(steps[at], from, count, to);
+        scratch.resize(size_t(4 * steps[at].inner));
+        kernels().step(steps[at], from, count, scratch.data(), to);
         from = to;
     }
     if (known)

@@ -14,34 +14,56 @@ namespace noppa {
 namespace {
 
 constexpr int64_t TILE = 64;
-constexpr int64_t BLOCK = 2 * WIDTH;  // floats of one token that lie together
+constexpr int64_t BLOCK = 2 * WIDTH;  // floats of one token that are worked on together
 
-inline int64_t padded(int64_t dim) { return (dim + BLOCK - 1) / BLOCK * BLOCK; }
+// A number that is known when compiling, to pass to a lambda.
+template <int VALUE>
+struct Count {
+    static constexpr int value = VALUE;
+};
 
-// Scratch of one sentence. vectors is laid out (blocks, tokens, BLOCK), so that one block of a tile is contiguous.
+int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// Floats from one token's vector to the next: an odd number of cache lines, so that the same block of many tokens never
+// crowds one set of the cache.
+int64_t stride_of(int64_t dim) { return (rounded_up(dim, POSITION_UNIT) / 16 | 1) * 16; }
+
+// Two tokens, as places in the vectors of their sentence, and the coefficient of their kernel.
+struct Pair {
+    int64_t from, to;
+    float coefficient;
+};
+
+// Scratch of one sentence. vectors is (tokens, stride), zero from `dim` on.
 struct Sentence {
-    int64_t tokens, dim, blocks;
-    float *vectors, *weights, *top, *share, *row;
+    int64_t tokens, dim, stride;
+    float *vectors, *weights, *top, *share, *sum;
     double *mass, *context, *word;
+    Pair* pairs;
 };
 
 size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
     size_t used = 0;
     auto take = [&](int64_t count, size_t size) {
         char* at = base + used;
-        used += (size_t(count) * size + 63) / 64 * 64;
+        used += size_t(rounded_up(count * int64_t(size), 64));
         return at;
     };
-    const int64_t wide = padded(dim), rows = (tokens + TILE - 1) / TILE * TILE;
+    const int64_t stride = stride_of(dim), rows = rounded_up(tokens, TILE);
+    const int64_t pairs = tokens <= TILE ? tokens * tokens / 2 + 4 : TILE * TILE + 4;
     Sentence here;
-    here.vectors = reinterpret_cast<float*>(take(tokens * wide, 4));
+    here.tokens = tokens;
+    here.dim = dim;
+    here.stride = stride;
+    here.vectors = reinterpret_cast<float*>(take(tokens * stride, 4));
     here.weights = reinterpret_cast<float*>(take(rows, 4));
     here.top = reinterpret_cast<float*>(take(rows, 4));
     here.share = reinterpret_cast<float*>(take(rows, 4));
-    here.row = reinterpret_cast<float*>(take(wide, 4));
+    here.sum = reinterpret_cast<float*>(take(stride, 4));
     here.mass = reinterpret_cast<double*>(take(rows, 8));
-    here.context = reinterpret_cast<double*>(take(wide, 8));
-    here.word = reinterpret_cast<double*>(take(wide, 8));
+    here.context = reinterpret_cast<double*>(take(stride, 8));
+    here.word = reinterpret_cast<double*>(take(stride, 8));
+    here.pairs = reinterpret_cast<Pair*>(take(pairs, sizeof(Pair)));
     if (s) *s = here;
     return used + 64;
 }
@@ -77,53 +99,62 @@ void read_row(const Table& table, int32_t id, float* row) {
     }
 }
 
+// The rows of a sentence lie far apart: asking for all of them first lets them arrive together.
+void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
+    const int64_t bytes = table.dim * (table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1);
+    for (int64_t t = 0; t < tokens; ++t)
+        if (ids[t] >= 0 && ids[t] < table.words)
+            for (int64_t at = 0; at < bytes; at += 64)
+                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * bytes + at);
+}
+
 // Equation 10: known words with their positions into s.vectors; their weights, and the word half, on the way.
 int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
-    const int64_t dim = s.dim, wide = s.blocks * BLOCK;
-    for (int64_t m = dim; m < wide; ++m) s.row[m] = 0;
+    const int64_t wide = rounded_up(s.dim, POSITION_UNIT);
+    for (int64_t m = 0; m < wide; ++m) s.sum[m] = 0;
     for (int64_t m = 0; m < wide; ++m) s.word[m] = 0;
-    int64_t known = 0;
-    for (int64_t t = 0; t < tokens; ++t) known += ids[t] != DROPPED;
-    s.tokens = known;
-    int64_t at = 0, position = 0;
+    int64_t known = 0, position = 0;
     for (int64_t t = 0; t < tokens; ++t) {
+        if (t % TILE == 0) prefetch(table, ids + t, tokens - t < TILE ? tokens - t : TILE);
         if (ids[t] == DROPPED) {
             position += noppa.dropped_take_position;
             continue;
         }
-        read_row(table, ids[t], s.row);
+        float* vector = s.vectors + known * s.stride;
+        read_row(table, ids[t], vector);
+        for (int64_t m = s.dim; m < wide; ++m) vector[m] = 0;
         const float weight = noppa.weights ? noppa.weights[ids[t]] : 1.0f;
-        s.weights[at] = weight;
+        s.weights[known] = weight;
         if (noppa.word)
-            for (int64_t m = 0; m < wide; ++m) s.word[m] += double(weight * s.row[m]);
-        if (noppa.context) {
-            if (noppa.positions) {
-                const float* place = noppa.positions + position * dim;
-                for (int64_t m = 0; m < dim; ++m) s.row[m] += place[m];
-            }
-            for (int64_t b = 0; b < s.blocks; ++b)
-                for (int64_t m = 0; m < BLOCK; m += WIDTH)
-                    store(s.vectors + (b * known + at) * BLOCK + m, load(s.row + b * BLOCK + m));
-        }
-        ++at;
+            for (int64_t m = 0; m < wide; m += WIDTH) store(s.sum + m, load(s.sum + m) + weight * load(vector + m));
+        if (noppa.context && noppa.positions)
+            for (int64_t m = 0; m < wide; m += WIDTH)
+                store(vector + m, load(vector + m) + load(noppa.positions + position * wide + m));
+        ++known;
         ++position;
+        if (known % TILE == 0 || t + 1 == tokens)
+            for (int64_t m = 0; m < wide; ++m) {
+                s.word[m] += double(s.sum[m]);
+                s.sum[m] = 0;
+            }
     }
-    return known;
+    return s.tokens = known;
 }
 
-// Scores of token i with COUNT tokens from j on.
-template <int COUNT>
+// Scores of ROWS tokens from i on with COLUMNS tokens from j on.
+template <int ROWS, int COLUMNS>
 void score_some(const Sentence& s, float scale, int64_t i, int64_t j, float* out) {
-    vf low[COUNT] = {}, high[COUNT] = {};
-    for (int64_t b = 0; b < s.blocks; ++b) {
-        const float* block = s.vectors + b * s.tokens * BLOCK;
-        const vf a0 = load(block + i * BLOCK), a1 = load(block + i * BLOCK + WIDTH);
-        for (int q = 0; q < COUNT; ++q) {
-            low[q] += a0 * load(block + (j + q) * BLOCK);
-            high[q] += a1 * load(block + (j + q) * BLOCK + WIDTH);
+    vf total[ROWS][COLUMNS] = {};
+    for (int64_t m = 0; m < s.dim; m += WIDTH) {
+        vf here[ROWS];
+        for (int r = 0; r < ROWS; ++r) here[r] = load(s.vectors + (i + r) * s.stride + m);
+        for (int c = 0; c < COLUMNS; ++c) {
+            const vf there = load(s.vectors + (j + c) * s.stride + m);
+            for (int r = 0; r < ROWS; ++r) total[r][c] += here[r] * there;
         }
     }
-    for (int q = 0; q < COUNT; ++q) out[q] = sum(low[q] + high[q]) * scale;
+    for (int r = 0; r < ROWS; ++r)
+        for (int c = 0; c < COLUMNS; ++c) out[r * TILE + c] = sum(total[r][c]) * scale;
 }
 
 struct Tile {
@@ -136,50 +167,47 @@ struct Tile {
 constexpr float NOTHING = -3.4e38f;
 
 void score(const Sentence& s, float scale, bool attend_self, const Tile& tile, float* scores) {
-    for (int64_t cell = 0; cell < tile.rows * TILE; ++cell) scores[cell] = NOTHING;
-    for (int64_t r = 0; r < tile.rows; ++r) {
-        float* row = scores + r * TILE;
+    const auto rows_from = [&](auto rows, int64_t r) {
+        constexpr int ROWS = decltype(rows)::value;
         int64_t c = tile.diagonal() ? r : 0;
-        for (; c + 4 <= tile.columns; c += 4) score_some<4>(s, scale, tile.i + r, tile.j + c, row + c);
-        for (; c < tile.columns; ++c) score_some<1>(s, scale, tile.i + r, tile.j + c, row + c);
-    }
+        for (; c + 4 <= tile.columns; c += 4)
+            score_some<ROWS, 4>(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
+        for (; c < tile.columns; ++c) score_some<ROWS, 1>(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
+    };
+    int64_t r = 0;
+    for (; r + 2 <= tile.rows; r += 2) rows_from(Count<2>{}, r);
+    for (; r < tile.rows; ++r) rows_from(Count<1>{}, r);
+    for (r = 0; r < tile.rows; ++r)
+        for (int64_t c = tile.columns; c < rounded_up(tile.columns, WIDTH); ++c) scores[r * TILE + c] = NOTHING;
     if (!tile.diagonal()) return;
-    for (int64_t r = 0; r < tile.rows; ++r) {
+    for (r = 0; r < tile.rows; ++r) {
         for (int64_t c = 0; c < r; ++c) scores[r * TILE + c] = scores[c * TILE + r];
         if (!attend_self) scores[r * TILE + r] = NOTHING;
     }
 }
 
-// Softmax of row `token` goes on over `columns` more scores: its maximum and its mass relative to that.
-void extend(Sentence& s, int64_t token, const float* scores, int64_t columns) {
-    vf high = all(s.top[token]);
-    for (int64_t c = 0; c < columns; c += WIDTH) high = larger(high, load(scores + c));
-    float lanes[WIDTH];
-    store(lanes, high);
-    float top = lanes[0];
-    for (int lane = 1; lane < WIDTH; ++lane) top = lanes[lane] > top ? lanes[lane] : top;
-    if (top == NOTHING) return;
-    vf mass = {};
+// The softmax of tokens [first, first + columns) goes on over `rows` more scores each, one column a token: maximum, and
+// mass relative to it. Columns lie in lanes, so nothing is summed across a vector.
+void extend(Sentence& s, int64_t first, const float* scores, int64_t rows, int64_t columns) {
     for (int64_t c = 0; c < columns; c += WIDTH) {
-        const vf cell = load(scores + c);
-        mass += cell == NOTHING ? vf{} : exp_of(cell - top);
+        const vf before = load(s.top + first + c);
+        vf top = before, mass = {};
+        for (int64_t r = 0; r < rows; ++r) top = larger(top, load(scores + r * TILE + c));
+        for (int64_t r = 0; r < rows; ++r) mass += exp_of(load(scores + r * TILE + c) - top);
+        store(s.top + first + c, top);
+        const vf shrunk = exp_of(before - top);
+        double* masses = s.mass + first + c;
+        for (int lane = 0; lane < WIDTH; ++lane) masses[lane] = masses[lane] * double(shrunk[lane]) + double(mass[lane]);
     }
-    if (s.top[token] != top) {
-        s.mass[token] *= s.mass[token] > 0 ? double(exp_of(all(s.top[token] - top))[0]) : 0.0;
-        s.top[token] = top;
-    }
-    s.mass[token] += double(sum(mass));
 }
 
 void extend_tile(Sentence& s, const Tile& tile, const float* scores, float* turned) {
-    const int64_t wide = (tile.columns + WIDTH - 1) / WIDTH * WIDTH;
-    for (int64_t r = 0; r < tile.rows; ++r) extend(s, tile.i + r, scores + r * TILE, wide);
+    extend(s, tile.j, scores, tile.rows, tile.columns);
     if (tile.diagonal()) return;
-    const int64_t tall = (tile.rows + WIDTH - 1) / WIDTH * WIDTH;
-    for (int64_t c = 0; c < tile.columns; ++c) {
-        for (int64_t r = 0; r < tall; ++r) turned[r] = r < tile.rows ? scores[r * TILE + c] : NOTHING;
-        extend(s, tile.j + c, turned, tall);
-    }
+    const int64_t tall = rounded_up(tile.rows, WIDTH);
+    for (int64_t c = 0; c < tile.columns; ++c)
+        for (int64_t r = 0; r < tall; ++r) turned[c * TILE + r] = r < tile.rows ? scores[r * TILE + c] : NOTHING;
+    extend(s, tile.i, turned, tile.columns, tile.rows);
 }
 
 // c_ij of a tile, in place of its scores; share is w / (mass · n).
@@ -195,53 +223,72 @@ void coefficients(const Sentence& s, const Tile& tile, float* scores) {
     }
 }
 
-// Equation 12's kernels, on a difference of two positional vectors.
+// Equation 12's kernels, on differences of positional vectors.
 struct Log2Pair {
     static constexpr float scale = 1.0f / LOG2_SCALE;
-    static vf of(vf difference) { return log2_of_1_plus(difference * difference); }
+    template <int COUNT>
+    static void of(vf (&d)[COUNT]) {
+        for (int q = 0; q < COUNT; ++q) d[q] *= d[q];
+        log2_of_1_plus(d);
+    }
 };
 struct AbsolutePair {
     static constexpr float scale = 1.0f;
-    static vf of(vf difference) { return larger(difference, -difference); }
+    template <int COUNT>
+    static void of(vf (&d)[COUNT]) {
+        for (int q = 0; q < COUNT; ++q) d[q] = larger(d[q], -d[q]);
+    }
 };
 struct SquarePair {
     static constexpr float scale = 1.0f;
-    static vf of(vf difference) { return difference * difference; }
+    template <int COUNT>
+    static void of(vf (&d)[COUNT]) {
+        for (int q = 0; q < COUNT; ++q) d[q] *= d[q];
+    }
 };
 
-// Adds the tile's pairs to s.context, PARTS vectors of every token at a time.
-template <class Pair, int PARTS>
-void pair_block(const Tile& tile, const float* from, const float* to, const float* c, double* out) {
-    vf total[PARTS] = {};
-    for (int64_t r = 0; r < tile.rows; ++r) {
-        vf here[PARTS];
-        for (int p = 0; p < PARTS; ++p) here[p] = load(from + r * BLOCK + p * WIDTH);
-        for (int64_t q = tile.diagonal() ? r + 1 : 0; q < tile.columns; ++q) {
-            const vf coefficient = all(c[r * TILE + q]);
-            for (int p = 0; p < PARTS; ++p)
-                total[p] += coefficient * Pair::of(here[p] - load(to + q * BLOCK + p * WIDTH));
-        }
-    }
-    for (int p = 0; p < PARTS; ++p)
-        for (int lane = 0; lane < WIDTH; ++lane) out[p * WIDTH + lane] += double(total[p][lane] * Pair::scale);
+// The pairs of a tile in a row, an even number of them: the last may be a token with itself, which adds nothing.
+int64_t list_pairs(const Sentence& s, const Tile& tile, const float* c) {
+    int64_t count = 0;
+    for (int64_t r = 0; r < tile.rows; ++r)
+        for (int64_t q = tile.diagonal() ? r + 1 : 0; q < tile.columns; ++q)
+            s.pairs[count++] = {(tile.i + r) * s.stride, (tile.j + q) * s.stride, c[r * TILE + q]};
+    while (count % 4) s.pairs[count++] = {0, 0, 0.0f};
+    return count;
 }
 
-template <class Pair>
-void pairs(Sentence& s, const Tile& tile, const float* c) {
-    for (int64_t b = 0; b < s.blocks; ++b) {
-        const float* block = s.vectors + b * s.tokens * BLOCK;
-        const float *from = block + tile.i * BLOCK, *to = block + tile.j * BLOCK;
-        double* out = s.context + b * BLOCK;
-        if (b * BLOCK + WIDTH < s.dim)
-            pair_block<Pair, 2>(tile, from, to, c, out);
-        else
-            pair_block<Pair, 1>(tile, from, to, c, out);
+// Adds the kernels of the pairs to `out`, VECTORS vectors of every token and PAIRS pairs in step.
+#ifndef VV
+#define VV 1
+#define PP 4
+#endif
+constexpr int PAIRS = PP;
+template <class Kernel, int VECTORS>
+void pair_block(const Pair* pairs, int64_t count, const float* block, double* out) {
+    vf total[VECTORS] = {};
+    for (const Pair* pair = pairs; pair < pairs + count; pair += PAIRS) {
+        vf d[PAIRS * VECTORS];
+        for (int q = 0; q < PAIRS; ++q)
+            for (int v = 0; v < VECTORS; ++v)
+                d[q * VECTORS + v] = load(block + pair[q].from + v * WIDTH) - load(block + pair[q].to + v * WIDTH);
+        Kernel::of(d);
+        for (int q = 0; q < PAIRS; ++q)
+            for (int v = 0; v < VECTORS; ++v) total[v] += pair[q].coefficient * d[q * VECTORS + v];
     }
+    for (int v = 0; v < VECTORS; ++v)
+        for (int lane = 0; lane < WIDTH; ++lane) out[v * WIDTH + lane] += double(total[v][lane] * Kernel::scale);
+}
+
+template <class Kernel>
+void add_pairs(Sentence& s, int64_t count) {
+    int64_t m = 0;
+    for (; m + (VV-1)*WIDTH < s.dim; m += VV*WIDTH) pair_block<Kernel, VV>(s.pairs, count, s.vectors + m, s.context + m);
+    if (m < s.dim) pair_block<Kernel, 1>(s.pairs, count, s.vectors + m, s.context + m);
 }
 
 void contextual(const Noppa& noppa, Sentence& s) {
     alignas(64) float scores[TILE * TILE];
-    alignas(64) float turned[TILE];
+    alignas(64) float turned[TILE * TILE];
     const int64_t n = s.tokens, tiles = (n + TILE - 1) / TILE;
     const float scale = float(1.0 / __builtin_sqrt(double(s.dim)));
     const auto tile_at = [&](int64_t i, int64_t j) {
@@ -249,7 +296,7 @@ void contextual(const Noppa& noppa, Sentence& s) {
         return Tile{i * TILE, size(i), j * TILE, size(j)};
     };
     for (int64_t t = 0; t < tiles * TILE; ++t) {
-        s.top[t] = t < n ? NOTHING : 0;
+        s.top[t] = NOTHING;
         s.mass[t] = 0;
         s.share[t] = 0;
     }
@@ -264,10 +311,11 @@ void contextual(const Noppa& noppa, Sentence& s) {
             const Tile tile = tile_at(i, j);
             if (tiles > 1) score(s, scale, noppa.attend_self, tile, scores);
             coefficients(s, tile, scores);
+            const int64_t count = list_pairs(s, tile, scores);
             switch (noppa.kernel) {
-                case LOG2: pairs<Log2Pair>(s, tile, scores); break;
-                case ABSOLUTE: pairs<AbsolutePair>(s, tile, scores); break;
-                default: pairs<SquarePair>(s, tile, scores);
+                case LOG2: add_pairs<Log2Pair>(s, count); break;
+                case ABSOLUTE: add_pairs<AbsolutePair>(s, count); break;
+                default: add_pairs<SquarePair>(s, count);
             }
         }
 }
@@ -277,11 +325,9 @@ int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t
     Sentence s;
     const uintptr_t start = (reinterpret_cast<uintptr_t>(scratch) + 63) / 64 * 64;
     lay_out(tokens, table.dim, reinterpret_cast<char*>(start), &s);
-    s.dim = table.dim;
-    s.blocks = padded(s.dim) / BLOCK;
     const int64_t known = gather(table, noppa, ids, tokens, s);
     if (noppa.context) {
-        for (int64_t m = 0; m < s.blocks * BLOCK; ++m) s.context[m] = 0;
+        for (int64_t m = 0; m < s.stride; ++m) s.context[m] = 0;
         if (known > 1) contextual(noppa, s);
         for (int64_t m = 0; m < s.dim; ++m) *row++ = float(s.context[m]);
     }
@@ -292,28 +338,66 @@ int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t
     return known;
 }
 
-float dot(const float* a, const float* b, int64_t count) {
-    vf lanes[4] = {};
+// Every sum below runs in one order whether its row comes alone or in company: the same bytes for any batch.
+
+// amounts (ROWS, DIRECTIONS) = rows · left - bias.
+template <int ROWS, int DIRECTIONS>
+void project(const Step& step, const float* rows, int64_t first, float* amounts) {
+    vf total[ROWS][DIRECTIONS][2] = {};
+    float rest[ROWS][DIRECTIONS] = {};
     int64_t m = 0;
-    for (; m + 4 * WIDTH <= count; m += 4 * WIDTH)
-        for (int p = 0; p < 4; ++p) lanes[p] += load(a + m + p * WIDTH) * load(b + m + p * WIDTH);
-    float rest = 0;
-    for (; m < count; ++m) rest += a[m] * b[m];
-    return sum((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + rest;
+    for (; m + BLOCK <= step.in; m += BLOCK)
+        for (int d = 0; d < DIRECTIONS; ++d)
+            for (int half = 0; half < 2; ++half) {
+                const vf left = load(step.left + (first + d) * step.in + m + half * WIDTH);
+                for (int r = 0; r < ROWS; ++r) total[r][d][half] += left * load(rows + r * step.in + m + half * WIDTH);
+            }
+    for (; m < step.in; ++m)
+        for (int d = 0; d < DIRECTIONS; ++d)
+            for (int r = 0; r < ROWS; ++r) rest[r][d] += step.left[(first + d) * step.in + m] * rows[r * step.in + m];
+    for (int r = 0; r < ROWS; ++r)
+        for (int d = 0; d < DIRECTIONS; ++d)
+            amounts[r * step.inner + first + d] = sum(total[r][d][0] + total[r][d][1]) + rest[r][d] - step.bias[first + d];
 }
 
-void add_scaled(float scale, const float* from, float* to, int64_t count) {
+// out = rows - amounts · right.
+template <int ROWS>
+void subtract(const Step& step, const float* rows, const float* amounts, float* out) {
     int64_t m = 0;
-    for (; m + WIDTH <= count; m += WIDTH) store(to + m, load(to + m) + scale * load(from + m));
-    for (; m < count; ++m) to[m] += scale * from[m];
+    for (; m + BLOCK <= step.in; m += BLOCK) {
+        vf total[ROWS][2];
+        for (int r = 0; r < ROWS; ++r)
+            for (int half = 0; half < 2; ++half) total[r][half] = load(rows + r * step.in + m + half * WIDTH);
+        for (int64_t d = 0; d < step.inner; ++d)
+            for (int half = 0; half < 2; ++half) {
+                const vf right = load(step.right + d * step.in + m + half * WIDTH);
+                for (int r = 0; r < ROWS; ++r) total[r][half] -= amounts[r * step.inner + d] * right;
+            }
+        for (int r = 0; r < ROWS; ++r)
+            for (int half = 0; half < 2; ++half) store(out + r * step.in + m + half * WIDTH, total[r][half]);
+    }
+    for (; m < step.in; ++m)
+        for (int r = 0; r < ROWS; ++r) {
+            float total = rows[r * step.in + m];
+            for (int64_t d = 0; d < step.inner; ++d) total -= amounts[r * step.inner + d] * step.right[d * step.in + m];
+            out[r * step.in + m] = total;
+        }
 }
 
-// ROWS rows share each load of the matrix; every output sums over the input in the same order, alone or in company.
+template <int ROWS>
+void remove_rows(const Step& step, const float* rows, float* amounts, float* out) {
+    int64_t d = 0;
+    if (ROWS == 1)
+        for (; d + 4 <= step.inner; d += 4) project<ROWS, 4>(step, rows, d, amounts);
+    for (; d < step.inner; ++d) project<ROWS, 1>(step, rows, d, amounts);
+    subtract<ROWS>(step, rows, amounts, out);
+}
+
+// out = rows · left + bias; ROWS rows share each load of the matrix.
 template <int ROWS>
 void map_rows(const Step& step, const float* rows, float* out) {
-    constexpr int64_t SPAN = 2 * WIDTH;
     int64_t c = 0;
-    for (; c + SPAN <= step.out; c += SPAN) {
+    for (; c + BLOCK <= step.out; c += BLOCK) {
         vf total[ROWS][2];
         for (int r = 0; r < ROWS; ++r)
             for (int p = 0; p < 2; ++p) total[r][p] = load(step.bias + c + p * WIDTH);
@@ -344,26 +428,18 @@ void normalise(const float* row, int64_t dim, float* out) {
     for (int64_t m = 0; m < dim; ++m) out[m] = float(double(row[m]) * scale);
 }
 
-void apply(const Step& step, const float* rows, int64_t count, float* out) {
-    if (step.kind == Step::MAP) {
-        int64_t r = 0;
-        for (; r + 4 <= count; r += 4) map_rows<4>(step, rows + r * step.in, out + r * step.out);
-        for (; r < count; ++r) map_rows<1>(step, rows + r * step.in, out + r * step.out);
-        return;
-    }
-    for (int64_t r = 0; r < count; ++r) {
-        const float* row = rows + r * step.in;
-        float* to = out + r * step.in;
-        if (step.kind == Step::NORMALISE) {
-            normalise(row, step.in, to);
-            continue;
-        }
-        for (int64_t m = 0; m < step.in; ++m) to[m] = row[m];
-        for (int64_t q = 0; q < step.inner; ++q) {
-            const float amount = dot(row, step.left + q * step.in, step.in) - step.bias[q];
-            add_scaled(-amount, step.right + q * step.in, to, step.in);
-        }
-    }
+void apply(const Step& step, const float* rows, int64_t count, float* scratch, float* out) {
+    const auto some = [&](auto size, int64_t r) {
+        constexpr int ROWS = decltype(size)::value;
+        const float* from = rows + r * step.in;
+        float* to = out + r * step.out;
+        if (step.kind == Step::MAP) map_rows<ROWS>(step, from, to);
+        else if (step.kind == Step::REMOVE) remove_rows<ROWS>(step, from, scratch, to);
+        else for (int q = 0; q < ROWS; ++q) normalise(from + q * step.in, step.in, to + q * step.in);
+    };
+    int64_t r = 0;
+    for (; r + 4 <= count; r += 4) some(Count<4>{}, r);
+    for (; r < count; ++r) some(Count<1>{}, r);
 }
 
 }  // namespace

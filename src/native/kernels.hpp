@@ -22,7 +22,10 @@ struct Table {
 // Ids outside the vocabulary: `words` itself is the zero word, DROPPED is passed over.
 constexpr int32_t DROPPED = -1;
 
-// What NoPPA needs besides the words: weights (words + 1,) or null for ones, positions (tokens, dim) or null.
+// Positions come padded with zeros to a multiple of this many floats: whole vectors of any instruction set.
+constexpr int64_t POSITION_UNIT = 32;
+
+// What NoPPA needs besides the words: weights (words + 1,) or null for ones, positions (tokens, padded dim) or null.
 struct Noppa {
     const float* weights;
     const float* positions;
@@ -50,8 +53,9 @@ struct Kernels {
     size_t (*noppa_scratch)(int64_t tokens, int64_t dim);
     // One sentence to one row; returns how many of its tokens were known.
     int64_t (*noppa)(const Table&, const Noppa&, const int32_t* ids, int64_t tokens, void* scratch, float* row);
-    // rows (count, in) to out (count, out), which is other memory; a row gets the same bytes in any company.
-    void (*step)(const Step&, const float* rows, int64_t count, float* out);
+    // rows (count, in) to out (count, out), which is other memory; scratch holds 4 · inner floats. A row gets the same
+    // bytes in any company.
+    void (*step)(const Step&, const float* rows, int64_t count, float* scratch, float* out);
 };
 
 const Kernels& kernels_base();

@@ -186,7 +186,8 @@ nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weigh
     const int64_t sentences = int64_t(offsets.shape(0)) - 1, tokens = int64_t(ids.shape(0));
     require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
     require(!weights || int64_t(weights->shape(0)) == words + 1, "one weight a word and one for the zero word");
-    require(!positions || int64_t(positions->shape(1)) == dim, "positions of the wrong width");
+    const int64_t wide = (dim + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
+    require(!positions || int64_t(positions->shape(1)) == wide, "positions of the wrong width");
     require(kernel >= LOG2 && kernel <= SQUARE, "no such kernel");
     const int64_t width = dim * (int64_t(context) + int64_t(word));
     require(steps.steps.empty() || steps.steps.front().in == width, "the first step does not fit the pooled rows");
@@ -249,6 +250,7 @@ int64_t first_other(nb::list items) {
 NB_MODULE(_native, module) {
     module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
     module.attr("REAL") = "float32";
+    module.attr("POSITION_UNIT") = POSITION_UNIT;
     module.def("tokenize", &tokenize, "text"_a);
     module.def("first_other", &first_other, "items"_a);
     module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);

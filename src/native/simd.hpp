@@ -25,12 +25,15 @@ inline void store(float* at, vf value) { *reinterpret_cast<vf_anywhere*>(at) = v
 inline vf all(float value) { return value - vf{}; }
 inline vf larger(vf a, vf b) { return a > b ? a : b; }
 
+typedef float four __attribute__((vector_size(16)));
+
 inline float sum(vf v) {
-    float halves[WIDTH];
-    store(halves, v);
-    for (int step = WIDTH / 2; step; step /= 2)
-        for (int lane = 0; lane < step; ++lane) halves[lane] += halves[lane + step];
-    return halves[0];
+    four parts[WIDTH / 4];
+    __builtin_memcpy(parts, &v, sizeof v);
+    for (int step = WIDTH / 8; step; step /= 2)
+        for (int q = 0; q < step; ++q) parts[q] += parts[q + step];
+    const four s = parts[0];
+    return (s[0] + s[2]) + (s[1] + s[3]);
 }
 
 // 2^23 · log2(1 + t) for t >= 0. The factor saves a shift: the exponent is used as it stands in the float's bits, and
@@ -40,23 +43,27 @@ inline float sum(vf v) {
 // tools/minimax.py, degree 6, relative error 1.1e-6.
 constexpr float LOG2_SCALE = 8388608.0f;
 
-inline vf log2_of_1_plus(vf t) {
+// COUNT of them go in step: each line is COUNT independent instructions, which hides the latency of the chain.
+template <int COUNT>
+inline void log2_of_1_plus(vf (&t)[COUNT]) {
     constexpr int32_t root_half = 0x3f3504f3, one = 0x3f800000, exponent = int32_t(0xff800000u);
-    constexpr float c0 = 1.442696447e+00f * LOG2_SCALE, c1 = -7.213635760e-01f * LOG2_SCALE,
-                    c2 = 4.806267683e-01f * LOG2_SCALE, c3 = -3.593716436e-01f * LOG2_SCALE,
-                    c4 = 2.956995207e-01f * LOG2_SCALE, c5 = -2.693202167e-01f * LOG2_SCALE,
-                    c6 = 1.716245617e-01f * LOG2_SCALE;
-    const vf y = t + 1.0f;
-    const vi k = (reinterpret_cast<vi>(y) - root_half) & exponent;
-    const vf scale = reinterpret_cast<vf>(one - k);
-    const vf f = t * scale + (scale - 1.0f);
-    vf p = c6 * f + c5;
-    p = p * f + c4;
-    p = p * f + c3;
-    p = p * f + c2;
-    p = p * f + c1;
-    p = p * f + c0;
-    return p * f + __builtin_convertvector(k, vf);
+    constexpr float c[] = {1.442696447e+00f * LOG2_SCALE,  -7.213635760e-01f * LOG2_SCALE, 4.806267683e-01f * LOG2_SCALE,
+                           -3.593716436e-01f * LOG2_SCALE, 2.956995207e-01f * LOG2_SCALE,  -2.693202167e-01f * LOG2_SCALE,
+                           1.716245617e-01f * LOG2_SCALE};
+    vi k[COUNT];
+    vf f[COUNT], p[COUNT];
+    for (int q = 0; q < COUNT; ++q) k[q] = (reinterpret_cast<vi>(t[q] + 1.0f) - root_half) & exponent;
+    for (int q = 0; q < COUNT; ++q) {
+        const vf scale = reinterpret_cast<vf>(one - k[q]);
+        f[q] = t[q] * scale + (scale - 1.0f);
+    }
+    for (int q = 0; q < COUNT; ++q) p[q] = c[6] * f[q] + c[5];
+    for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[4];
+    for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[3];
+    for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[2];
+    for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[1];
+    for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[0];
+    for (int q = 0; q < COUNT; ++q) t[q] = p[q] * f[q] + __builtin_convertvector(k[q], vf);
 }
 
 // e^x for x <= 0, down to 1e-38; relative error 3e-7.

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 REAL: str
+POSITION_UNIT: int
 
 Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 StepTuple = tuple[Any, ...]

@@ -17,6 +17,7 @@ from noppa import tokens as scanner
 Float = NDArray[np.float64]
 
 REAL = "float64"
+POSITION_UNIT = 1
 DROPPED = -1
 
 #: Equation 12 and the cheaper kernels, of the difference of two positional vectors; the index is the native number.

@@ -163,7 +163,9 @@ class _Pooler:
     def _positions(self, count: int) -> NDArray[np.float64] | None:
         if self.method.position is None:
             return None
-        return reference.positions(count, self.dim, self.method.position).astype(kernels.REAL)
+        places = reference.positions(count, self.dim, self.method.position)
+        padding = -self.dim % kernels.POSITION_UNIT
+        return np.pad(places, ((0, 0), (0, padding))).astype(kernels.REAL)
 
 
 def truncated(
