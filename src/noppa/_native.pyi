@@ -11,6 +11,7 @@ POSITION_UNIT: int
 
 Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 StepTuple = tuple[Any, ...]
+Rows = tuple[NDArray[Any], NDArray[np.int32]]
 
 def tokenize(text: str) -> list[str]: ...
 def first_other(items: list[Any]) -> int: ...
@@ -54,6 +55,57 @@ def pool_noppa(
     steps: Steps,
     threads: int,
 ) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+def pool_mean(
+    table: Table,
+    weights: NDArray[Any] | None,
+    divisor: int,
+    scaled: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_dct(
+    table: Table,
+    k: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_vlawe(
+    table: Table,
+    labels: NDArray[np.int32],
+    centroids: NDArray[Any],
+    power: float,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_s3e(
+    table: Table,
+    weights: NDArray[Any] | None,
+    labels: NDArray[np.int32],
+    centroids: NDArray[Any],
+    average: bool,
+    published: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_gem(
+    table: Table,
+    directions: NDArray[np.float64],
+    values: NDArray[np.float64],
+    window: int,
+    removed: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
 def apply_steps(
     pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
 ) -> NDArray[Any]: ...
