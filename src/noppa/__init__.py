@@ -17,7 +17,7 @@ from os import PathLike
 
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, NoppaWarning
-from noppa.methods import METHODS, NoPPA
+from noppa.methods import DCT, GEM, METHODS, S3E, SIF, USIF, VLAWE, Average, NoPPA, TfIdf
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
@@ -35,7 +35,14 @@ def load(
 
 
 __all__ = [
+    "DCT",
+    "GEM",
     "METHODS",
+    "S3E",
+    "SIF",
+    "USIF",
+    "VLAWE",
+    "Average",
     "CommonComponents",
     "Encoder",
     "Moments",
@@ -44,6 +51,7 @@ __all__ = [
     "NoppaError",
     "NoppaWarning",
     "Normalise",
+    "TfIdf",
     "Whitening",
     "WordVectors",
     "__version__",

@@ -193,13 +193,13 @@ def pool_noppa(
 
 
 def pool_words(
+    formula: Callable[[NDArray[np.int32], Float], Float],
     table: Table,
     width: int,
     ids: NDArray[np.int32],
     offsets: NDArray[np.int64],
     steps: Steps,
     threads: int,
-    formula: Callable[[NDArray[np.int32], Float], Float],
 ) -> tuple[Float, NDArray[np.int32]]:
     """Every sentence through a formula of its known ids and their vectors; then the steps."""
     pooled = np.zeros((len(offsets) - 1, width))
@@ -222,16 +222,16 @@ def pool_mean(
 ) -> tuple[Float, NDArray[np.int32]]:
     name = formulas.DIVISORS[divisor]
     return pool_words(
+        lambda ids, v: formulas.mean(v, _weights(weights, ids), name, scaled),
         table,
         table.matrix.shape[1],
         *batch,
-        formula=lambda ids, v: formulas.mean(v, _weights(weights, ids), name, scaled),
     )
 
 
 def pool_dct(table: Table, k: int, *batch: Any) -> tuple[Float, NDArray[np.int32]]:
     width = k * table.matrix.shape[1]
-    return pool_words(table, width, *batch, formula=lambda ids, v: formulas.dct(v, k))
+    return pool_words(lambda ids, v: formulas.dct(v, k), table, width, *batch)
 
 
 def pool_vlawe(
@@ -239,10 +239,10 @@ def pool_vlawe(
 ) -> tuple[Float, NDArray[np.int32]]:
     centres = centroids.astype(float)
     return pool_words(
+        lambda ids, v: formulas.vlawe(v, labels[ids], centres, power),
         table,
         centres.size,
         *batch,
-        formula=lambda ids, v: formulas.vlawe(v, labels[ids], centres, power),
     )
 
 
@@ -265,7 +265,7 @@ def pool_s3e(
         return formulas.s3e(vectors, weight, labels[ids], centres, average, published)
 
     width = slots * (slots + 1) // 2 + (table.matrix.shape[1] if average else 0)
-    return pool_words(table, width, *batch, formula=formula)
+    return pool_words(formula, table, width, *batch)
 
 
 def pool_gem(
@@ -277,10 +277,10 @@ def pool_gem(
     *batch: Any,
 ) -> tuple[Float, NDArray[np.int32]]:
     return pool_words(
+        lambda ids, v: formulas.gem(v, directions, values, window, removed),
         table,
         table.matrix.shape[1],
         *batch,
-        formula=lambda ids, v: formulas.gem(v, directions, values, window, removed),
     )
 
 
