@@ -96,7 +96,7 @@ def test_usif_with_the_authors_components(shared, words, sentences):
     rows = estimate.components_
     step = Remove(rows, share[:, None] * rows, np.zeros(5))
     encoder = noppa.Encoder(words, noppa.USIF(m=0, a=USIF_A, normalise="dimension"))
-    encoder._fitted = Fitted((step,), {"a": np.array(USIF_A)})
+    encoder._fitted = Fitted((step,), {"a": np.array([USIF_A])})
     found = encoder.encode_tokens(usif_sentences(shared, sentences))
     assert error(found, golden(shared, "usif_m5.npy")) < CLOSE
 

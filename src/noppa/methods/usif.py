@@ -52,11 +52,11 @@ class USIF:
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         probabilities = words.needed_probabilities("USIF()")
         if self.a is not None:
-            return {"a": np.array(self.a)}
-        return {"a": np.array(derived_a(probabilities, self.n or mean_length(sentences)))}
+            return {"a": np.array([self.a])}
+        return {"a": np.array([derived_a(probabilities, self.n or mean_length(sentences))])}
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        weights = smooth_frequency_weight(probabilities_of(words, "USIF()"), float(learnt["a"]))
+        weights = smooth_frequency_weight(probabilities_of(words, "USIF()"), float(learnt["a"][0]))
         if self.normalise == "word":
             weights = weights / lengths_of(words)
         return weighted_mean(words, weights, scaled=self.normalise == "dimension")
