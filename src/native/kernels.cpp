@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t TILE = 64;
 constexpr int64_t BLOCK = 2 * WIDTH;  // floats of one token that are worked on together
+constexpr int64_t SCORED = 4;         // tokens that are scored together
 
 // A number that is known when compiling, to pass to a lambda.
 template <int VALUE>
@@ -34,7 +35,7 @@ struct Pair {
     float coefficient;
 };
 
-// Scratch of one sentence. vectors is (tokens, stride), zero from `dim` on.
+// Scratch of one sentence. vectors is (tokens up to a multiple of SCORED, stride), zero from `dim` on.
 struct Sentence {
     int64_t tokens, dim, stride;
     float *vectors, *weights, *top, *share, *sum;
@@ -50,12 +51,12 @@ size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
         return at;
     };
     const int64_t stride = stride_of(dim), rows = rounded_up(tokens, TILE);
-    const int64_t pairs = tokens <= TILE ? tokens * tokens / 2 + 4 : TILE * TILE + 4;
+    const int64_t pairs = tokens <= TILE ? tokens * tokens / 2 + 2 : TILE * TILE + 2;
     Sentence here;
     here.tokens = tokens;
     here.dim = dim;
     here.stride = stride;
-    here.vectors = reinterpret_cast<float*>(take(tokens * stride, 4));
+    here.vectors = reinterpret_cast<float*>(take(rounded_up(tokens, SCORED) * stride, 4));
     here.weights = reinterpret_cast<float*>(take(rows, 4));
     here.top = reinterpret_cast<float*>(take(rows, 4));
     here.share = reinterpret_cast<float*>(take(rows, 4));
@@ -99,15 +100,6 @@ void read_row(const Table& table, int32_t id, float* row) {
     }
 }
 
-// The rows of a sentence lie far apart: asking for all of them first lets them arrive together.
-void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
-    const int64_t bytes = table.dim * (table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1);
-    for (int64_t t = 0; t < tokens; ++t)
-        if (ids[t] >= 0 && ids[t] < table.words)
-            for (int64_t at = 0; at < bytes; at += 64)
-                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * bytes + at);
-}
-
 // Equation 10: known words with their positions into s.vectors; their weights, and the word half, on the way.
 int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
     const int64_t wide = rounded_up(s.dim, POSITION_UNIT);
@@ -115,7 +107,6 @@ int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64
     for (int64_t m = 0; m < wide; ++m) s.word[m] = 0;
     int64_t known = 0, position = 0;
     for (int64_t t = 0; t < tokens; ++t) {
-        if (t % TILE == 0) prefetch(table, ids + t, tokens - t < TILE ? tokens - t : TILE);
         if (ids[t] == DROPPED) {
             position += noppa.dropped_take_position;
             continue;
@@ -138,23 +129,23 @@ int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64
                 s.sum[m] = 0;
             }
     }
+    for (int64_t t = known; t < rounded_up(known, SCORED); ++t)
+        for (int64_t m = 0; m < wide; ++m) s.vectors[t * s.stride + m] = 0;
     return s.tokens = known;
 }
 
-// Scores of ROWS tokens from i on with COLUMNS tokens from j on.
-template <int ROWS, int COLUMNS>
+// Scores of 2 tokens from i on with 4 tokens from j on.
 void score_some(const Sentence& s, float scale, int64_t i, int64_t j, float* out) {
-    vf total[ROWS][COLUMNS] = {};
+    vf total[2][4] = {};
     for (int64_t m = 0; m < s.dim; m += WIDTH) {
-        vf here[ROWS];
-        for (int r = 0; r < ROWS; ++r) here[r] = load(s.vectors + (i + r) * s.stride + m);
-        for (int c = 0; c < COLUMNS; ++c) {
+        const vf here[2] = {load(s.vectors + i * s.stride + m), load(s.vectors + (i + 1) * s.stride + m)};
+        for (int c = 0; c < 4; ++c) {
             const vf there = load(s.vectors + (j + c) * s.stride + m);
-            for (int r = 0; r < ROWS; ++r) total[r][c] += here[r] * there;
+            for (int r = 0; r < 2; ++r) total[r][c] += here[r] * there;
         }
     }
-    for (int r = 0; r < ROWS; ++r)
-        for (int c = 0; c < COLUMNS; ++c) out[r * TILE + c] = sum(total[r][c]) * scale;
+    for (int r = 0; r < 2; ++r)
+        for (int c = 0; c < 4; ++c) out[r * TILE + c] = sum(total[r][c]) * scale;
 }
 
 struct Tile {
@@ -167,16 +158,10 @@ struct Tile {
 constexpr float NOTHING = -3.4e38f;
 
 void score(const Sentence& s, float scale, bool attend_self, const Tile& tile, float* scores) {
-    const auto rows_from = [&](auto rows, int64_t r) {
-        constexpr int ROWS = decltype(rows)::value;
-        int64_t c = tile.diagonal() ? r : 0;
-        for (; c + 4 <= tile.columns; c += 4)
-            score_some<ROWS, 4>(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
-        for (; c < tile.columns; ++c) score_some<ROWS, 1>(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
-    };
     int64_t r = 0;
-    for (; r + 2 <= tile.rows; r += 2) rows_from(Count<2>{}, r);
-    for (; r < tile.rows; ++r) rows_from(Count<1>{}, r);
+    for (; r < tile.rows; r += 2)
+        for (int64_t c = tile.diagonal() ? r / 4 * 4 : 0; c < tile.columns; c += 4)
+            score_some(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
     for (r = 0; r < tile.rows; ++r)
         for (int64_t c = tile.columns; c < rounded_up(tile.columns, WIDTH); ++c) scores[r * TILE + c] = NOTHING;
     if (!tile.diagonal()) return;
@@ -195,9 +180,11 @@ void extend(Sentence& s, int64_t first, const float* scores, int64_t rows, int64
         for (int64_t r = 0; r < rows; ++r) top = larger(top, load(scores + r * TILE + c));
         for (int64_t r = 0; r < rows; ++r) mass += exp_of(load(scores + r * TILE + c) - top);
         store(s.top + first + c, top);
-        const vf shrunk = exp_of(before - top);
+        float shrunk[WIDTH], more[WIDTH];
+        store(shrunk, exp_of(before - top));
+        store(more, mass);
         double* masses = s.mass + first + c;
-        for (int lane = 0; lane < WIDTH; ++lane) masses[lane] = masses[lane] * double(shrunk[lane]) + double(mass[lane]);
+        for (int lane = 0; lane < WIDTH; ++lane) masses[lane] = masses[lane] * double(shrunk[lane]) + double(more[lane]);
     }
 }
 
@@ -228,8 +215,8 @@ struct Log2Pair {
     static constexpr float scale = 1.0f / LOG2_SCALE;
     template <int COUNT>
     static void of(vf (&d)[COUNT]) {
-        for (int q = 0; q < COUNT; ++q) d[q] *= d[q];
-        log2_of_1_plus(d);
+        for (int q = 0; q < COUNT; ++q) d[q] = d[q] * d[q] + 1.0f;
+        scaled_log2(d);
     }
 };
 struct AbsolutePair {
@@ -253,37 +240,32 @@ int64_t list_pairs(const Sentence& s, const Tile& tile, const float* c) {
     for (int64_t r = 0; r < tile.rows; ++r)
         for (int64_t q = tile.diagonal() ? r + 1 : 0; q < tile.columns; ++q)
             s.pairs[count++] = {(tile.i + r) * s.stride, (tile.j + q) * s.stride, c[r * TILE + q]};
-    while (count % 4) s.pairs[count++] = {0, 0, 0.0f};
+    if (count % 2) s.pairs[count++] = {0, 0, 0.0f};
     return count;
 }
 
-// Adds the kernels of the pairs to `out`, VECTORS vectors of every token and PAIRS pairs in step.
-#ifndef VV
-#define VV 1
-#define PP 4
-#endif
-constexpr int PAIRS = PP;
+// Sums the kernels of the pairs over VECTORS vectors of every token, two pairs in step.
 template <class Kernel, int VECTORS>
-void pair_block(const Pair* pairs, int64_t count, const float* block, double* out) {
+void pair_block(const Pair* pairs, int64_t count, const float* block, float* out) {
     vf total[VECTORS] = {};
-    for (const Pair* pair = pairs; pair < pairs + count; pair += PAIRS) {
-        vf d[PAIRS * VECTORS];
-        for (int q = 0; q < PAIRS; ++q)
+    for (const Pair* pair = pairs; pair < pairs + count; pair += 2) {
+        vf d[2 * VECTORS];
+        for (int q = 0; q < 2; ++q)
             for (int v = 0; v < VECTORS; ++v)
                 d[q * VECTORS + v] = load(block + pair[q].from + v * WIDTH) - load(block + pair[q].to + v * WIDTH);
         Kernel::of(d);
-        for (int q = 0; q < PAIRS; ++q)
+        for (int q = 0; q < 2; ++q)
             for (int v = 0; v < VECTORS; ++v) total[v] += pair[q].coefficient * d[q * VECTORS + v];
     }
-    for (int v = 0; v < VECTORS; ++v)
-        for (int lane = 0; lane < WIDTH; ++lane) out[v * WIDTH + lane] += double(total[v][lane] * Kernel::scale);
+    for (int v = 0; v < VECTORS; ++v) store(out + v * WIDTH, total[v] * Kernel::scale);
 }
 
 template <class Kernel>
 void add_pairs(Sentence& s, int64_t count) {
     int64_t m = 0;
-    for (; m + (VV-1)*WIDTH < s.dim; m += VV*WIDTH) pair_block<Kernel, VV>(s.pairs, count, s.vectors + m, s.context + m);
-    if (m < s.dim) pair_block<Kernel, 1>(s.pairs, count, s.vectors + m, s.context + m);
+    for (; m + WIDTH < s.dim; m += BLOCK) pair_block<Kernel, 2>(s.pairs, count, s.vectors + m, s.sum + m);
+    if (m < s.dim) pair_block<Kernel, 1>(s.pairs, count, s.vectors + m, s.sum + m);
+    for (m = 0; m < s.dim; ++m) s.context[m] += double(s.sum[m]);
 }
 
 void contextual(const Noppa& noppa, Sentence& s) {

@@ -5,8 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
+#include <new>
 #include <optional>
 #include <stdexcept>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "batch.hpp"
 
@@ -33,24 +39,38 @@ nb::object numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
+// Memory for results. Large ones ask for huge pages, as NumPy does: touching new small pages costs more than pooling.
+void* allocate(size_t bytes) {
+#if defined(__linux__)
+    constexpr size_t huge = size_t(2) << 20;
+    if (bytes >= 2 * huge) {
+        void* memory = std::aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
+        if (!memory) throw std::bad_alloc();
+        madvise(memory, bytes, MADV_HUGEPAGE);
+        return memory;
+    }
+#endif
+    void* memory = std::malloc(bytes ? bytes : 1);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
 template <class T, class... Sizes>
 nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
     size_t count = 1;
     for (size_t size : {size_t(sizes)...}) count *= size;
-    T* memory = new T[count];
-    nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    T* memory = static_cast<T*>(allocate(count * sizeof(T)));
+    nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
     return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
 }
 
 // Strings whose memory stays valid without the GIL: this holds a reference to each.
 class Strings {
   public:
-    Strings() : normalize_(nb::module_::import_("unicodedata").attr("normalize")) {}
-
     // A text above U+02FF may not be in NFC; Python's own tables decide.
     void add_text(nb::handle text) {
         if (PyUnicode_Check(text.ptr()) && PyUnicode_MAX_CHAR_VALUE(text.ptr()) >= 0x300)
-            add(normalize_("NFC", text));
+            add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
         else
             add(nb::borrow(text));
     }
@@ -64,7 +84,6 @@ class Strings {
     std::vector<Text> texts;
 
   private:
-    nb::object normalize_;
     std::vector<nb::object> held_;
 };
 

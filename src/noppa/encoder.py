@@ -221,7 +221,7 @@ class Encoder:
         first: int = 0,
     ) -> Vectors:
         rows, known = self._pooler(ids, offsets, self._steps, threads)
-        if not known.all():
+        if np.count_nonzero(known) < len(known):
             _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])

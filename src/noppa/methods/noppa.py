@@ -109,8 +109,10 @@ class _Pooler:
         steps: kernels.Steps,
         threads: int,
     ) -> Rows:
-        longest = int(np.diff(offsets).max(initial=0))
         limit = self.method.max_tokens
+        longest = len(ids)  # of a small batch this bound is enough, and the lengths need not be looked at
+        if longest > min(limit or longest, self.KEPT_POSITIONS):
+            longest = int(np.diff(offsets).max(initial=0))
         if limit is None or longest <= limit:
             return self._pool(ids, offsets, longest, steps, threads)
         over = np.flatnonzero(np.diff(offsets) > limit)
