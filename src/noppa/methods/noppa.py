@@ -110,7 +110,9 @@ class _Pooler:
         threads: int,
     ) -> Rows:
         limit = self.method.max_tokens
-        longest = len(ids)  # of a small batch this bound is enough, and the lengths need not be looked at
+        longest = len(
+            ids
+        )  # of a small batch this bound is enough, and the lengths need not be looked at
         if longest > min(limit or longest, self.KEPT_POSITIONS):
             longest = int(np.diff(offsets).max(initial=0))
         if limit is None or longest <= limit:
@@ -187,7 +189,9 @@ def windows(
     Gives the ids and offsets of all windows, and the sentence that each belongs to.
     """
     pieces, owners = [], []
-    for owner, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+    for owner, (begin, end) in enumerate(
+        zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    ):
         starts = [begin]
         if end - begin > limit:
             starts = [*range(begin, end - limit, max(1, limit // 2)), end - limit]
