@@ -204,10 +204,9 @@ void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, cons
     });
 }
 
-void apply_steps(const float* pooled, const int32_t* known, int64_t count, const std::vector<Step>& steps, int threads,
-                 float* rows) {
-    if (steps.empty()) return;
-    const int64_t width = steps.front().in, last = steps.back().out;
+void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count, const std::vector<Step>& steps,
+                 int threads, float* rows) {
+    const int64_t last = width_after(steps, width);
     const int64_t tasks = (count + MOST_ROWS - 1) / MOST_ROWS;
     run_tasks(tasks, threads, [&](int64_t task) {
         const int64_t first = task * MOST_ROWS, some = std::min(MOST_ROWS, count - first);

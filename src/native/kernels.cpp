@@ -105,6 +105,12 @@ int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64
     const int64_t wide = rounded_up(s.dim, POSITION_UNIT);
     for (int64_t m = 0; m < wide; ++m) s.sum[m] = 0;
     for (int64_t m = 0; m < wide; ++m) s.word[m] = 0;
+    const auto flush = [&] {
+        for (int64_t m = 0; m < wide; ++m) {
+            s.word[m] += double(s.sum[m]);
+            s.sum[m] = 0;
+        }
+    };
     int64_t known = 0, position = 0;
     for (int64_t t = 0; t < tokens; ++t) {
         if (ids[t] == DROPPED) {
@@ -123,12 +129,9 @@ int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64
                 store(vector + m, load(vector + m) + load(noppa.positions + position * wide + m));
         ++known;
         ++position;
-        if (known % TILE == 0 || t + 1 == tokens)
-            for (int64_t m = 0; m < wide; ++m) {
-                s.word[m] += double(s.sum[m]);
-                s.sum[m] = 0;
-            }
+        if (known % TILE == 0) flush();
     }
+    flush();
     for (int64_t t = known; t < rounded_up(known, SCORED); ++t)
         for (int64_t m = 0; m < wide; ++m) s.vectors[t * s.stride + m] = 0;
     return s.tokens = known;
@@ -325,52 +328,41 @@ int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t
 // amounts (ROWS, DIRECTIONS) = rows · left - bias.
 template <int ROWS, int DIRECTIONS>
 void project(const Step& step, const float* rows, int64_t first, float* amounts) {
-    vf total[ROWS][DIRECTIONS][2] = {};
-    float rest[ROWS][DIRECTIONS] = {};
-    int64_t m = 0;
-    for (; m + BLOCK <= step.in; m += BLOCK)
-        for (int d = 0; d < DIRECTIONS; ++d)
-            for (int half = 0; half < 2; ++half) {
-                const vf left = load(step.left + (first + d) * step.in + m + half * WIDTH);
-                for (int r = 0; r < ROWS; ++r) total[r][d][half] += left * load(rows + r * step.in + m + half * WIDTH);
-            }
-    for (; m < step.in; ++m)
-        for (int d = 0; d < DIRECTIONS; ++d)
-            for (int r = 0; r < ROWS; ++r) rest[r][d] += step.left[(first + d) * step.in + m] * rows[r * step.in + m];
+    vf total[ROWS][DIRECTIONS] = {};
+    for (int64_t m = 0; m < step.in; m += WIDTH) {
+        const int64_t some = step.in - m;
+        vf here[ROWS];
+        for (int r = 0; r < ROWS; ++r) here[r] = load(rows + r * step.in + m, some);
+        for (int d = 0; d < DIRECTIONS; ++d) {
+            const vf left = load(step.left + (first + d) * step.in + m, some);
+            for (int r = 0; r < ROWS; ++r) total[r][d] += left * here[r];
+        }
+    }
     for (int r = 0; r < ROWS; ++r)
         for (int d = 0; d < DIRECTIONS; ++d)
-            amounts[r * step.inner + first + d] = sum(total[r][d][0] + total[r][d][1]) + rest[r][d] - step.bias[first + d];
+            amounts[r * step.inner + first + d] = sum(total[r][d]) - step.bias[first + d];
 }
 
 // out = rows - amounts · right.
 template <int ROWS>
 void subtract(const Step& step, const float* rows, const float* amounts, float* out) {
-    int64_t m = 0;
-    for (; m + BLOCK <= step.in; m += BLOCK) {
-        vf total[ROWS][2];
-        for (int r = 0; r < ROWS; ++r)
-            for (int half = 0; half < 2; ++half) total[r][half] = load(rows + r * step.in + m + half * WIDTH);
-        for (int64_t d = 0; d < step.inner; ++d)
-            for (int half = 0; half < 2; ++half) {
-                const vf right = load(step.right + d * step.in + m + half * WIDTH);
-                for (int r = 0; r < ROWS; ++r) total[r][half] -= amounts[r * step.inner + d] * right;
-            }
-        for (int r = 0; r < ROWS; ++r)
-            for (int half = 0; half < 2; ++half) store(out + r * step.in + m + half * WIDTH, total[r][half]);
-    }
-    for (; m < step.in; ++m)
-        for (int r = 0; r < ROWS; ++r) {
-            float total = rows[r * step.in + m];
-            for (int64_t d = 0; d < step.inner; ++d) total -= amounts[r * step.inner + d] * step.right[d * step.in + m];
-            out[r * step.in + m] = total;
+    for (int64_t m = 0; m < step.in; m += WIDTH) {
+        const int64_t some = step.in - m;
+        vf total[ROWS];
+        for (int r = 0; r < ROWS; ++r) total[r] = load(rows + r * step.in + m, some);
+        for (int64_t d = 0; d < step.inner; ++d) {
+            const vf right = load(step.right + d * step.in + m, some);
+            for (int r = 0; r < ROWS; ++r) total[r] -= amounts[r * step.inner + d] * right;
         }
+        for (int r = 0; r < ROWS; ++r) store(out + r * step.in + m, total[r], some);
+    }
 }
 
 template <int ROWS>
 void remove_rows(const Step& step, const float* rows, float* amounts, float* out) {
+    constexpr int DIRECTIONS = ROWS == 1 ? 8 : 2;
     int64_t d = 0;
-    if (ROWS == 1)
-        for (; d + 4 <= step.inner; d += 4) project<ROWS, 4>(step, rows, d, amounts);
+    for (; d + DIRECTIONS <= step.inner; d += DIRECTIONS) project<ROWS, DIRECTIONS>(step, rows, d, amounts);
     for (; d < step.inner; ++d) project<ROWS, 1>(step, rows, d, amounts);
     subtract<ROWS>(step, rows, amounts, out);
 }
@@ -378,28 +370,27 @@ void remove_rows(const Step& step, const float* rows, float* amounts, float* out
 // out = rows · left + bias; ROWS rows share each load of the matrix.
 template <int ROWS>
 void map_rows(const Step& step, const float* rows, float* out) {
-    int64_t c = 0;
-    for (; c + BLOCK <= step.out; c += BLOCK) {
+    for (int64_t c = 0; c < step.out; c += BLOCK) {
+        const int64_t low = step.out - c, high = low > WIDTH ? low - WIDTH : 0;
         vf total[ROWS][2];
-        for (int r = 0; r < ROWS; ++r)
-            for (int p = 0; p < 2; ++p) total[r][p] = load(step.bias + c + p * WIDTH);
+        for (int r = 0; r < ROWS; ++r) {
+            total[r][0] = load(step.bias + c, low);
+            total[r][1] = load(step.bias + c + WIDTH, high);
+        }
         for (int64_t m = 0; m < step.in; ++m) {
-            const vf w0 = load(step.left + m * step.out + c), w1 = load(step.left + m * step.out + c + WIDTH);
+            const float* weights = step.left + m * step.out + c;
+            const vf w0 = load(weights, low), w1 = load(weights + WIDTH, high);
             for (int r = 0; r < ROWS; ++r) {
                 const vf x = all(rows[r * step.in + m]);
                 total[r][0] += x * w0;
                 total[r][1] += x * w1;
             }
         }
-        for (int r = 0; r < ROWS; ++r)
-            for (int p = 0; p < 2; ++p) store(out + r * step.out + c + p * WIDTH, total[r][p]);
-    }
-    for (; c < step.out; ++c)
         for (int r = 0; r < ROWS; ++r) {
-            float total = step.bias[c];
-            for (int64_t m = 0; m < step.in; ++m) total += rows[r * step.in + m] * step.left[m * step.out + c];
-            out[r * step.out + c] = total;
+            store(out + r * step.out + c, total[r][0], low);
+            store(out + r * step.out + c + WIDTH, total[r][1], high);
         }
+    }
 }
 
 // A sum of squares in float64, so that neither tiny nor huge rows lose their length.

@@ -232,13 +232,14 @@ nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weigh
 }
 
 nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps, int threads) {
-    require(!steps.steps.empty() && steps.steps.front().in == int64_t(pooled.shape(1)), "the steps do not fit the rows");
+    const int64_t width = int64_t(pooled.shape(1));
+    require(steps.steps.empty() || steps.steps.front().in == width, "the steps do not fit the rows");
     require(!known || known->shape(0) == pooled.shape(0), "one count a row");
-    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.back().out));
+    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.empty() ? width : steps.steps.back().out));
     {
         nb::gil_scoped_release released;
-        apply_steps(pooled.data(), known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps, threads,
-                    rows.data());
+        apply_steps(pooled.data(), width, known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps,
+                    threads, rows.data());
     }
     return nb::cast(rows);
 }
@@ -267,6 +268,7 @@ int64_t first_other(nb::list items) {
 }  // namespace
 
 NB_MODULE(_native, module) {
+    nb::set_leak_warnings(false);  // encoders that live until the interpreter ends are no leak
     module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
     module.attr("REAL") = "float32";
     module.attr("POSITION_UNIT") = POSITION_UNIT;

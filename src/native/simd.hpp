@@ -22,6 +22,19 @@ typedef float vf_anywhere __attribute__((vector_size(WIDTH * 4), aligned(4), may
 
 inline vf load(const float* at) { return *reinterpret_cast<const vf_anywhere*>(at); }
 inline void store(float* at, vf value) { *reinterpret_cast<vf_anywhere*>(at) = value; }
+
+// The first `count` floats, zeros behind them. Ends of rows go through these and never through scalar code: a compiler
+// may fuse or reorder scalar sums differently from one place to the next, and then bytes would differ.
+inline vf load(const float* at, int64_t count) {
+    if (count >= WIDTH) return load(at);
+    vf some = {};
+    __builtin_memcpy(&some, at, size_t(count) * sizeof(float));
+    return some;
+}
+inline void store(float* at, vf value, int64_t count) {
+    if (count >= WIDTH) return store(at, value);
+    __builtin_memcpy(at, &value, size_t(count) * sizeof(float));
+}
 inline vf all(float value) { return value - vf{}; }
 inline vf larger(vf a, vf b) { return a > b ? a : b; }
 

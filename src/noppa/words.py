@@ -193,7 +193,7 @@ class WordVectors:
         row = self._row(word) if isinstance(word, str) else -1
         if row < 0:
             raise UnknownWordError(f"{word!r} is not among the {len(self)} words of the vocabulary")
-        return self.vectors([row])[0]
+        return np.asarray(self.vectors([row])[0])
 
     def __repr__(self) -> str:
         source = self._probabilities.source if self._probabilities else "none"
