@@ -5,8 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
+#include <new>
 #include <optional>
 #include <stdexcept>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "batch.hpp"
 
@@ -33,24 +39,38 @@ nb::object numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
+// Memory for results. Large ones ask for huge pages, as NumPy does: touching new small pages costs more than pooling.
+void* allocate(size_t bytes) {
+#if defined(__linux__)
+    constexpr size_t huge = size_t(2) << 20;
+    if (bytes >= 2 * huge) {
+        void* memory = std::aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
+        if (!memory) throw std::bad_alloc();
+        madvise(memory, bytes, MADV_HUGEPAGE);
+        return memory;
+    }
+#endif
+    void* memory = std::malloc(bytes ? bytes : 1);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
 template <class T, class... Sizes>
 nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
     size_t count = 1;
     for (size_t size : {size_t(sizes)...}) count *= size;
-    T* memory = new T[count];
-    nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    T* memory = static_cast<T*>(allocate(count * sizeof(T)));
+    nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
     return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
 }
 
 // Strings whose memory stays valid without the GIL: this holds a reference to each.
 class Strings {
   public:
-    Strings() : normalize_(nb::module_::import_("unicodedata").attr("normalize")) {}
-
     // A text above U+02FF may not be in NFC; Python's own tables decide.
     void add_text(nb::handle text) {
         if (PyUnicode_Check(text.ptr()) && PyUnicode_MAX_CHAR_VALUE(text.ptr()) >= 0x300)
-            add(normalize_("NFC", text));
+            add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
         else
             add(nb::borrow(text));
     }
@@ -64,7 +84,6 @@ class Strings {
     std::vector<Text> texts;
 
   private:
-    nb::object normalize_;
     std::vector<nb::object> held_;
 };
 
@@ -308,13 +327,14 @@ nb::tuple pool_gem_py(const PyTable& table, Array2<double> directions, Array1<do
 }
 
 nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps, int threads) {
-    require(!steps.steps.empty() && steps.steps.front().in == int64_t(pooled.shape(1)), "the steps do not fit the rows");
+    const int64_t width = int64_t(pooled.shape(1));
+    require(steps.steps.empty() || steps.steps.front().in == width, "the steps do not fit the rows");
     require(!known || known->shape(0) == pooled.shape(0), "one count a row");
-    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.back().out));
+    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.empty() ? width : steps.steps.back().out));
     {
         nb::gil_scoped_release released;
-        apply_steps(pooled.data(), known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps, threads,
-                    rows.data());
+        apply_steps(pooled.data(), width, known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps,
+                    threads, rows.data());
     }
     return nb::cast(rows);
 }
@@ -343,6 +363,7 @@ int64_t first_other(nb::list items) {
 }  // namespace
 
 NB_MODULE(_native, module) {
+    nb::set_leak_warnings(false);  // encoders that live until the interpreter ends are no leak
     module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
     module.attr("REAL") = "float32";
     module.attr("POSITION_UNIT") = POSITION_UNIT;

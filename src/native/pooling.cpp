@@ -289,7 +289,6 @@ void gem(const Table& table, const Pooling& p, Sentence& s, float* row) {
 int64_t pool(const Table& table, const Pooling& pooling, const int32_t* ids, int64_t tokens, void* scratch, float* row) {
     Memory memory{reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch) + 63) / 64 * 64)};
     Sentence s = lay_out(table, pooling, tokens, memory);
-    prefetch(table, ids, tokens < 64 ? tokens : 64);
     for (int64_t t = 0; t < tokens; ++t)
         if (ids[t] != DROPPED) s.ids[s.tokens++] = ids[t];
     if (!s.tokens) {

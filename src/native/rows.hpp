@@ -39,13 +39,4 @@ void read_row(const Table& table, int32_t id, float* row) {
     }
 }
 
-// The rows of a sentence lie far apart: asking for all of them first lets them arrive together.
-void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
-    const int64_t bytes = table.dim * (table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1);
-    for (int64_t t = 0; t < tokens; ++t)
-        if (ids[t] >= 0 && ids[t] < table.words)
-            for (int64_t at = 0; at < bytes; at += 64)
-                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * bytes + at);
-}
-
 }  // namespace

@@ -1,13 +1,13 @@
 """noppa: sentence vectors without a neural network.
 
-    text -> tokens -> ids -> pool -> refine -> vectors
-            tokens    words  methods refine    encoder
+text -> tokens -> ids -> pool -> refine -> vectors
+        tokens    words  methods refine    encoder
 
-    import noppa
+import noppa
 
-    words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], probabilities=[0.9, 0.1])
-    model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
-    model.encode(["a cake", "cake"])
+words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], probabilities=[0.9, 0.1])
+model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
+model.encode(["a cake", "cake"])
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def load(
 ) -> Encoder:
     """A saved encoder from its folder."""
     if name_or_path is None:
-        raise NoppaError("this version has no embedded model yet: give the folder of a saved encoder")
+        raise NoppaError(
+            "this version has no embedded model yet: give the folder of a saved encoder"
+        )
     return Encoder.load(name_or_path, tokenizer)
 
 

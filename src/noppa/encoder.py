@@ -69,7 +69,9 @@ class Encoder:
             known = ", ".join(kind.__name__ for kind in METHODS.values())
             raise ParameterError(f"method must be one of {known}, not {method!r}")
         if tokenizer is not None and not callable(tokenizer):
-            raise ParameterError(f"tokenizer must be a function from a text to tokens, not {tokenizer!r}")
+            raise ParameterError(
+                f"tokenizer must be a function from a text to tokens, not {tokenizer!r}"
+            )
         if refine is None:
             refine = ()
         self.words = words
@@ -189,7 +191,7 @@ class Encoder:
         """
         cut = self._cut(dim)
         if isinstance(texts, str):
-            return self._encode([texts], threads, cut, normalize)[0]
+            return np.asarray(self._encode([texts], threads, cut, normalize)[0])
         if isinstance(texts, Iterator):
             blocks = [
                 self._encode(texts_of(block, on_invalid), threads, cut, normalize, at * FIT_BLOCK)
@@ -252,7 +254,7 @@ class Encoder:
         first: int = 0,
     ) -> Vectors:
         rows, known = self._pooler(ids, offsets, self._steps, threads)
-        if not known.all():
+        if np.count_nonzero(known) < len(known):
             _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])
@@ -267,7 +269,9 @@ class Encoder:
         split = [self.tokenizer(text) for text in texts]
         for at, tokens in enumerate(split):
             if isinstance(tokens, str) or not isinstance(tokens, Iterable):
-                raise InputError(f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens")
+                raise InputError(
+                    f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
+                )
         return self.words.vocabulary.look_up_tokens(token_lists_of(split))
 
     @cached_property

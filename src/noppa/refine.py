@@ -91,10 +91,15 @@ class Remove:
     bias: Float
 
     def described(self) -> tuple[Any, ...]:
-        return ("remove", *(np.ascontiguousarray(a, kernels.REAL) for a in (self.left, self.right, self.bias)))
+        return (
+            "remove",
+            *(np.ascontiguousarray(a, kernels.REAL) for a in (self.left, self.right, self.bias)),
+        )
 
     def after(self, moments: Moments) -> Moments:
-        return moments.mapped(np.eye(moments.dim) - self.left.T @ self.right, self.bias @ self.right)
+        return moments.mapped(
+            np.eye(moments.dim) - self.left.T @ self.right, self.bias @ self.right
+        )
 
 
 @dataclass(frozen=True)
@@ -220,7 +225,9 @@ class Whitening:
     def fit(self, moments: Moments) -> Step:
         kept = moments.dim if self.dim is None else self.dim
         if kept > moments.dim:
-            raise ParameterError(f"whitening to {kept} dimensions, but the vectors have {moments.dim}")
+            raise ParameterError(
+                f"whitening to {kept} dimensions, but the vectors have {moments.dim}"
+            )
         _require_rows(moments, 1, "whitening")
         values, directions = _principal(moments.covariance)
         least = max(self.floor * values.mean(), np.finfo(float).tiny)
@@ -268,7 +275,9 @@ def _principal(symmetric: Float) -> tuple[Float, Float]:
 
 def _require_rows(moments: Moments, k: int, what: str) -> None:
     if k > moments.dim:
-        raise ParameterError(f"{what} of {k} directions, but the vectors have {moments.dim} dimensions")
+        raise ParameterError(
+            f"{what} of {k} directions, but the vectors have {moments.dim} dimensions"
+        )
     if moments.count <= k:
         raise ParameterError(
             f"{what} of {k} directions needs at least {k + 1} sentences with a known word, and got {moments.count}"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,9 @@ class WordVectors:
     (2, 2, True)
     """
 
+    path: Path | None
+    _probabilities: Probabilities | None
+
     def __init__(
         self,
         words: Sequence[str],
@@ -131,8 +135,8 @@ class WordVectors:
         self._text, self._bounds, self._slots = text, bounds, slots
         self.matrix, self.scales = matrix, scales
         self.unknown, self.case = unknown, case
-        self.path: Path | None = None
-        self._probabilities: Probabilities | None = None
+        self.path = None
+        self._probabilities = None
         if unknown == "unk" and self._known.find(UNK) < 0:
             raise ParameterError(
                 f"unknown='unk' needs a row called {UNK}, and there is none: use 'skip' or 'zero'"
@@ -160,8 +164,9 @@ class WordVectors:
         return self._vocabulary(len(self) if self.unknown == "zero" else self._known.find(UNK))
 
     def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
-        stored = self._slots is not None and len(self._slots) > 0
-        slots = self._slots if stored else self._index[0]
+        slots = self._slots
+        if slots is None or not len(slots):
+            slots = self._index[0]
         return kernels.Vocabulary(self._text, self._bounds, slots, CASES[self.case], unknown)
 
     @cached_property
@@ -172,9 +177,7 @@ class WordVectors:
     def words(self) -> list[str]:
         """Every word, in the order of the rows."""
         whole, bounds = self._text.tobytes(), self._bounds.tolist()
-        return [
-            whole[a:b].decode("utf-8", "replace") for a, b in zip(bounds, bounds[1:], strict=False)
-        ]
+        return [whole[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
 
     @property
     def dim(self) -> int:
@@ -190,7 +193,7 @@ class WordVectors:
         row = self._row(word) if isinstance(word, str) else -1
         if row < 0:
             raise UnknownWordError(f"{word!r} is not among the {len(self)} words of the vocabulary")
-        return self.vectors([row])[0]
+        return np.asarray(self.vectors([row])[0])
 
     def __repr__(self) -> str:
         source = self._probabilities.source if self._probabilities else "none"
@@ -202,8 +205,10 @@ class WordVectors:
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Rows of the matrix as float32, (rows, dim)."""
         index = np.asarray(rows, np.int64)
-        found = self.matrix[index].astype(np.float32)
-        return found if self.scales is None else found * self.scales[index, None]
+        found: NDArray[np.float32] = self.matrix[index].astype(np.float32)
+        if self.scales is not None:
+            found *= self.scales[index, None]
+        return found
 
     # Word probabilities
 
@@ -234,7 +239,10 @@ class WordVectors:
         return self._with(frequencies.from_counts(self.words, counts, missing))
 
     def with_corpus(
-        self, texts: Iterable[str], tokenizer: Tokenizer | None = None, missing: str | float = "smallest"
+        self,
+        texts: Iterable[str],
+        tokenizer: Tokenizer | None = None,
+        missing: str | float = "smallest",
     ) -> WordVectors:
         """The same vectors with probabilities counted over your own texts."""
         split = tokenizer or kernels.tokenize
@@ -329,7 +337,9 @@ class WordVectors:
                     arrays["probabilities"], arrays["counted"], header["probabilities"]
                 )
         except KeyError as error:
-            raise FileError(f"{file} is damaged: it lacks {error}; copy the folder again") from error
+            raise FileError(
+                f"{file} is damaged: it lacks {error}; copy the folder again"
+            ) from error
         words.path = file.absolute()
         return words
 

@@ -109,8 +109,12 @@ class _Pooler:
         steps: kernels.Steps,
         threads: int,
     ) -> Rows:
-        longest = int(np.diff(offsets).max(initial=0))
         limit = self.method.max_tokens
+        longest = len(
+            ids
+        )  # of a small batch this bound is enough, and the lengths need not be looked at
+        if longest > min(limit or longest, self.KEPT_POSITIONS):
+            longest = int(np.diff(offsets).max(initial=0))
         if limit is None or longest <= limit:
             return self._pool(ids, offsets, longest, steps, threads)
         over = np.flatnonzero(np.diff(offsets) > limit)
@@ -185,7 +189,9 @@ def windows(
     Gives the ids and offsets of all windows, and the sentence that each belongs to.
     """
     pieces, owners = [], []
-    for owner, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+    for owner, (begin, end) in enumerate(
+        zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    ):
         starts = [begin]
         if end - begin > limit:
             starts = [*range(begin, end - limit, max(1, limit // 2)), end - limit]
