@@ -112,7 +112,9 @@ def test_usif_with_exact_components(shared, words, sentences):
 
 @pytest.mark.parametrize("k", [1, 3, 6])
 def test_dct(shared, words, sentences, k):
-    assert error(encode(words, noppa.DCT(k), sentences, {}), golden(shared, f"dct_k{k}.npy")) < CLOSE
+    assert (
+        error(encode(words, noppa.DCT(k), sentences, {}), golden(shared, f"dct_k{k}.npy")) < CLOSE
+    )
 
 
 def test_s3e(shared, words, sentences):

@@ -148,7 +148,8 @@ class Encoder:
     def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
         """Tell when a frequent word of the corpus has a probability that nobody counted."""
         counted = self.words.counted
-        if counted is None or not counted.any():
+        weighs = hasattr(self.method, "a")  # the strength of a frequency weight, in every paper that has one
+        if counted is None or not counted.any() or not weighs:
             return
         frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
         missing = [self.words.words[row] for row in frequent if seen[row] and not counted[row]]
