@@ -17,6 +17,7 @@ from os import PathLike
 
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, NoppaWarning
+from noppa.external import external
 from noppa.methods import DCT, GEM, METHODS, S3E, SIF, USIF, VLAWE, Average, NoPPA, TfIdf
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
 from noppa.tokens import Tokenizer
@@ -57,5 +58,6 @@ __all__ = [
     "Whitening",
     "WordVectors",
     "__version__",
+    "external",
     "load",
 ]
