@@ -45,7 +45,7 @@ def test_wrong_rows() -> None:
         noppa.external(lambda texts: [1.0, 2.0]).encode("a")
     with pytest.raises(noppa.NoppaError, match="not finite for text 1"):
         noppa.external(lambda texts: [[1.0], [np.nan]]).encode(["a", "b"])
-    with pytest.raises(noppa.NoppaError, match="item 1 is None|item 1 is missing"):
+    with pytest.raises(noppa.NoppaError, match="item 1 is missing"):
         noppa.external(lengths).encode(["a", None])
 
 

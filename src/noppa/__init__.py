@@ -18,7 +18,20 @@ from os import PathLike
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.external import external
-from noppa.methods import DCT, GEM, METHODS, S3E, SIF, USIF, VLAWE, Average, NoPPA, TfIdf
+from noppa.methods import (
+    DCT,
+    GEM,
+    METHODS,
+    S3E,
+    SIF,
+    USIF,
+    VLAWE,
+    Average,
+    FastSent,
+    NoPPA,
+    Sent2Vec,
+    TfIdf,
+)
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
@@ -48,12 +61,14 @@ __all__ = [
     "Average",
     "CommonComponents",
     "Encoder",
+    "FastSent",
     "Moments",
     "NoPPA",
     "NoiseRemoval",
     "NoppaError",
     "NoppaWarning",
     "Normalise",
+    "Sent2Vec",
     "TfIdf",
     "Whitening",
     "WordVectors",

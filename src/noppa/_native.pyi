@@ -106,6 +106,19 @@ def pool_gem(
     steps: Steps,
     threads: int,
 ) -> Rows: ...
+def train(
+    source: NDArray[Any],
+    target: NDArray[Any],
+    keep: NDArray[np.float32],
+    noise: NDArray[np.int32],
+    negatives: int,
+    rate: float,
+    seed: int,
+    adjacent: bool,
+    itself: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+) -> None: ...
 def apply_steps(
     pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
 ) -> NDArray[Any]: ...

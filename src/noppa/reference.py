@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa import characters, formulas
 from noppa import tokens as scanner
+from noppa.training import train as train
 
 Float = NDArray[np.float64]
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from noppa.methods.average import Average
 from noppa.methods.dct import DCT
+from noppa.methods.fastsent import FastSent
 from noppa.methods.gem import GEM
 from noppa.methods.noppa import NoPPA
 from noppa.methods.s3e import S3E
+from noppa.methods.sent2vec import Sent2Vec
 from noppa.methods.sif import SIF
 from noppa.methods.tfidf import TfIdf
 from noppa.methods.usif import USIF
@@ -25,6 +27,21 @@ METHODS: dict[str, type[Any]] = {
     "vlawe": VLAWE,
     "s3e": S3E,
     "gem": GEM,
+    "fastsent": FastSent,
+    "sent2vec": Sent2Vec,
 }
 
-__all__ = ["DCT", "GEM", "METHODS", "S3E", "SIF", "USIF", "VLAWE", "Average", "NoPPA", "TfIdf"]
+__all__ = [
+    "DCT",
+    "GEM",
+    "METHODS",
+    "S3E",
+    "SIF",
+    "USIF",
+    "VLAWE",
+    "Average",
+    "FastSent",
+    "NoPPA",
+    "Sent2Vec",
+    "TfIdf",
+]
