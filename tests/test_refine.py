@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,7 +30,7 @@ def fitted(refinement: object, rows: np.ndarray) -> np.ndarray:
 @given(st.lists(st.integers(0, 300), min_size=0, max_size=8), st.randoms())
 def test_moments_merge_in_any_order(cuts: list[int], random: object) -> None:
     edges = [0, *sorted(cuts), 300]
-    parts = [Moments.of(ROWS[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [Moments.of(ROWS[a:b]) for a, b in pairwise(edges)]
     random.shuffle(parts)  # type: ignore[attr-defined]
     merged = sum(parts, Moments.empty(12))
     whole = Moments.of(ROWS)
