@@ -23,31 +23,29 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+def test_blocks_run(page: Path, tmp_path: Path) -> None:
+    """The Python blocks as one program, then in the same folder each console line that starts with `$ `.
+
+    What stands under such a line is what it prints.
+    """
     program = "\n".join(blocks(page, "python"))
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stderr
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_console_blocks_run(page: Path, tmp_path: Path) -> None:
-    """Lines that start with `$ ` run one after another; what stands under a line is what it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for block in blocks(page, "console"):
-        for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, wanted = entry.partition("\n")
-            run = subprocess.run(
-                ["bash", "-c", command],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                env={**os.environ, "PATH": path},
-            )
-            assert run.returncode == 0, f"{command}: {run.stderr}"
-            if wanted.strip():
-                assert run.stdout.split() == wanted.split(), command
+    for entry in re.split(r"^\$ ", "\n".join(blocks(page, "console")), flags=re.MULTILINE)[1:]:
+        command, _, wanted = entry.partition("\n")
+        run = subprocess.run(
+            ["bash", "-c", command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": path},
+        )
+        assert run.returncode == 0, f"{command}: {run.stderr}"
+        if wanted.strip():
+            assert run.stdout.split() == wanted.split(), command
 
 
 def test_the_tree_names_every_module() -> None:
