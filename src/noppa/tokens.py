@@ -32,10 +32,10 @@ from noppa.characters import (
 Tokenizer = Callable[[str], Sequence[str]]
 
 ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof gen col lt sgt capt sen rep gov st jr sr vs inc ltd corp co".split()
+    ["mr", "mrs", "ms", "dr", "prof", "gen", "col", "lt", "sgt", "capt", "sen", "rep", "gov", "st", "jr", "sr", "vs", "inc", "ltd", "corp", "co"]
 )
 DOMAINS = frozenset(
-    "com org net edu gov mil int info biz io ai eu uk us de fr it es nl ch at se no fi dk pl ru jp cn in br au ca".split()
+    ["com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "ai", "eu", "uk", "us", "de", "fr", "it", "es", "nl", "ch", "at", "se", "no", "fi", "dk", "pl", "ru", "jp", "cn", "in", "br", "au", "ca"]
 )
 SCHEMES = ("http://", "https://", "ftp://", "www.")
 CLITICS = ("s", "m", "d", "re", "ve", "ll")
@@ -139,9 +139,7 @@ class _Scanner:
     def word_end(self, at: int) -> int:
         end = at
         while True:
-            if self.is_word(end):
-                end += 1
-            elif end > at and self.joins(end):
+            if self.is_word(end) or (end > at and self.joins(end)):
                 end += 1
             else:
                 return end
