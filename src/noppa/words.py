@@ -360,12 +360,13 @@ class WordVectors:
             if limit is None and keep is None and dtype == "float32":
                 return words  # the type that it was saved in
             return words._picked(options)
-        return cls._of(files.read(path, options), unknown, case)
+        return cls.of(files.read(path, options), unknown, case)
 
     @classmethod
-    def _of(
+    def of(
         cls, loaded: files.Loaded, unknown: str = "skip", case: str = "exact-then-lower"
     ) -> WordVectors:
+        """What `noppa.files.read` gave, as it is."""
         words = object.__new__(cls)
         words._set(loaded.text, loaded.bounds, None, loaded.matrix, loaded.scales, unknown, case)
         words.report = loaded.report

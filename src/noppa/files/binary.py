@@ -42,8 +42,10 @@ def read_binary(source: Source, content: Content, rows: Rows, options: Options) 
         if len(rough) and options.errors != "replace":
             for row, at in zip(rough.tolist(), rough_at.tolist(), strict=True):
                 at += block[at : at + 1] == b"\n"
-                word = words[bounds[row] : bounds[row + 1]]
-                refuse_rough(word, position + at, f"vector {found + row + 1}", options, report)
+                rough_word = words[bounds[row] : bounds[row + 1]]
+                refuse_rough(
+                    rough_word, position + at, f"vector {found + row + 1}", options, report
+                )
         rows.add(words, bounds, matrix, rough)
         found += len(matrix) + len(bad)
         position += used

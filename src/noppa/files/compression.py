@@ -130,7 +130,7 @@ _OPENERS: dict[str, Callable[[IO[bytes], Path, str | None], Any]] = {
     "none": lambda file, path, member: file,
     "gz": lambda file, path, member: gzip.GzipFile(fileobj=file),
     "bz2": lambda file, path, member: bz2.BZ2File(file),
-    "xz": lambda file, path, member: lzma.LZMAFile(file),
+    "xz": lambda file, path, member: lzma.LZMAFile(file),  # noqa: SIM115
     "zip": _zip,
     "zst": _zstandard,
 }

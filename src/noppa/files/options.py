@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
@@ -49,3 +49,6 @@ class Options:
         one_of(self.header, "header", (True, False, None))
         one_of(self.errors, "errors", ("strict", "replace", "skip"))
         one_of(self.on_error, "on_error", ("error", "skip"))
+
+    def with_progress(self, progress: Progress) -> Options:
+        return replace(self, progress=progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Rows:
     ) -> tuple[bytes, NDArray[np.int64], NDArray[Any]]:
         edges = bounds.tolist()
         words, rows = [], []
-        for row, (begin, end) in enumerate(zip(edges, edges[1:], strict=False)):
+        for row, (begin, end) in enumerate(pairwise(edges)):
             word = text[begin:end]
             if row in rough:
                 if self.options.errors == "skip":

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from noppa.words import WordVectors
 
 BLOCK = 4096
-COMPRESSED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
     ".gz": lambda file: gzip.GzipFile(
         filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0
     ),
     ".bz2": lambda file: bz2.BZ2File(file, "wb"),
-    ".xz": lambda file: lzma.LZMAFile(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
 }
 
 
@@ -69,7 +70,7 @@ def write(words: WordVectors, path: str | PathLike[str]) -> None:
 def _words(words: WordVectors) -> Iterator[bytes]:
     whole, bounds = words.encoded_words
     edges = bounds.tolist()
-    return (whole[a:b] for a, b in zip(edges, edges[1:], strict=False))
+    return (whole[a:b] for a, b in pairwise(edges))
 
 
 def _line(word: bytes) -> bytes:
