@@ -11,6 +11,15 @@ POSITION_UNIT: int
 
 Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 StepTuple = tuple[Any, ...]
+VectorRows = tuple[
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    NDArray[np.float32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    int,
+]
 
 def tokenize(text: str) -> list[str]: ...
 def first_other(items: list[Any]) -> int: ...
@@ -57,3 +66,6 @@ def pool_noppa(
 def apply_steps(
     pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
 ) -> NDArray[Any]: ...
+def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows: ...
+def parse_records(block: bytes, dim: int, most: int) -> VectorRows: ...
+def format_rows(matrix: NDArray[np.float32], separator: str, threads: int) -> list[bytes]: ...
