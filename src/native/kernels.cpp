@@ -8,6 +8,8 @@
 // matrix. A tile is summed in float32, tiles in float64.
 #include "kernels.hpp"
 
+#include "pooling.hpp"
+#include "rows.hpp"
 #include "simd.hpp"
 
 namespace noppa {
@@ -70,35 +72,6 @@ size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
 }
 
 size_t scratch_bytes(int64_t tokens, int64_t dim) { return lay_out(tokens, dim, nullptr, nullptr); }
-
-// A row of the table as float32.
-void read_row(const Table& table, int32_t id, float* row) {
-    const int64_t dim = table.dim;
-    if (id >= table.words) {
-        for (int64_t m = 0; m < dim; ++m) row[m] = 0;
-    } else if (table.storage == FLOAT32) {
-        const float* from = static_cast<const float*>(table.rows) + int64_t(id) * dim;
-        for (int64_t m = 0; m < dim; ++m) row[m] = from[m];
-    } else if (table.storage == INT8) {
-        const int8_t* from = static_cast<const int8_t*>(table.rows) + int64_t(id) * dim;
-        const float scale = table.scales[id];
-        for (int64_t m = 0; m < dim; ++m) row[m] = scale * float(from[m]);
-    } else {
-        // A half's bits, shifted into a float's place, are the value times 2^-112, subnormals included.
-        const uint16_t* from = static_cast<const uint16_t*>(table.rows) + int64_t(id) * dim;
-        for (int64_t m = 0; m < dim; ++m) {
-            const uint32_t half = from[m];
-            union {
-                uint32_t bits;
-                float value;
-            } number;
-            number.bits = (half & 0x7fffu) << 13;
-            number.value *= 5.192296858534828e+33f;
-            number.bits |= (half & 0x8000u) << 16;
-            row[m] = number.value;
-        }
-    }
-}
 
 // Equation 10: known words with their positions into s.vectors; their weights, and the word half, on the way.
 int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
@@ -419,11 +392,12 @@ void apply(const Step& step, const float* rows, int64_t count, float* scratch, f
 
 #define NOPPA_JOIN(a, b) a##b
 #define NOPPA_NAMED(set) NOPPA_JOIN(kernels_, set)
+#define NOPPA_POOLS(set) NOPPA_JOIN(pools_, set)
 #define NOPPA_TEXT(set) #set
 #define NOPPA_NAME(set) NOPPA_TEXT(set)
 
 const Kernels& NOPPA_NAMED(NOPPA_SET)() {
-    static const Kernels kernels = {NOPPA_NAME(NOPPA_SET), scratch_bytes, pool, apply};
+    static const Kernels kernels = {NOPPA_NAME(NOPPA_SET), scratch_bytes, pool, apply, &NOPPA_POOLS(NOPPA_SET)()};
     return kernels;
 }
 

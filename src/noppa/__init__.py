@@ -17,7 +17,21 @@ from os import PathLike
 
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, NoppaWarning
-from noppa.methods import METHODS, NoPPA
+from noppa.external import external
+from noppa.methods import (
+    DCT,
+    GEM,
+    METHODS,
+    S3E,
+    SIF,
+    USIF,
+    VLAWE,
+    Average,
+    FastSent,
+    NoPPA,
+    Sent2Vec,
+    TfIdf,
+)
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
@@ -37,17 +51,28 @@ def load(
 
 
 __all__ = [
+    "DCT",
+    "GEM",
     "METHODS",
+    "S3E",
+    "SIF",
+    "USIF",
+    "VLAWE",
+    "Average",
     "CommonComponents",
     "Encoder",
+    "FastSent",
     "Moments",
     "NoPPA",
     "NoiseRemoval",
     "NoppaError",
     "NoppaWarning",
     "Normalise",
+    "Sent2Vec",
+    "TfIdf",
     "Whitening",
     "WordVectors",
     "__version__",
+    "external",
     "load",
 ]

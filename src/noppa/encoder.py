@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from noppa import refine, storage
 from noppa.backend import kernels
+from noppa.corpus import Corpus, Ids
 from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, ParameterError
-from noppa.methods import METHODS
+from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler
 from noppa.parameters import whole
 from noppa.refine import Map, Moments, Refinement, Step
@@ -30,7 +32,6 @@ FIT_BLOCK = 4096
 FREQUENT = 100
 
 Vectors = NDArray[np.float32]
-Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,17 @@ class Encoder:
                 raise ParameterError(f"{refinement!r} is no refinement: see noppa.refine")
         self.tokenizer = tokenizer
         self.path: Path | None = None
-        self._fitted = None if self._refinements else Fitted()
-        method.pooler(words, {})  # says now what the words lack
+        self._fitted = None if self._refinements or self._learns else Fitted()
+        if not self._learns:
+            method.pooler(words, {})  # says now what the words lack
 
     @property
     def _refinements(self) -> tuple[Refinement, ...]:
         return (*self.method.refinements(), *self.refine)
+
+    @property
+    def _learns(self) -> bool:
+        return hasattr(self.method, "learn")
 
     def __repr__(self) -> str:
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
@@ -95,29 +101,57 @@ class Encoder:
     # Learning
 
     def fit(self, texts: Iterable[str], threads: int | None = None) -> Encoder:
-        """Learn from texts, in one pass and constant memory, what the method and the refinements need; returns self.
+        """Learn from texts, read once and in constant memory, what the method and the refinements need; returns self.
 
         Texts without a known word are passed over.
         """
         count = thread_count(threads)
-        pool = self.method.pooler(self.words, {})
-        moments = Moments.empty(self.method.width(self.words))
         seen = np.zeros(len(self.words) + 1, np.int64)
+        blocks = self._counted_blocks(texts, count, seen)
+        if not self._learns:
+            return self._fit(blocks, {}, count, seen)
+        with closing(Corpus(blocks)) as corpus:
+            learnt = self.method.learn(self.words, corpus)  # type: ignore[attr-defined]
+            return self._fit(corpus, learnt, count, seen)
+
+    def _counted_blocks(
+        self, texts: Iterable[str], threads: int, seen: NDArray[np.int64]
+    ) -> Iterator[Ids]:
         for block in blocks_of(texts, FIT_BLOCK):
-            ids, offsets = self._ids(texts_of(block), count)
-            rows, known = pool(ids, offsets, kernels.Steps([]), count)
-            moments += Moments.of(rows[known > 0])
+            ids, offsets = self._ids(texts_of(block), threads)
             seen += np.bincount(ids[ids >= 0], minlength=len(seen))
+            yield ids, offsets
+
+    def _fit(
+        self,
+        blocks: Iterable[Ids],
+        learnt: dict[str, NDArray[Any]],
+        threads: int,
+        seen: NDArray[np.int64],
+    ) -> Encoder:
+        """The moments of what the method gives, and from them the steps."""
+        pool = self.method.pooler(self.words, learnt)
+        moments = Moments.empty(self.method.width(self.words) if self._refinements else 0)
+        for ids, offsets in blocks:
+            if self._refinements:
+                rows, known = pool(ids, offsets, kernels.Steps([]), threads)
+            else:  # nothing to fit: only count the sentences
+                known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
+                rows = np.empty((len(known), 0))
+            moments += Moments.of(rows[known > 0])
         self._warn_of_uncounted(seen[:-1])
         steps = refine.fit_steps(self._refinements, moments)
-        self._fitted = Fitted(tuple(steps), {}, moments.count)
+        self._fitted = Fitted(tuple(steps), learnt, moments.count)
         self._forget()
         return self
 
     def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
         """Tell when a frequent word of the corpus has a probability that nobody counted."""
         counted = self.words.counted
-        if counted is None or not counted.any():
+        weighs = hasattr(
+            self.method, "a"
+        )  # the strength of a frequency weight, in every paper that has one
+        if counted is None or not counted.any() or not weighs:
             return
         frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
         missing = [self.words.words[row] for row in frequent if seen[row] and not counted[row]]
@@ -136,7 +170,7 @@ class Encoder:
         """Length of a vector."""
         width = self.method.width(self.words)
         if self._fitted is None:
-            for refinement in self.refine:
+            for refinement in self._refinements:
                 width = getattr(refinement, "dim", None) or width
             return width
         for step in self._fitted.steps:
@@ -256,8 +290,9 @@ class Encoder:
         if self._fitted is None:
             needed = ", ".join(map(repr, self._refinements))
             raise NotFittedError(
-                f"{type(self.method).__name__} with {needed} learns from text before it encodes: "
-                "call fit(texts) first" + (", or set k=0" if getattr(self.method, "k", 0) else "")
+                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
+                "call fit(texts) first"
+                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
             )
         return self._fitted
 

@@ -180,10 +180,14 @@ class NoiseRemoval:
 
 @dataclass(frozen=True)
 class CommonComponents:
-    """Takes out the first k right singular vectors of the sentence matrix, uncentred as in SIF or centred."""
+    """Takes out the first k right singular vectors of the sentence matrix, uncentred as in SIF or centred.
+
+    `weighted` takes each out only in proportion to its share of their common variance, as in uSIF.
+    """
 
     k: int = 1
     centred: bool = False
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole(self.k, "k", 1))
@@ -191,8 +195,15 @@ class CommonComponents:
     def fit(self, moments: Moments) -> Step:
         _require_rows(moments, self.k, "removing common components")
         matrix = moments.covariance if self.centred else moments.second
-        first = _principal(matrix)[1][:, : self.k].T
-        return Remove(first, first, first @ moments.mean if self.centred else np.zeros(self.k))
+        values, directions = _principal(matrix)
+        first, share = directions[:, : self.k].T, np.ones(self.k)
+        if self.weighted and values[0] > 0:
+            share = np.maximum(values[: self.k], 0) / np.maximum(values[: self.k], 0).sum()
+        return Remove(
+            first,
+            share[:, None] * first,
+            first @ moments.mean if self.centred else np.zeros(self.k),
+        )
 
 
 @dataclass(frozen=True)
