@@ -11,6 +11,15 @@ POSITION_UNIT: int
 
 Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 StepTuple = tuple[Any, ...]
+VectorRows = tuple[
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    NDArray[np.float32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    int,
+]
 Rows = tuple[NDArray[Any], NDArray[np.int32]]
 
 def tokenize(text: str) -> list[str]: ...
@@ -122,3 +131,6 @@ def train(
 def apply_steps(
     pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
 ) -> NDArray[Any]: ...
+def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows: ...
+def parse_records(block: bytes, dim: int, most: int) -> VectorRows: ...
+def format_rows(matrix: NDArray[np.float32], separator: str, threads: int) -> list[bytes]: ...

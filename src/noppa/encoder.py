@@ -148,7 +148,9 @@ class Encoder:
     def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
         """Tell when a frequent word of the corpus has a probability that nobody counted."""
         counted = self.words.counted
-        weighs = hasattr(self.method, "a")  # the strength of a frequency weight, in every paper that has one
+        weighs = hasattr(
+            self.method, "a"
+        )  # the strength of a frequency weight, in every paper that has one
         if counted is None or not counted.any() or not weighs:
             return
         frequent = np.argsort(-seen, kind="stable")[:FREQUENT]

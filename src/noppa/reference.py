@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa import characters, formulas
 from noppa import tokens as scanner
+from noppa.reference_text import format_rows as format_rows
+from noppa.reference_text import parse_records as parse_records
+from noppa.reference_text import parse_vectors as parse_vectors
 from noppa.training import train as train
 
 Float = NDArray[np.float64]

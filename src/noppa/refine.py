@@ -199,7 +199,11 @@ class CommonComponents:
         first, share = directions[:, : self.k].T, np.ones(self.k)
         if self.weighted and values[0] > 0:
             share = np.maximum(values[: self.k], 0) / np.maximum(values[: self.k], 0).sum()
-        return Remove(first, share[:, None] * first, first @ moments.mean if self.centred else np.zeros(self.k))
+        return Remove(
+            first,
+            share[:, None] * first,
+            first @ moments.mean if self.centred else np.zeros(self.k),
+        )
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,32 @@ def whole_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """A temporary file beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    target = target.absolute()
+    if target.is_dir():
+        raise FileError(f"cannot write {target}: it is a folder")
+    if not target.parent.is_dir():
+        raise FileError(f"cannot write {target}: the folder {target.parent} does not exist")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        os.close(handle)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
+    new = Path(name)
+    try:
+        yield new
+        new.chmod(0o666 & ~_umask())
+        os.replace(new, target)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        new.unlink(missing_ok=True)
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

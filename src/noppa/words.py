@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa import frequencies, storage
+from noppa import files, frequencies, storage
 from noppa.backend import kernels
 from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
+from noppa.files.options import SENTENCE_END, Options, Progress
 from noppa.frequencies import Probabilities
 from noppa.texts import blocks_of, texts_of
 from noppa.tokens import Tokenizer
@@ -78,6 +79,7 @@ class WordVectors:
     """
 
     path: Path | None
+    report: files.Report | None
     _probabilities: Probabilities | None
 
     def __init__(
@@ -109,13 +111,16 @@ class WordVectors:
                     f"{len(words)} words need {len(words)} probabilities, not an array of shape {values.shape}"
                 )
             self._probabilities = frequencies.given(words, values)
+        self._warn_of_repeated()
+
+    def _warn_of_repeated(self) -> None:
         if len(self.repeated):
             first = self.words[self.repeated[0]]
             warnings.warn(
                 f"{len(self.repeated)} words stand more than once, the first is {first!r}: "
                 "the first vector of each counts",
                 NoppaWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
 
     def _set(
@@ -136,6 +141,7 @@ class WordVectors:
         self.matrix, self.scales = matrix, scales
         self.unknown, self.case = unknown, case
         self.path = None
+        self.report = None
         self._probabilities = None
         if unknown == "unk" and self._known.find(UNK) < 0:
             raise ParameterError(
@@ -178,6 +184,11 @@ class WordVectors:
         """Every word, in the order of the rows."""
         whole, bounds = self._text.tobytes(), self._bounds.tolist()
         return [whole[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
+
+    @property
+    def encoded_words(self) -> tuple[bytes, NDArray[np.int64]]:
+        """Every word as UTF-8, one after the other, and where each lies, (words + 1,)."""
+        return self._text.tobytes(), self._bounds
 
     @property
     def dim(self) -> int:
@@ -250,7 +261,9 @@ class WordVectors:
         for block in blocks_of(texts, BLOCK):
             for text in texts_of(block):
                 counts.update(split(text))
-        return self._with(frequencies.from_counts(self.words, counts, missing))
+        return self._with(
+            frequencies.from_counts(self.words, counts, missing, "counts of a corpus")
+        )
 
     def with_ranks(self) -> WordVectors:
         """The same vectors with probabilities estimated from the order of the words, most frequent first."""
@@ -314,12 +327,66 @@ class WordVectors:
         storage.write_folder(path, KIND, header, arrays)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> WordVectors:
-        """Word vectors from a saved folder, or from `NAME.npy` with its words, one a line, in `NAME.vocab.txt`."""
-        file = Path(path)
-        if file.suffix == ".npy":
-            return cls(*_read_npy(file))
-        folder = storage.read_folder(file, KIND)
+    def load(
+        cls,
+        path: str | PathLike[str] | Any,
+        limit: int | None = None,
+        keep: Collection[str] | None = None,
+        dtype: str = "float32",
+        *,
+        drop: Collection[str] = (SENTENCE_END,),
+        header: bool | None = None,
+        errors: str = "strict",
+        on_error: str = "error",
+        strict: bool = False,
+        member: str | None = None,
+        vocabulary: str | PathLike[str] | None = None,
+        unknown: str = "skip",
+        case: str = "exact-then-lower",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> WordVectors:
+        """Word vectors from a saved folder, any common vector file, or a gensim `KeyedVectors` object.
+
+        The content decides, not the name: GloVe text, word2vec text and binary, fastText `.vec`, `.npy` or safetensors
+        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. What was met is in `report`. A saved folder is
+        mapped into memory as it is, so that it takes none of these options but `limit` and `keep`.
+
+        limit: only the first rows. keep: only these words. drop: never these words.
+        dtype: float32, float16, or int8 with a scale a row.
+        header: whether line 1 is `count dim`; found out where None.
+        errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
+        on_error: what to do with a line that cannot be read: "error" or "skip".
+        strict: refuse a file that ends early, instead of a warning.
+        member: which file of a zip archive. vocabulary: where the words of a matrix file are.
+        progress: called with the bytes read so far and in all.
+        """
+        options = Options(
+            limit, keep, drop, dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
+        )  # fmt: skip
+        if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
+            words = cls._open(Path(path))
+            if limit is None and keep is None and dtype == str(words.matrix.dtype):
+                return words
+            if limit is None and keep is None and dtype == "float32":
+                return words  # the type that it was saved in
+            return words._picked(options)
+        return cls.of(files.read(path, options), unknown, case)
+
+    @classmethod
+    def of(
+        cls, loaded: files.Loaded, unknown: str = "skip", case: str = "exact-then-lower"
+    ) -> WordVectors:
+        """What `noppa.files.read` gave, as it is."""
+        words = object.__new__(cls)
+        words._set(loaded.text, loaded.bounds, None, loaded.matrix, loaded.scales, unknown, case)
+        words.report = loaded.report
+        words._warn_of_repeated()
+        return words
+
+    @classmethod
+    def _open(cls, path: Path) -> WordVectors:
+        folder = storage.read_folder(path, KIND)
         words = object.__new__(cls)
         arrays, header = folder.arrays, folder.header
         try:
@@ -338,10 +405,30 @@ class WordVectors:
                 )
         except KeyError as error:
             raise FileError(
-                f"{file} is damaged: it lacks {error}; copy the folder again"
+                f"{path} is damaged: it lacks {error}; copy the folder again"
             ) from error
-        words.path = file.absolute()
+        words.path = path.absolute()
         return words
+
+    def _picked(self, options: Options) -> WordVectors:
+        """Some rows of these words, or all of them in another type, with their probabilities."""
+        wanted = None if options.keep is None else set(options.keep)
+        rows = np.array(
+            [row for row, word in enumerate(self.words) if wanted is None or word in wanted],
+            np.int64,
+        )[: options.limit]
+        names = [self.words[row] for row in rows.tolist()]
+        if not names:
+            raise FileError(f"{self.path} gave no vectors: none of its {len(self)} words is kept")
+        matrix, scales = files.in_dtype(self.vectors(rows), options.dtype)
+        other = WordVectors(names, matrix, scales=scales, unknown=self.unknown, case=self.case)
+        if self._probabilities is not None:
+            other._probabilities = replace(
+                self._probabilities,
+                values=self._probabilities.values[rows],
+                counted=self._probabilities.counted[rows],
+            )
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the native objects, which are built again where they are needed."""
@@ -376,13 +463,3 @@ def _checked_matrix(words: list[str], matrix: ArrayLike, scales: ArrayLike | Non
                 f"values must be finite and at most {LARGEST:g} in size"
             )
     return np.ascontiguousarray(rows)
-
-
-def _read_npy(path: Path) -> tuple[list[str], NDArray[Any]]:
-    vocabulary = path.with_suffix(".vocab.txt")
-    try:
-        matrix = np.load(path, allow_pickle=False)
-        text = vocabulary.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path} with {vocabulary.name} cannot be read: {error}") from error
-    return text.removesuffix("\n").split("\n"), matrix

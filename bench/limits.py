@@ -1,0 +1,73 @@
+"""Start-up, latency, sameness of bytes, and memory for very long texts.
+
+python bench/limits.py
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+from corpora import arguments, sick, word2vec
+
+import noppa
+
+
+def cpu_of_import() -> float:
+    """CPU seconds of `import noppa`, NumPy included, best of five."""
+    program = "import time; t = time.process_time(); import noppa; print(time.process_time() - t)"
+    return min(float(subprocess.check_output([sys.executable, "-c", program])) for _ in range(5))
+
+
+def peak() -> float:
+    """Largest resident size of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    print(f"import noppa: {cpu_of_import():.3f} s of CPU")
+
+    texts, words = sick(options.data), word2vec(options.data)
+    encoder = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=12)).fit(texts)
+    sentence = "A group of kids is playing in a yard"
+    times = []
+    for _ in range(5000):
+        start = time.perf_counter()
+        encoder.encode(sentence)
+        times.append(time.perf_counter() - start)
+    middle, late = np.percentile(np.array(times) * 1e6, [50, 99])
+    print(f"one sentence of nine words: median {middle:.1f} µs, 99th percentile {late:.1f} µs")
+
+    whole = encoder.encode(texts).tobytes()
+    for size in (1, 7, 1024):
+        for threads in (1, 2, 4):
+            some = texts if size > 1 else texts[:4000]
+            blocks = encoder.encode_iter(some, block=size, threads=threads)
+            same = whole.startswith(b"".join(block.tobytes() for block in blocks))
+            print(
+                f"batches of {size:5}, {threads} threads: {'the same bytes' if same else 'DIFFERENT'}"
+            )
+
+    vocabulary = np.array(words.words)
+    rng = np.random.default_rng(0)
+    for tokens, method in [
+        (20_000, noppa.NoPPA(a=0.05, k=0)),
+        (1_000_000, noppa.NoPPA(a=0.05, k=0, max_tokens=512, policy="window")),
+    ]:
+        text = [vocabulary[rng.integers(0, len(vocabulary), tokens)].tolist()]
+        long = noppa.Encoder(words, method)
+        before, start = peak(), time.perf_counter()
+        row = long.encode_tokens(text)[0]
+        seconds = time.perf_counter() - start
+        print(
+            f"{tokens:9,} tokens, {method.policy if method.max_tokens else 'exact'}: {seconds:.1f} s, "
+            f"{peak() - before:.0f} MB more, finite: {np.isfinite(row).all()}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""`noppa vectors`: get, convert and look into word vectors."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noppa import WordVectors, files
+from noppa.backend import kernels
+from noppa.cli.encode import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
+from noppa.cli.progress import bytes_bar
+from noppa.errors import ParameterError
+from noppa.files.catalogue import CATALOGUE
+from noppa.files.download import download, home
+from noppa.nearest import nearest as nearest_words
+from noppa.storage import HEADER, whole_file
+
+Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
+
+vectors = typer.Typer(no_args_is_help=True, help="Get, convert and look into word vectors.")
+
+
+@vectors.command()
+def convert(
+    source: Vectors,
+    target: Annotated[
+        Path, typer.Argument(help="A folder, or a name in .txt, .vec, .bin, .npy, .safetensors.")
+    ],
+    limit: Annotated[int | None, typer.Option(help="Only the first rows.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Only the words of this file, one a line.")
+    ] = None,
+    dtype: Annotated[str, typer.Option(help="float32, float16 or int8.")] = "float32",
+    counts: Annotated[
+        Path | None, typer.Option(help="Word counts to save along, `word count` a line.")
+    ] = None,
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether line 1 is `count dim`.")
+    ] = None,
+    errors: Annotated[
+        str, typer.Option(help="Words that are not UTF-8: strict, replace or skip.")
+    ] = "strict",
+    on_error: Annotated[
+        str, typer.Option(help="Lines that cannot be read: error or skip.")
+    ] = "error",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a file that ends early.")
+    ] = False,
+    member: Annotated[str | None, typer.Option(help="Which file of a zip archive.")] = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Where the words of a matrix file are.")
+    ] = None,
+) -> None:
+    """Word vectors from any format into any other; files larger than memory stream through the disk.
+
+    Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
+    """
+    kept = None if keep is None else keep.read_text(encoding="utf-8").split("\n")
+    folder = target.absolute().parent
+    with tempfile.TemporaryDirectory(
+        prefix=".noppa-", dir=folder if folder.is_dir() else None
+    ) as scratch:
+        try:
+            options = files.Options(
+                limit=limit, keep=kept, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
+                strict=strict, member=member, vocabulary=vocabulary, scratch=Path(scratch),
+            )  # fmt: skip
+        except ParameterError as error:
+            raise typer.BadParameter(str(error)) from error
+        if (source / HEADER).is_file():
+            words = WordVectors.load(source, limit, kept, dtype)
+        else:
+            with bytes_bar("read") as progress:
+                words = WordVectors.of(files.read(source, options.with_progress(progress)))
+        if counts is not None:
+            words = words.with_counts(counts)
+        files.write(words, target)
+        print(f"{target}: {len(words)} words, {words.dim} dimensions, {words.matrix.dtype}")
+        del words  # lets go of the mapped scratch file
+
+
+@vectors.command()
+def info(
+    source: Vectors,
+    member: Annotated[str | None, typer.Option(help="Which file of a zip archive.")] = None,
+) -> None:
+    """What a vector file or folder holds.
+
+    Example: noppa vectors info glove.6B.100d.txt
+    """
+    words = _load(source, member)
+    report = words.report
+    rows = {
+        "format": "native folder" if report is None else report.format,
+        "compression": "none" if report is None else report.compression,
+        "words": f"{len(words)}",
+        "dimensions": f"{words.dim}",
+        "type": str(words.matrix.dtype),
+        "probabilities": "yes" if words.probabilities is not None else "none",
+        "repeated words": f"{len(words.repeated)}",
+        "first words": " ".join(words.words[:8]),
+    }
+    if report is not None:
+        rows["rows of zeros"] = f"{report.zero_count}"
+    for name, value in rows.items():
+        print(f"{name + ':':<16}{value}")
+
+
+@vectors.command()
+def coverage(
+    source: Vectors,
+    inputs: Inputs = None,
+    top: Annotated[int, typer.Option(help="How many unknown words to list.")] = 20,
+    form: From = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+) -> None:
+    """How much of some text the vectors know, and which frequent words they do not.
+
+    Example: noppa vectors coverage glove corpus.txt
+    """
+    words = _load(source)
+    found = words.coverage(texts_of_inputs(inputs, form, column, no_header, on_bad))
+    print(f"tokens:  {found.known_tokens} of {found.tokens} known ({found.token_share:.2%})")
+    print(f"words:   {found.known_types} of {found.types} known ({found.type_share:.2%})")
+    print(f"texts without a known word: {len(found.empty)}")
+    for word, count in found.unknown[:top]:
+        print(f"{count}\t{word}")
+
+
+@vectors.command()
+def nearest(
+    source: Vectors,
+    word: Annotated[str, typer.Argument(help="A word.")],
+    count: Annotated[int, typer.Option("--count", "-n", help="How many.")] = 10,
+) -> None:
+    """The words nearest to a word, with their cosines.
+
+    Example: noppa vectors nearest glove cake -n 5
+    """
+    for name, cosine in nearest_words(_load(source), word, count):
+        print(f"{cosine:.4f}\t{name}")
+
+
+@vectors.command()
+def counts(
+    inputs: Inputs = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
+    ] = "-",
+    form: From = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+) -> None:
+    """Count the words of some text: a file for --counts.
+
+    Example: noppa vectors counts corpus.txt -o counts.txt
+    """
+    found: Counter[str] = Counter()
+    for text in texts_of_inputs(inputs, form, column, no_header, on_bad):
+        found.update(kernels.tokenize(text))
+    lines = "".join(f"{word} {count}\n" for word, count in found.most_common())
+    if output == "-":
+        sys.stdout.write(lines)
+        return
+    with whole_file(Path(output)) as new:
+        new.write_text(lines, encoding="utf-8", newline="\n")
+
+
+@vectors.command()
+def get(
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a set; without one, the sets are listed.")
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option(help="Folder for the file; noppa's cache folder where not given.")
+    ] = None,
+) -> None:
+    """Fetch a well-known set from its publisher, checked and resumed; prints the path of the file.
+
+    Example: noppa vectors get glove.6B
+    """
+    if name is None:
+        for entry in CATALOGUE.values():
+            size = f"{entry.size / 1e9:.1f} GB" if entry.size else "size unknown"
+            print(f"{entry.name:<28}{size:<14}{entry.about}")
+        return
+    if name not in CATALOGUE:
+        raise typer.BadParameter(f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}")
+    entry = CATALOGUE[name]
+    with bytes_bar(name) as progress:
+        path = download(entry, to or home() / "vectors", progress)
+    if entry.sha256 is None:
+        print(
+            f"noppa: the publisher of {name} gives no checksum: only the size was compared",
+            file=sys.stderr,
+        )
+    print(path)
+
+
+def _load(source: Path, member: str | None = None) -> WordVectors:
+    with bytes_bar("read") as progress:
+        return WordVectors.load(source, member=member, progress=progress)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(vectors, name="vectors")

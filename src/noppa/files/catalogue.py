@@ -1,0 +1,89 @@
+"""The well-known sets of word vectors: where their publishers keep them, and how to tell that they are whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file: its places in order of preference, its size and SHA-256 where they are known."""
+
+    name: str
+    urls: tuple[str, ...]
+    size: int | None
+    sha256: str | None
+    about: str
+
+    @property
+    def file(self) -> str:
+        return self.urls[0].rsplit("/", 1)[1]
+
+
+def _glove(name: str, size: int | None, sha256: str, about: str) -> Entry:
+    places = (
+        "https://nlp.stanford.edu/data/",
+        "https://nlp.stanford.edu/data/wordvecs/",
+        "https://downloads.cs.stanford.edu/nlp/data/",
+        "https://downloads.cs.stanford.edu/nlp/data/wordvecs/",
+        "https://huggingface.co/stanfordnlp/glove/resolve/main/",
+    )
+    return Entry(name, tuple(f"{place}{name}.zip" for place in places), size, sha256, about)
+
+
+def _fasttext(file: str, size: int, about: str) -> Entry:
+    places = (
+        "https://dl.fbaipublicfiles.com/fasttext/vectors-english/",
+        "https://s3-us-west-1.amazonaws.com/fasttext-vectors/",
+    )
+    name = "fasttext." + file.removesuffix(".vec.zip")
+    return Entry(name, tuple(place + file for place in places), size, None, about)
+
+
+#: fastText and word2vec publish no checksum: there the size and the archive's own check are all there is.
+CATALOGUE: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        _glove(
+            "glove.6B",
+            862182613,
+            "617afb2fe6cbd085c235baf7a465b96f4112bd7f7ccb2b2cbd649fed9cbcf2fb",
+            "Wikipedia and Gigaword, 400,000 words, lower case, 50 to 300 dimensions (choose with --member)",
+        ),
+        _glove(
+            "glove.42B.300d",
+            1877800501,
+            "03d5d7fa28e58762ace4b85fb71fe86a345ef0b5ff39f5390c14869da0fc1970",
+            "Common Crawl, 1.9 million words, lower case",
+        ),
+        _glove(
+            "glove.840B.300d",
+            2176768927,
+            "c06db255e65095393609f19a4cfca20bf3a71e20cc53e892aafa490347e3849f",
+            "Common Crawl, 2.2 million words, cased; the paper's vectors",
+        ),
+        _glove(
+            "glove.twitter.27B",
+            None,
+            "792af52f795d1a32c9842a3240f5f3fe5e941a8ff6df5eb0f9d668092ebc019c",
+            "Twitter, 1.2 million words, lower case, 25 to 200 dimensions (choose with --member)",
+        ),
+        _fasttext(
+            "crawl-300d-2M.vec.zip",
+            1523785255,
+            "Common Crawl, 2 million words, cased",
+        ),
+        _fasttext(
+            "wiki-news-300d-1M.vec.zip",
+            681808098,
+            "Wikipedia and news, 1 million words, cased",
+        ),
+        Entry(
+            "word2vec.googlenews-300d",
+            ("https://s3.amazonaws.com/dl4j-distribution/GoogleNews-vectors-negative300.bin.gz",),
+            1647046227,
+            None,
+            "Google News, 3 million words and phrases, cased",
+        ),
+    )
+}

@@ -1,0 +1,54 @@
+"""What a user may ask for when a vector file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+
+from noppa.errors import InputError
+from noppa.parameters import one_of, whole
+
+#: Called with the bytes read so far and the bytes in all.
+Progress = Callable[[int, int], None]
+
+DTYPES = ("float32", "float16", "int8")
+SENTENCE_END = "</s>"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Checked options of `WordVectors.load`, which documents them."""
+
+    limit: int | None = None
+    keep: Collection[str] | None = None
+    drop: Collection[str] = (SENTENCE_END,)
+    dtype: str = "float32"
+    header: bool | None = None
+    errors: str = "strict"
+    on_error: str = "error"
+    strict: bool = False
+    member: str | None = None
+    vocabulary: str | PathLike[str] | None = None
+    threads: int | None = None
+    progress: Progress | None = None
+    scratch: Path | None = None
+    """A folder for rows that need not stay in memory."""
+
+    def __post_init__(self) -> None:
+        if self.limit is not None:
+            object.__setattr__(self, "limit", whole(self.limit, "limit", 1))
+        for name in ("keep", "drop"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise InputError(
+                    f"{name} is a str: give a collection of words, for example [{value!r}]"
+                )
+        one_of(self.dtype, "dtype", DTYPES)
+        one_of(self.header, "header", (True, False, None))
+        one_of(self.errors, "errors", ("strict", "replace", "skip"))
+        one_of(self.on_error, "on_error", ("error", "skip"))
+
+    def with_progress(self, progress: Progress) -> Options:
+        return replace(self, progress=progress)

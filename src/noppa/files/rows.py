@@ -1,0 +1,168 @@
+"""Words and rows as they come in, kept in the type they will have, so that memory stays near the size of the result."""
+
+from __future__ import annotations
+
+import mmap
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.errors import FileError, ParameterError
+from noppa.files.options import Options
+from noppa.files.report import LISTED, Report
+
+CHUNK_BYTES = 32 << 20
+
+
+def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np.float32] | None]:
+    """Rows in the type asked for, int8 with one scale a row: the largest value becomes 127."""
+    if dtype == "float16" and matrix.dtype != np.float16:
+        largest = np.abs(matrix).max(initial=0)
+        if largest > np.finfo(np.float16).max:
+            raise ParameterError(
+                f"a value of size {largest:g} does not fit float16: use float32 or int8"
+            )
+    if dtype != "int8":
+        return matrix.astype(dtype, copy=False), None
+    values = matrix.astype(np.float32, copy=False)
+    scales = (np.abs(values).max(axis=1) / 127).astype(np.float32)
+    divisors = np.where(scales > 0, scales, 1)[:, None]
+    return np.clip(np.rint(values / divisors), -127, 127).astype(np.int8), scales
+
+
+class Rows:
+    """Collects blocks of words and vectors under the options `limit`, `keep`, `drop`, `errors` and `dtype`."""
+
+    def __init__(self, options: Options, report: Report) -> None:
+        self.options = options
+        self.report = report
+        self.count = 0
+        self._keep = None if options.keep is None else {word.encode() for word in options.keep}
+        self._drop = {word.encode() for word in options.drop}
+        self._text: list[bytes] = []
+        self._lengths: list[NDArray[np.int64]] = []
+        self._scales: list[NDArray[np.float32]] = []
+        self._store: _Chunks | _Spill | None = None
+
+    @property
+    def full(self) -> bool:
+        return self.options.limit is not None and self.count >= self.options.limit
+
+    def add(
+        self, text: bytes, bounds: NDArray[np.int64], matrix: NDArray[Any], rough: NDArray[np.int64]
+    ) -> None:
+        """Add a block: words text[bounds[i]:bounds[i + 1]], matrix (rows, dim), rough = rows whose word is not UTF-8."""
+        lengths = np.diff(bounds)
+        if self._keep is not None or len(rough) or any(word in text for word in self._drop):
+            text, lengths, matrix = self._chosen(text, bounds, matrix, set(rough.tolist()))
+        if self.options.limit is not None and self.count + len(matrix) > self.options.limit:
+            lengths = lengths[: self.options.limit - self.count]
+            matrix = matrix[: len(lengths)]
+            text = text[: int(lengths.sum())]
+        if not len(matrix):
+            return
+        self._note_zeros(text, lengths, matrix)
+        self._text.append(text)
+        self._lengths.append(lengths)
+        self.count += len(matrix)
+        if self._store is None:
+            kind = np.dtype(self.options.dtype)
+            scratch = self.options.scratch
+            width = matrix.shape[1]
+            self._store = _Spill(scratch, kind, width) if scratch else _Chunks(kind, width)
+        self._store.add(self._converted(matrix))
+
+    def _chosen(
+        self, text: bytes, bounds: NDArray[np.int64], matrix: NDArray[Any], rough: set[int]
+    ) -> tuple[bytes, NDArray[np.int64], NDArray[Any]]:
+        edges = bounds.tolist()
+        words, rows = [], []
+        for row, (begin, end) in enumerate(pairwise(edges)):
+            word = text[begin:end]
+            if row in rough:
+                if self.options.errors == "skip":
+                    continue
+                word = word.decode("utf-8", "replace").encode()
+            if word in self._drop:
+                self.report.dropped.append(word.decode())
+            elif self._keep is None or word in self._keep:
+                words.append(word)
+                rows.append(row)
+        lengths = np.array([len(word) for word in words], np.int64)
+        return b"".join(words), lengths, matrix[rows]
+
+    def _note_zeros(self, text: bytes, lengths: NDArray[np.int64], matrix: NDArray[Any]) -> None:
+        zero = np.flatnonzero(~matrix.any(axis=1))
+        self.report.zero_count += len(zero)
+        if len(zero) and len(self.report.zero) < LISTED:
+            ends = np.cumsum(lengths)
+            for row in zero[: LISTED - len(self.report.zero)].tolist():
+                self.report.zero.append(text[ends[row] - lengths[row] : ends[row]].decode())
+
+    def _converted(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        converted, scales = in_dtype(matrix, self.options.dtype)
+        if scales is not None:
+            self._scales.append(scales)
+        return converted
+
+    def finish(
+        self,
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[Any], NDArray[np.float32] | None]:
+        """text (bytes,), bounds (rows + 1,), matrix (rows, dim), scales (rows,) or None."""
+        if self._store is None:
+            raise FileError(f"{self.report.path} gave no vectors: nothing of it is kept")
+        text = np.frombuffer(b"".join(self._text), np.uint8)
+        bounds = np.concatenate([[0], np.cumsum(np.concatenate(self._lengths))]).astype(np.int64)
+        scales = np.concatenate(self._scales) if self._scales else None
+        return text, bounds, self._store.finish(), scales
+
+
+class _Chunks:
+    """Rows in pieces of anonymous memory, each given back to the system as soon as it has been copied out."""
+
+    def __init__(self, kind: np.dtype[Any], dim: int) -> None:
+        self.kind, self.dim = kind, dim
+        self.size = max(1, CHUNK_BYTES // (kind.itemsize * dim))
+        self.chunks: list[NDArray[Any]] = []
+        self.used = self.size
+
+    def add(self, matrix: NDArray[Any]) -> None:
+        at = 0
+        while at < len(matrix):
+            if self.used == self.size:
+                memory = mmap.mmap(-1, self.size * self.dim * self.kind.itemsize)
+                self.chunks.append(np.frombuffer(memory, self.kind).reshape(self.size, self.dim))
+                self.used = 0
+            count = min(self.size - self.used, len(matrix) - at)
+            self.chunks[-1][self.used : self.used + count] = matrix[at : at + count]
+            self.used += count
+            at += count
+
+    def finish(self) -> NDArray[Any]:
+        whole = np.empty(((len(self.chunks) - 1) * self.size + self.used, self.dim), self.kind)
+        self.chunks.reverse()
+        for start in range(0, len(whole), self.size):
+            piece = whole[start : start + self.size]
+            piece[:] = self.chunks.pop()[: len(piece)]
+        return whole
+
+
+class _Spill:
+    """Rows in a file, mapped at the end: for tables larger than memory."""
+
+    def __init__(self, folder: Path, kind: np.dtype[Any], dim: int) -> None:
+        self.path = folder / "rows"
+        self.kind, self.dim = kind, dim
+        self.count = 0
+        self.file = self.path.open("wb")
+
+    def add(self, matrix: NDArray[Any]) -> None:
+        np.ascontiguousarray(matrix, self.kind).tofile(self.file)
+        self.count += len(matrix)
+
+    def finish(self) -> NDArray[Any]:
+        self.file.close()
+        return np.memmap(self.path, self.kind, "r", shape=(self.count, self.dim))

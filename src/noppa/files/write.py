@@ -1,0 +1,135 @@
+"""Word vectors into the formats that others read, under their name only when complete."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.backend import kernels
+from noppa.errors import FileError
+from noppa.files import safetensors
+from noppa.storage import whole_file
+from noppa.threads import thread_count
+
+if TYPE_CHECKING:
+    from noppa.words import WordVectors
+
+BLOCK = 4096
+COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(
+        filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0
+    ),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+}
+
+
+def write(words: WordVectors, path: str | PathLike[str]) -> None:
+    """Write word vectors in the format that the name asks for: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
+
+    Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a native folder.
+    """
+    target = Path(path)
+    packed = COMPRESSED.get(target.suffix)
+    form = target.with_suffix("").suffix if packed else target.suffix
+    if form not in WRITERS:
+        if packed:
+            raise FileError(
+                f"{target}: a folder cannot be compressed; name a file such as vectors.txt.gz"
+            )
+        words.save(target)
+        return
+    if form in BESIDE:
+        if packed:
+            raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
+        with whole_file(target.with_suffix(".vocab.txt")) as new:
+            new.write_bytes(b"".join(_line(word) for word in _words(words)))
+    with whole_file(target) as new:
+        if form in BESIDE:
+            WRITERS[form](words, new)
+            return
+        with new.open("wb") as file:
+            stream: Any = packed(file) if packed else file
+            out = io.BufferedWriter(stream, 1 << 20) if packed else stream
+            WRITERS[form](words, out)
+            out.flush()
+            if packed:
+                out.close()
+
+
+def _words(words: WordVectors) -> Iterator[bytes]:
+    whole, bounds = words.encoded_words
+    edges = bounds.tolist()
+    return (whole[a:b] for a, b in pairwise(edges))
+
+
+def _line(word: bytes) -> bytes:
+    if b"\n" in word:
+        raise FileError(
+            f"the word {word.decode()!r} has a line break, which this format cannot hold: save a folder"
+        )
+    return word + b"\n"
+
+
+def _blocks(words: WordVectors) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    names = list(_words(words))
+    for start in range(0, len(names), BLOCK):
+        some = names[start : start + BLOCK]
+        yield some, words.vectors(np.arange(start, start + len(some)))
+
+
+def _glove(words: WordVectors, file: IO[bytes]) -> None:
+    threads = thread_count(None)
+    for names, rows in _blocks(words):
+        lines = kernels.format_rows(rows, " ", threads)
+        file.write(
+            b"".join(_line(name + b" " + line) for name, line in zip(names, lines, strict=True))
+        )
+
+
+def _word2vec_text(words: WordVectors, file: IO[bytes]) -> None:
+    file.write(b"%d %d\n" % (len(words), words.dim))
+    _glove(words, file)
+
+
+def _word2vec_binary(words: WordVectors, file: IO[bytes]) -> None:
+    file.write(b"%d %d\n" % (len(words), words.dim))
+    for names, rows in _blocks(words):
+        for name, row in zip(names, rows.astype("<f4", copy=False), strict=True):
+            if b" " in name:
+                raise FileError(
+                    f"the word {name.decode()!r} has a space, which word2vec's binary format cannot hold: write .txt"
+                )
+            file.write(_line(name)[:-1] + b" " + row.tobytes() + b"\n")
+
+
+def _npy(words: WordVectors, path: Path) -> None:
+    with path.open("wb") as file:
+        np.save(
+            file, words.matrix if words.scales is None else words.vectors(np.arange(len(words)))
+        )
+
+
+def _safetensors(words: WordVectors, path: Path) -> None:
+    safetensors.write_matrix(path, words.matrix, words.scales)
+
+
+#: How each ending is written: into a stream, or, for those with a vocabulary beside them, to a path.
+WRITERS: dict[str, Callable[[WordVectors, Any], None]] = {
+    ".txt": _glove,
+    ".vec": _word2vec_text,
+    ".bin": _word2vec_binary,
+    ".npy": _npy,
+    ".safetensors": _safetensors,
+}
+BESIDE = (".npy", ".safetensors")

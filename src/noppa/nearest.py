@@ -1,0 +1,26 @@
+"""Words near a word, by cosine, without a second copy of the matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noppa.words import WordVectors
+
+BLOCK = 1 << 15
+
+
+def nearest(words: WordVectors, word: str, count: int = 10) -> list[tuple[str, float]]:
+    """The `count` words with the largest cosine to `word`, which is not among them; largest first."""
+    wanted = words[word].astype(float)
+    cosines = np.zeros(len(words))
+    for start in range(0, len(words), BLOCK):
+        rows = words.vectors(np.arange(start, min(start + BLOCK, len(words)))).astype(float)
+        lengths = np.linalg.norm(rows, axis=1) * (np.linalg.norm(wanted) or 1)
+        cosines[start : start + BLOCK] = rows @ wanted / np.where(lengths > 0, lengths, 1)
+    order = np.argsort(-cosines, kind="stable")
+    names = (words.words[row] for row in order.tolist())
+    found = [
+        (name, float(cosines[row]))
+        for name, row in zip(names, order[: count + 2].tolist(), strict=False)
+    ]
+    return [(name, cosine) for name, cosine in found if name not in (word, word.lower())][:count]

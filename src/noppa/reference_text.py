@@ -1,0 +1,132 @@
+"""The twin of `vector_text.cpp`: lines and records of vector files, one by one and exactly rounded."""
+
+from __future__ import annotations
+
+import re
+import struct
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST = 1e15
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+SEPARATORS = b" \t"
+
+VectorRows = tuple[
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    NDArray[np.float32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    int,
+]
+
+
+class _Rows:
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+        self.words: list[bytes] = []
+        self.rows: list[list[float]] = []
+        self.bad: list[int] = []
+        self.rough: list[int] = []
+        self.rough_at: list[int] = []
+
+    def add(self, word: bytes, row: list[float], at: int) -> None:
+        try:
+            word.decode()
+        except UnicodeDecodeError:
+            self.rough.append(len(self.words))
+            self.rough_at.append(at)
+        self.words.append(word)
+        self.rows.append(row)
+
+    def result(self, used: int) -> VectorRows:
+        return (
+            np.frombuffer(b"".join(self.words), np.uint8),
+            np.cumsum([0, *map(len, self.words)], dtype=np.int64),
+            np.array(self.rows, np.float32).reshape(len(self.rows), self.dim),
+            np.array(self.bad, np.int64),
+            np.array(self.rough, np.int64),
+            np.array(self.rough_at, np.int64),
+            used,
+        )
+
+
+def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows:
+    """Every line as a word and `dim` numbers, taken from the right; blank lines are passed over."""
+    found = _Rows(dim)
+    at = 0
+    for line in block.split(b"\n"):
+        content = line.removesuffix(b"\r").rstrip(SEPARATORS)
+        if content:
+            split = split_line(content, dim)
+            if split is None:
+                found.bad.append(at)
+            else:
+                found.add(*split, at)
+        at += len(line) + 1
+    return found.result(len(block))
+
+
+def split_line(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:
+    """The word and the values of a line without its end, None where it is no such line."""
+    fields = re.split(rb"([ \t]+)", line)
+    if len(fields) < 2 * dim + 1:
+        return None
+    values = fields[len(fields) - 2 * dim + 1 :: 2]
+    if not all(NUMBER.match(value) for value in values):
+        return None
+    row = [nearest_float32(value) for value in values]
+    if not all(abs(value) <= LARGEST for value in row):
+        return None
+    before = fields[: len(fields) - 2 * dim]
+    word = b"".join(before)
+    if not word.strip(SEPARATORS):
+        # A word of nothing but spaces keeps all of them except the one that separates.
+        return (word + fields[len(fields) - 2 * dim])[:-1], row
+    last = before[-1]
+    if len(before) > 1 and b"." in last and NUMBER.match(last):
+        return None  # the row is longer than dim
+    return word, row
+
+
+def nearest_float32(text: bytes) -> float:
+    """The float32 nearest to a decimal number, ties to even; rounding twice by way of float64 can miss it."""
+    double = float(text)
+    if not abs(double) <= LARGEST:
+        return double
+    single = float(np.float32(double))
+    exact = Fraction(text.decode())
+    neighbours = [
+        float(np.nextafter(np.float32(single), np.float32(end))) for end in (-np.inf, np.inf)
+    ]
+
+    def distance(value: float) -> tuple[Fraction, int]:
+        return abs(Fraction(value) - exact), struct.unpack("<I", struct.pack("<f", value))[0] & 1
+
+    return min([single, *neighbours], key=distance)
+
+
+def parse_records(block: bytes, dim: int, most: int) -> VectorRows:
+    """As many whole records `word SPACE dim x float32` as the block and `most` allow, a newline before a word dropped."""
+    found = _Rows(dim)
+    at = 0
+    while len(found.words) + len(found.bad) < most:
+        start = at + (block[at : at + 1] == b"\n")
+        space = block.find(b" ", start)
+        if space < 0 or len(block) - space - 1 < 4 * dim:
+            break
+        row = list(struct.unpack_from(f"<{dim}f", block, space + 1))
+        if all(abs(value) <= LARGEST for value in row):
+            found.add(block[start:space], row, at)
+        else:
+            found.bad.append(at)
+        at = space + 1 + 4 * dim
+    return found.result(at)
+
+
+def format_rows(matrix: NDArray[np.float32], separator: str, threads: int) -> list[bytes]:
+    """Each row as numbers with a separator between them, the shortest text that reads back as the same float32."""
+    return [separator.join(str(value) for value in row).encode() for row in matrix]
