@@ -72,6 +72,29 @@ void clear(double* values, int64_t count) {
     for (int64_t m = 0; m < count; ++m) values[m] = 0;
 }
 
+// Sums run in eight lanes, which is one order for every instruction set.
+double across(const double* lanes) {
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+double dot(const double* a, const double* b, int64_t dim) {
+    double lanes[8] = {}, rest = 0;
+    int64_t m = 0;
+    for (; m + 8 <= dim; m += 8)
+        for (int lane = 0; lane < 8; ++lane) lanes[lane] += a[m + lane] * b[m + lane];
+    for (; m < dim; ++m) rest += a[m] * b[m];
+    return across(lanes) + rest;
+}
+
+double total(const double* a, int64_t dim) {
+    double lanes[8] = {}, rest = 0;
+    int64_t m = 0;
+    for (; m + 8 <= dim; m += 8)
+        for (int lane = 0; lane < 8; ++lane) lanes[lane] += a[m + lane];
+    for (; m < dim; ++m) rest += a[m];
+    return across(lanes) + rest;
+}
+
 double weight_of(const Pooling& p, int32_t id) { return p.weights ? double(p.weights[id]) : 1.0; }
 
 // Average, TF-IDF, SIF and uSIF: one weighted sum.
@@ -79,16 +102,16 @@ void mean(const Table& table, const Pooling& p, Sentence& s, float* row) {
     const int64_t dim = table.dim;
     clear(s.sums, dim);
     clear(s.squares, dim);
-    double total = 0;
+    double weights = 0;
     for (int64_t t = 0; t < s.tokens; ++t) {
         read_row(table, s.ids[t], s.vector);
         const double weight = weight_of(p, s.ids[t]);
-        total += weight;
+        weights += weight;
         for (int64_t m = 0; m < dim; ++m) s.sums[m] += weight * double(s.vector[m]);
         if (p.scaled)
             for (int64_t m = 0; m < dim; ++m) s.squares[m] += double(s.vector[m]) * double(s.vector[m]);
     }
-    const double divisor = p.divisor == Pooling::TOKENS ? double(s.tokens) : p.divisor == Pooling::WEIGHTS ? total : 1.0;
+    const double divisor = p.divisor == Pooling::TOKENS ? double(s.tokens) : p.divisor == Pooling::WEIGHTS ? weights : 1.0;
     const double scale = divisor > 0 ? 1.0 / divisor : 0.0;
     for (int64_t m = 0; m < dim; ++m) {
         const double norm = p.scaled ? __builtin_sqrt(s.squares[m]) : 1.0;
@@ -140,25 +163,15 @@ int64_t residuals(const Table& table, const Pooling& p, Sentence& s) {
 void vlawe(const Table& table, const Pooling& p, Sentence& s, float* row) {
     residuals(table, p, s);
     const int64_t width = p.slots * table.dim;
-    double square = 0;
-    for (int64_t m = 0; m < width; ++m) {
-        const double size = __builtin_fabs(s.sums[m]);
-        const double raised = p.power == 0.5f ? __builtin_sqrt(size) : __builtin_pow(size, double(p.power));
-        s.sums[m] = __builtin_copysign(raised, s.sums[m]);
-    }
-    for (int64_t m = 0; m < width; ++m) square += s.sums[m] * s.sums[m];
+    if (p.power == 0.5f)
+        for (int64_t m = 0; m < width; ++m)
+            s.sums[m] = __builtin_copysign(__builtin_sqrt(__builtin_fabs(s.sums[m])), s.sums[m]);
+    else
+        for (int64_t m = 0; m < width; ++m)
+            s.sums[m] = __builtin_copysign(__builtin_pow(__builtin_fabs(s.sums[m]), double(p.power)), s.sums[m]);
+    const double square = dot(s.sums, s.sums, width);
     const double scale = square > 0 ? 1.0 / __builtin_sqrt(square) : 0.0;
     for (int64_t m = 0; m < width; ++m) row[m] = float(s.sums[m] * scale);
-}
-
-double dot(const double* a, const double* b, int64_t dim) {
-    double lanes[8] = {};
-    int64_t m = 0;
-    for (; m + 8 <= dim; m += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += a[m + lane] * b[m + lane];
-    double rest = 0;
-    for (; m < dim; ++m) rest += a[m] * b[m];
-    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7])) + rest;
 }
 
 // S3E: the covariance of the slots over the dimensions, as its upper triangle of length one.
@@ -173,9 +186,7 @@ void s3e(const Table& table, const Pooling& p, Sentence& s, float* row) {
     for (int64_t k = 0; k < p.slots; ++k) {
         if (!s.filled[k]) continue;
         double* sum = s.sums + k * dim;
-        double middle = 0;
-        for (int64_t m = 0; m < dim; ++m) middle += sum[m];
-        middle /= double(dim);
+        const double middle = total(sum, dim) / double(dim);
         for (int64_t m = 0; m < dim; ++m) sum[m] -= middle;
     }
     int64_t cells = 0;

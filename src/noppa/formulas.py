@@ -91,9 +91,9 @@ def noppa_part(
     if name == "dct":
         waves = np.cos(np.pi * (2 * np.arange(tokens) + 1) * (part - len(PARTS)) / (2 * tokens))
         return np.asarray((weights * waves) @ vectors / tokens)
-    return {"max": vectors.max(axis=0), "min": vectors.min(axis=0), "std": vectors.std(axis=0)}[
-        name
-    ]
+    if name == "std":
+        return np.asarray(vectors.std(axis=0))
+    return np.asarray(vectors.max(axis=0) if name == "max" else vectors.min(axis=0))
 
 
 def mean(vectors: Float, weights: Float, divisor: str, scaled: bool) -> Float:
