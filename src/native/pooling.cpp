@@ -86,6 +86,18 @@ double dot(const double* a, const double* b, int64_t dim) {
     return across(lanes) + rest;
 }
 
+// Four of them at once, b (4, dim): each has the bytes it has alone.
+void dots(const double* a, const double* b, int64_t dim, double* out) {
+    double lanes[4][8] = {}, rest[4] = {};
+    int64_t m = 0;
+    for (; m + 8 <= dim; m += 8)
+        for (int row = 0; row < 4; ++row)
+            for (int lane = 0; lane < 8; ++lane) lanes[row][lane] += a[m + lane] * b[row * dim + m + lane];
+    for (; m < dim; ++m)
+        for (int row = 0; row < 4; ++row) rest[row] += a[m] * b[row * dim + m];
+    for (int row = 0; row < 4; ++row) out[row] = across(lanes[row]) + rest[row];
+}
+
 double total(const double* a, int64_t dim) {
     double lanes[8] = {}, rest = 0;
     int64_t m = 0;
@@ -280,8 +292,10 @@ void gem(const Table& table, const Pooling& p, Sentence& s, float* row) {
     for (int64_t t = 0; t < n; ++t) {
         for (int64_t other = t > 2 * p.window ? t - 2 * p.window : 0; other <= t; ++other)
             product(p, s, t, other) = dot(s.vectors + t * dim, s.vectors + other * dim, dim);
-        for (int64_t d = 0; d < p.slots; ++d)
-            s.shadows[t * p.slots + d] = dot(s.vectors + t * dim, p.directions + d * dim, dim);
+        double* shadow = s.shadows + t * p.slots;
+        int64_t d = 0;
+        for (; d + 4 <= p.slots; d += 4) dots(s.vectors + t * dim, p.directions + d * dim, dim, shadow + d);
+        for (; d < p.slots; ++d) shadow[d] = dot(s.vectors + t * dim, p.directions + d * dim, dim);
     }
     choose(p, s);
     clear(s.sums, dim);

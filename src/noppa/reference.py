@@ -168,7 +168,10 @@ def pool_noppa(
         places = np.flatnonzero(kept) if dropped_take_position else np.arange(len(vectors))
         positional = vectors if positions is None else vectors + positions[places]
         pooled[row] = np.concatenate(
-            [formulas.noppa_part(part, vectors, positional, weight, name, attend_self) for part in parts]
+            [
+                formulas.noppa_part(part, vectors, positional, weight, name, attend_self)
+                for part in parts
+            ]
         )
     return apply_steps(pooled, known, steps, threads), known
 
