@@ -38,6 +38,7 @@ METHODS: dict[str, object] = {
     "Sent2Vec": noppa.Sent2Vec(epochs=1),
     "NoPPA": noppa.NoPPA(),
     "NoPPA, kernel=square": noppa.NoPPA(kernel="square"),
+    "NoPPA, parts=RICH": noppa.NoPPA(parts=noppa.NoPPA.RICH),
 }
 
 

@@ -78,6 +78,16 @@ def test_ordered_turns_its_sign_with_the_sentence() -> None:
     assert np.abs(there[7:]).max() > 0.01
 
 
+def test_the_rich_preset_is_saved_like_any_other(tmp_path: Any) -> None:
+    words = made_words()
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0, parts=noppa.NoPPA.RICH))
+    assert encoder.dim == 7 * words.dim
+    encoder.save(tmp_path / "rich")
+    loaded = noppa.load(tmp_path / "rich")
+    assert loaded.method == encoder.method
+    assert loaded.encode("the girl eats").tobytes() == encoder.encode("the girl eats").tobytes()
+
+
 def test_the_same_bytes_in_any_company(instruction_set: str) -> None:
     words = made_words(dim=37, extra=30)
     texts = made_texts(60, words, longest=90, seed=5)

@@ -1,10 +1,11 @@
 // Weighted means, DCT, VLAWE, S3E and GEM, one sentence at a time. Compiled once per instruction set (CMakeLists.txt).
 //
-// Sums run in float64 and in the order of the tokens: a sentence gets the same bytes in any company, and the plain loops
-// are left to the compiler's vectoriser, since none of these methods takes longer than looking its words up.
+// Sums run in float64 and in the order of the tokens: a sentence gets the same bytes in any company. Plain loops are left
+// to the compiler's vectoriser; sums across a vector, which it may not reorder, are written out.
 #include "pooling.hpp"
 
 #include "rows.hpp"
+#include "simd.hpp"
 
 namespace noppa {
 namespace {
@@ -72,39 +73,53 @@ void clear(double* values, int64_t count) {
     for (int64_t m = 0; m < count; ++m) values[m] = 0;
 }
 
-// Sums run in eight lanes, which is one order for every instruction set.
-double across(const double* lanes) {
-    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+typedef double vd __attribute__((vector_size(WIDTH * 4)));
+typedef double vd_anywhere __attribute__((vector_size(WIDTH * 4), aligned(8), may_alias));
+constexpr int HALF = WIDTH / 2;  // float64 numbers in a vector
+
+inline vd load(const double* at) { return *reinterpret_cast<const vd_anywhere*>(at); }
+
+inline double across(vd a, vd b) {
+    const vd both = a + b;
+    double sum = 0;
+    for (int lane = 0; lane < HALF; ++lane) sum += both[lane];
+    return sum;
+}
+
+// The dot products of one vector with ROWS others (ROWS, dim): each has the bytes it has alone.
+template <int ROWS>
+void dots(const double* a, const double* b, int64_t dim, double* out) {
+    vd even[ROWS] = {}, odd[ROWS] = {};
+    double rest[ROWS] = {};
+    int64_t m = 0;
+    for (; m + 2 * HALF <= dim; m += 2 * HALF) {
+        const vd first = load(a + m), second = load(a + m + HALF);
+        for (int row = 0; row < ROWS; ++row) {
+            even[row] += first * load(b + row * dim + m);
+            odd[row] += second * load(b + row * dim + m + HALF);
+        }
+    }
+    for (; m < dim; ++m)
+        for (int row = 0; row < ROWS; ++row) rest[row] += a[m] * b[row * dim + m];
+    for (int row = 0; row < ROWS; ++row) out[row] = across(even[row], odd[row]) + rest[row];
 }
 
 double dot(const double* a, const double* b, int64_t dim) {
-    double lanes[8] = {}, rest = 0;
-    int64_t m = 0;
-    for (; m + 8 <= dim; m += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += a[m + lane] * b[m + lane];
-    for (; m < dim; ++m) rest += a[m] * b[m];
-    return across(lanes) + rest;
-}
-
-// Four of them at once, b (4, dim): each has the bytes it has alone.
-void dots(const double* a, const double* b, int64_t dim, double* out) {
-    double lanes[4][8] = {}, rest[4] = {};
-    int64_t m = 0;
-    for (; m + 8 <= dim; m += 8)
-        for (int row = 0; row < 4; ++row)
-            for (int lane = 0; lane < 8; ++lane) lanes[row][lane] += a[m + lane] * b[row * dim + m + lane];
-    for (; m < dim; ++m)
-        for (int row = 0; row < 4; ++row) rest[row] += a[m] * b[row * dim + m];
-    for (int row = 0; row < 4; ++row) out[row] = across(lanes[row]) + rest[row];
+    double out;
+    dots<1>(a, b, dim, &out);
+    return out;
 }
 
 double total(const double* a, int64_t dim) {
-    double lanes[8] = {}, rest = 0;
+    vd even = {}, odd = {};
+    double rest = 0;
     int64_t m = 0;
-    for (; m + 8 <= dim; m += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += a[m + lane];
+    for (; m + 2 * HALF <= dim; m += 2 * HALF) {
+        even += load(a + m);
+        odd += load(a + m + HALF);
+    }
     for (; m < dim; ++m) rest += a[m];
-    return across(lanes) + rest;
+    return across(even, odd) + rest;
 }
 
 double weight_of(const Pooling& p, int32_t id) { return p.weights ? double(p.weights[id]) : 1.0; }
@@ -294,7 +309,7 @@ void gem(const Table& table, const Pooling& p, Sentence& s, float* row) {
             product(p, s, t, other) = dot(s.vectors + t * dim, s.vectors + other * dim, dim);
         double* shadow = s.shadows + t * p.slots;
         int64_t d = 0;
-        for (; d + 4 <= p.slots; d += 4) dots(s.vectors + t * dim, p.directions + d * dim, dim, shadow + d);
+        for (; d + 4 <= p.slots; d += 4) dots<4>(s.vectors + t * dim, p.directions + d * dim, dim, shadow + d);
         for (; d < p.slots; ++d) shadow[d] = dot(s.vectors + t * dim, p.directions + d * dim, dim);
     }
     choose(p, s);
