@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -15,6 +16,7 @@ from noppa.files.catalogue import CATALOGUE, Entry
 from noppa.files.download import Patience, download
 
 CONTENT = bytes(range(256)) * 8192
+SIZE, SHA256 = len(CONTENT), hashlib.sha256(CONTENT).hexdigest()
 QUICK = Patience(seconds=0.3, attempts=4)
 
 
@@ -22,7 +24,7 @@ class Server(BaseHTTPRequestHandler):
     """The path says how to behave; `seen` keeps the range that each request asked for."""
 
     protocol_version = "HTTP/1.1"
-    seen: list[tuple[str, str | None]] = []
+    seen: ClassVar[list[tuple[str, str | None]]] = []
 
     def log_message(self, *_):
         pass
@@ -119,7 +121,7 @@ def entry(address, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     Server.seen.clear()
 
-    def made(*kinds, size=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest()):
+    def made(*kinds, size=SIZE, sha256=SHA256):
         return Entry("set", tuple(f"{address}/{kind}/set.zip" for kind in kinds), size, sha256, "")
 
     return made

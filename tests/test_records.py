@@ -145,7 +145,7 @@ def test_parquet(tmp_path):
     parquet.write_table(arrow.table({"n": range(9), "text": [*HARD, None]}), path)
     assert texts(path) == [*HARD, None]
     assert "record 9: its 'text' is null" in reasons(path)[0]
-    with pytest.raises(NoppaError, match="column 'n' .* holds int64, not strings"):
+    with pytest.raises(NoppaError, match=r"column 'n' .* holds int64, not strings"):
         texts(path, column="n")
     path.write_bytes(b"no parquet")
     with pytest.raises(NoppaError, match="cannot be read as Parquet"):
