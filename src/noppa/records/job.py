@@ -64,9 +64,10 @@ class Job:
     def __post_init__(self) -> None:
         one_of(self.on_bad, "on_bad", ON_BAD)
         one_of(self.form, "the output format", (None, *WRITERS))
-        if self.target == STDIN and not self.writer.streams:
+        writer = self.writer
+        if self.target == STDIN and not writer.streams:
             raise ParameterError(f"{self.output_form} cannot go to standard output: name a file")
-        if self.resume and (self.target == STDIN or not self.writer.resumable):
+        if self.resume and (self.target == STDIN or not writer.resumable):
             raise ParameterError(
                 "only .npy, .jsonl and .csv files can be resumed: choose one, or leave out --resume"
             )
