@@ -234,14 +234,18 @@ class WordVectors:
         return self._probabilities.values
 
     def with_counts(
-        self, counts: Mapping[str, float] | str | PathLike[str], missing: str | float = "smallest"
+        self,
+        counts: Mapping[str, float] | str | PathLike[str],
+        missing: str | float = "smallest",
+        errors: str = "strict",
     ) -> WordVectors:
         """The same vectors with probabilities from a dict or a file of `word count` lines.
 
         `missing` is the probability of words without a count: `"smallest"` (the smallest one counted; punctuation,
-        clitics and digits get their share in English text) or a number.
+        clitics and digits get their share in English text) or a number. `errors` is for words of the file that are
+        not UTF-8, as in `load`.
         """
-        return self._with(frequencies.from_counts(self.words, counts, missing))
+        return self._with(frequencies.from_counts(self.words, counts, missing, errors))
 
     def with_corpus(
         self, texts: Iterable[str], tokenizer: Tokenizer | None = None, missing: str | float = "smallest"
