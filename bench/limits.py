@@ -5,10 +5,10 @@ python bench/limits.py
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from corpora import arguments, sick, word2vec
@@ -27,9 +27,10 @@ def cpu_of_import() -> float:
     return min(float(subprocess.check_output([sys.executable, "-c", program])) for _ in range(5))
 
 
-def peak() -> float:
-    """Largest resident size of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def resident(field: str) -> float:
+    """Resident size in MB: `VmRSS` now, `VmHWM` the largest since the last reset."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{field}:")[1].split()[0]) / 1024
 
 
 def main() -> None:
@@ -73,11 +74,12 @@ def long_text(words: noppa.WordVectors, name: str) -> None:
     text = [[words.words[row] for row in rows]]
     encoder = noppa.Encoder(words, method)
     encoder.encode("warm")
-    before, start = peak(), time.perf_counter()
+    Path("/proc/self/clear_refs").write_text("5")  # resets VmHWM
+    before, start = resident("VmRSS"), time.perf_counter()
     row = encoder.encode_tokens(text)[0]
     seconds = time.perf_counter() - start
     print(
-        f"{tokens:9,} tokens, {name}: {seconds:.1f} s, {peak() - before:.0f} MB more, "
+        f"{tokens:9,} tokens, {name}: {seconds:.1f} s, {resident('VmHWM') - before:.0f} MB more, "
         f"finite: {np.isfinite(row).all()}"
     )
 
