@@ -308,6 +308,33 @@ def test_objects_like_those_of_old_gensim():
         WordVectors.load(3.5)
 
 
+# Larger than memory, and counts
+
+
+def test_rows_can_stay_on_disk(tmp_path):
+    """`noppa vectors convert` streams through a scratch file, so that a table larger than memory fits."""
+    path = text_file(tmp_path / "v", LINES)
+    loaded = files.read(path, files.Options(scratch=tmp_path))
+    assert isinstance(loaded.matrix, np.memmap)
+    same(WordVectors.of(loaded))
+
+
+def test_counts_that_are_not_utf8(tmp_path):
+    words = WordVectors(["the", "cake"], [[1.0], [2.0]])
+    path = tmp_path / "counts"
+    path.write_bytes(b"the 3\ncaf\xc3 5\ncake 1\n")
+    with pytest.raises(NoppaError, match=r"line 2: byte 9 is not UTF-8; pass errors='replace'"):
+        words.with_counts(path)
+    assert words.with_counts(path, errors="skip").probabilities.tolist() == [0.75, 0.25]
+    assert words.with_counts(path, errors="replace").probabilities.tolist() == [3 / 9, 1 / 9]
+
+
+def test_frequent_words_without_a_count_are_told():
+    words = WordVectors(["the", "."], [[1.0], [2.0]]).with_counts({"the": 9})
+    with pytest.warns(NoppaWarning, match=r"most frequent words have no count, among them '\.'"):
+        noppa.Encoder(words, noppa.NoPPA(k=0)).fit(["the . ."])
+
+
 # Options
 
 

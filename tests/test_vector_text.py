@@ -111,9 +111,9 @@ def test_pieces_meet(threads):
             lines.append(b"w%d %d 0.5 -1.25" % (at, at))
             expected.append(at)
     block = b"\n".join(lines)
-    text, bounds, matrix, bad, _, _, used = kernels.parse_vectors(block, 3, threads)
+    text, bounds, matrix, bad, _, _, feeds = kernels.parse_vectors(block, 3, threads)
     assert matrix[:, 0].tolist() == expected
     assert text.tobytes() == b"".join(b"w%d" % at for at in expected)
     assert len(bounds) == len(expected) + 1
     assert all(block[at:].startswith(b"bad line") for at in bad.tolist())
-    assert used == len(block)
+    assert feeds == len(lines) - 1

@@ -395,7 +395,7 @@ int64_t first_other(nb::list items) {
     return -1;
 }
 
-// text, bounds, matrix (rows, dim), bad, rough, rough_at, used: the fields of VectorRows.
+// text, bounds, matrix (rows, dim), bad, rough, rough_at, passed: the fields of VectorRows.
 nb::tuple python_rows(VectorRows&& rows, int64_t dim) {
     const size_t count = rows.bounds.size() - 1;
     float* memory = rows.matrix.release();
@@ -403,7 +403,7 @@ nb::tuple python_rows(VectorRows&& rows, int64_t dim) {
     nb::ndarray<nb::numpy, float, nb::ndim<2>> matrix(memory, {count, size_t(dim)}, owner);
     return nb::make_tuple(numpy(std::move(rows.text)), numpy(std::move(rows.bounds)), nb::cast(matrix),
                           numpy(std::move(rows.bad)), numpy(std::move(rows.rough)), numpy(std::move(rows.rough_at)),
-                          rows.used);
+                          rows.passed);
 }
 
 nb::tuple parse_vectors_py(nb::bytes block, int64_t dim, int threads) {

@@ -195,7 +195,7 @@ VectorRows parse_vectors(const char* block, size_t length, int64_t dim, int thre
     for (int64_t at = 0; at < pieces; ++at) first[size_t(at) + 1] += first[size_t(at)];
 
     VectorRows whole;
-    whole.used = int64_t(length);
+    whole.passed = first.back() - (pieces > 0);
     whole.matrix.reset(new float[size_t(std::max<int64_t>(1, first.back() * dim))]);
     std::vector<VectorRows> parts(static_cast<size_t>(pieces));
     run_tasks(pieces, threads, [&](int64_t at) {
@@ -236,7 +236,7 @@ VectorRows parse_records(const char* block, size_t length, int64_t dim, int64_t 
         else
             rows.bad.push_back(start - block), --most;
         at = space + 1 + bytes;
-        rows.used = at - block;
+        rows.passed = at - block;
     }
     return rows;
 }

@@ -19,7 +19,7 @@ struct VectorRows {
     std::vector<int64_t> bad;        // where each line (record) begins that is no word with a vector
     std::vector<int64_t> rough;      // rows whose word is not UTF-8 …
     std::vector<int64_t> rough_at;   // … and where their line (record) begins
-    int64_t used = 0;                // bytes consumed
+    int64_t passed = 0;              // line feeds of a block of text, bytes of a block of records
 };
 
 // Every line of a block as a word and `dim` numbers, taken from the right; blank lines are passed over. A number becomes

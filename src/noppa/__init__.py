@@ -12,7 +12,6 @@ model.encode(["a cake", "cake"])
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from os import PathLike
 
 from noppa.encoder import Encoder
@@ -36,7 +35,14 @@ from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whi
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
-__version__ = version("noppa")
+
+def __getattr__(name: str) -> str:
+    """`__version__`, read from the installed package when somebody asks: it takes longer than all the rest."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("noppa")
+    raise AttributeError(f"module 'noppa' has no attribute {name!r}")
 
 
 def load(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -18,10 +18,11 @@ from noppa import refine, storage
 from noppa.backend import kernels
 from noppa.corpus import Corpus, Ids
 from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, ParameterError
+from noppa.fitted import Fitted
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler
 from noppa.parameters import whole
-from noppa.refine import Map, Moments, Refinement, Step
+from noppa.refine import Map, Moments, Refinement
 from noppa.texts import blocks_of, texts_of, token_lists_of
 from noppa.threads import thread_count
 from noppa.tokens import Tokenizer
@@ -32,15 +33,6 @@ FIT_BLOCK = 4096
 FREQUENT = 100
 
 Vectors = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What was learnt from text: the steps after pooling, the method's own arrays, and from how many sentences."""
-
-    steps: tuple[Step, ...] = ()
-    learnt: dict[str, NDArray[Any]] = field(default_factory=dict)
-    sentences: int = 0
 
 
 class Encoder:
@@ -148,9 +140,8 @@ class Encoder:
     def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
         """Tell when a frequent word of the corpus has a probability that nobody counted."""
         counted = self.words.counted
-        weighs = hasattr(
-            self.method, "a"
-        )  # the strength of a frequency weight, in every paper that has one
+        # `a` is the strength of the frequency weight in every paper that has one.
+        weighs = hasattr(self.method, "a")
         if counted is None or not counted.any() or not weighs:
             return
         frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
@@ -319,23 +310,16 @@ class Encoder:
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
         state = self._state
-        steps, arrays = [], dict(state.learnt)
-        for at, step in enumerate(state.steps):
-            kind, fields = step.described()[0], vars(step)
-            steps.append(
-                {"kind": kind, **{n: v for n, v in fields.items() if not isinstance(v, np.ndarray)}}
-            )
-            arrays |= {f"step{at}.{n}": v for n, v in fields.items() if isinstance(v, np.ndarray)}
         name = next(name for name, kind in METHODS.items() if kind is type(self.method))
         header = {
             "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
             "refine": [refine.described(refinement) for refinement in self.refine],
             "tokenizer": "noppa" if self.tokenizer is None else "custom",
-            "steps": steps,
-            "learnt": sorted(state.learnt),
-            "sentences": state.sentences,
+            **state.header(),
         }
-        storage.write_folder(path, KIND, header, arrays, lambda new: self.words.save(new / "words"))
+        storage.write_folder(
+            path, KIND, header, state.arrays(), lambda new: self.words.save(new / "words")
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str], tokenizer: Tokenizer | None = None) -> Encoder:
@@ -357,23 +341,11 @@ class Encoder:
                 fields = dict(refinement)
                 parts.append(refine.REFINEMENTS[fields.pop("name")](**fields))
             encoder = cls(words, made, parts, tokenizer)
-            steps = []
-            for at, described in enumerate(header["steps"]):
-                fields = dict(described)
-                kind = refine.STEPS[fields.pop("kind")]
-                prefix = f"step{at}."
-                fields |= {
-                    name.removeprefix(prefix): array
-                    for name, array in folder.arrays.items()
-                    if name.startswith(prefix)
-                }
-                steps.append(kind(**fields))
-            learnt = {name: folder.arrays[name] for name in header["learnt"]}
+            encoder._fitted = Fitted.of(header, folder.arrays)
         except (KeyError, TypeError) as error:
             raise FileError(
                 f"{path} cannot be understood ({error}): it was written by another version of noppa"
             ) from error
-        encoder._fitted = Fitted(tuple(steps), learnt, header["sentences"])
         encoder.path = folder.path.absolute()
         return encoder
 

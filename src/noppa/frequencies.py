@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from noppa.characters import lower, replaced
 from noppa.errors import FileError, ParameterError
+from noppa.parameters import one_of
 
 #: Share of all tokens for what counts files leave out: punctuation, clitics, digits. Counted by
 #: `tools/count_closed_class.py` over 640,000 English sentences of mixed sources.
@@ -56,6 +57,7 @@ def from_counts(
     words: Iterable[str],
     counts: Mapping[str, float] | str | PathLike[str],
     missing: str | float = "smallest",
+    errors: str = "strict",
     source: str = "a dict of counts",
 ) -> Probabilities:
     """Probabilities of `words` from a dict or from a file of `word count` lines.
@@ -67,7 +69,7 @@ def from_counts(
     if isinstance(counts, Mapping):
         table = dict(counts)
     else:
-        table, source = read_counts(counts), f"counts in {Path(counts).name}"
+        table, source = read_counts(counts, errors), f"counts in {Path(counts).name}"
     merged: defaultdict[str, float] = defaultdict(float)
     for word, count in table.items():
         if not np.isfinite(count) or count < 0:
@@ -105,8 +107,12 @@ def given(words: Iterable[str], values: NDArray[np.float64]) -> Probabilities:
     return Probabilities(np.where(known, values, filled.values), known, "given")
 
 
-def read_counts(path: str | PathLike[str]) -> dict[str, float]:
-    """The `word count` lines of a UTF-8 file; a repeated word adds up."""
+def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, float]:
+    """The `word count` lines of a UTF-8 file; a repeated word adds up.
+
+    errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip", as for vector files.
+    """
+    one_of(errors, "errors", ("strict", "replace", "skip"))
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -117,10 +123,12 @@ def read_counts(path: str | PathLike[str]) -> dict[str, float]:
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise FileError(
-                f"counts file {path}, line {number}: byte {offset + error.start} is not UTF-8; "
-                "convert the file to UTF-8"
-            ) from error
+            if errors == "strict":
+                raise FileError(
+                    f"counts file {path}, line {number}: byte {offset + error.start} is not UTF-8; "
+                    "pass errors='replace' or errors='skip'"
+                ) from error
+            text = line.decode("utf-8", "replace") if errors == "replace" else ""
         offset += len(line) + 1
         text = text.strip(" \t\r")
         if not text:

@@ -42,7 +42,7 @@ class _Rows:
         self.words.append(word)
         self.rows.append(row)
 
-    def result(self, used: int) -> VectorRows:
+    def result(self, passed: int) -> VectorRows:
         return (
             np.frombuffer(b"".join(self.words), np.uint8),
             np.cumsum([0, *map(len, self.words)], dtype=np.int64),
@@ -50,7 +50,7 @@ class _Rows:
             np.array(self.bad, np.int64),
             np.array(self.rough, np.int64),
             np.array(self.rough_at, np.int64),
-            used,
+            passed,
         )
 
 
@@ -67,7 +67,7 @@ def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows:
             else:
                 found.add(*split, at)
         at += len(line) + 1
-    return found.result(len(block))
+    return found.result(block.count(b"\n"))
 
 
 def split_line(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:

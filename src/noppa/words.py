@@ -10,18 +10,21 @@ from functools import cached_property
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa import files, frequencies, storage
+from noppa import frequencies, storage
 from noppa.backend import kernels
 from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
-from noppa.files.options import SENTENCE_END, Options, Progress
 from noppa.frequencies import Probabilities
 from noppa.texts import blocks_of, texts_of
 from noppa.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from noppa.files import Loaded, Options, Report
+    from noppa.files.options import Progress
 
 KIND = "words"
 CASES = {"exact-then-lower": 0, "exact": 1, "lower": 2}
@@ -79,7 +82,7 @@ class WordVectors:
     """
 
     path: Path | None
-    report: files.Report | None
+    report: Report | None
     _probabilities: Probabilities | None
 
     def __init__(
@@ -240,14 +243,18 @@ class WordVectors:
         return self._probabilities.values
 
     def with_counts(
-        self, counts: Mapping[str, float] | str | PathLike[str], missing: str | float = "smallest"
+        self,
+        counts: Mapping[str, float] | str | PathLike[str],
+        missing: str | float = "smallest",
+        errors: str = "strict",
     ) -> WordVectors:
         """The same vectors with probabilities from a dict or a file of `word count` lines.
 
         `missing` is the probability of words without a count: `"smallest"` (the smallest one counted; punctuation,
-        clitics and digits get their share in English text) or a number.
+        clitics and digits get their share in English text) or a number. `errors` is for words of the file that are
+        not UTF-8, as in `load`.
         """
-        return self._with(frequencies.from_counts(self.words, counts, missing))
+        return self._with(frequencies.from_counts(self.words, counts, missing, errors))
 
     def with_corpus(
         self,
@@ -262,7 +269,7 @@ class WordVectors:
             for text in texts_of(block):
                 counts.update(split(text))
         return self._with(
-            frequencies.from_counts(self.words, counts, missing, "counts of a corpus")
+            frequencies.from_counts(self.words, counts, missing, source="counts of a corpus")
         )
 
     def with_ranks(self) -> WordVectors:
@@ -334,7 +341,7 @@ class WordVectors:
         keep: Collection[str] | None = None,
         dtype: str = "float32",
         *,
-        drop: Collection[str] = (SENTENCE_END,),
+        drop: Collection[str] = ("</s>",),
         header: bool | None = None,
         errors: str = "strict",
         on_error: str = "error",
@@ -361,7 +368,11 @@ class WordVectors:
         member: which file of a zip archive. vocabulary: where the words of a matrix file are.
         progress: called with the bytes read so far and in all.
         """
-        options = Options(
+        from noppa import (
+            files,  # takes as long to import as all the rest, and a saved folder needs it not
+        )
+
+        options = files.Options(
             limit, keep, drop, dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
         )  # fmt: skip
         if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
@@ -375,7 +386,7 @@ class WordVectors:
 
     @classmethod
     def of(
-        cls, loaded: files.Loaded, unknown: str = "skip", case: str = "exact-then-lower"
+        cls, loaded: Loaded, unknown: str = "skip", case: str = "exact-then-lower"
     ) -> WordVectors:
         """What `noppa.files.read` gave, as it is."""
         words = object.__new__(cls)
@@ -412,6 +423,8 @@ class WordVectors:
 
     def _picked(self, options: Options) -> WordVectors:
         """Some rows of these words, or all of them in another type, with their probabilities."""
+        from noppa.files.rows import in_dtype
+
         wanted = None if options.keep is None else set(options.keep)
         rows = np.array(
             [row for row, word in enumerate(self.words) if wanted is None or word in wanted],
@@ -420,7 +433,7 @@ class WordVectors:
         names = [self.words[row] for row in rows.tolist()]
         if not names:
             raise FileError(f"{self.path} gave no vectors: none of its {len(self)} words is kept")
-        matrix, scales = files.in_dtype(self.vectors(rows), options.dtype)
+        matrix, scales = in_dtype(self.vectors(rows), options.dtype)
         other = WordVectors(names, matrix, scales=scales, unknown=self.unknown, case=self.case)
         if self._probabilities is not None:
             other._probabilities = replace(

@@ -22,7 +22,7 @@ _PAGE = re.compile(rb"\s*<(!doctype|html|\?xml)", re.I)
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for a server that says nothing, and how often to try each place."""
+    """How long to wait for a server that says nothing, and how often to try a place in vain."""
 
     seconds: float = 30.0
     attempts: int = 5
@@ -61,14 +61,18 @@ def download(
     partial = folder / f".{entry.file}.partial"
     reasons = []
     for url in entry.urls:
-        for _ in range(patience.attempts):
+        left = patience.attempts
+        while left:
+            have = _size(partial)
             try:
                 _fetch(url, partial, entry, progress, patience.seconds)
             except _Refused as refusal:
                 reason = str(refusal)
-                if refusal.again:
-                    continue
-                break
+                if not refusal.again:
+                    break
+                # A place that gave a part will give the rest: only vain attempts count.
+                left = left - 1 if _size(partial) <= have else patience.attempts
+                continue
             fault = _fault(partial, entry)
             if fault is None:
                 os.replace(partial, target)
@@ -83,11 +87,15 @@ def download(
     )
 
 
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
 def _fetch(
     url: str, partial: Path, entry: Entry, progress: Progress | None, seconds: float
 ) -> None:
     """Bring `partial` to its full length from one place."""
-    have = partial.stat().st_size if partial.exists() else 0
+    have = _size(partial)
     if entry.size is not None and have == entry.size:
         return
     if entry.size is not None and have > entry.size:
@@ -137,7 +145,7 @@ def _receive(
     first = True
     with partial.open("r+b" if have else "wb") as file:
         file.seek(have)
-        while piece := response.read(PIECE):
+        while piece := response.read1(PIECE):
             if first and not have and _PAGE.match(piece):
                 file.truncate(0)
                 raise _Refused("a web page came instead of the file")

@@ -16,7 +16,7 @@ from noppa.files.sniff import Content
 from noppa.reference_text import LARGEST, NUMBER, SEPARATORS, nearest_float32
 from noppa.threads import thread_count
 
-BLOCK = 8 << 20
+BLOCK = 2 << 20
 
 
 def read_text(source: Source, content: Content, rows: Rows, options: Options) -> None:
@@ -27,7 +27,7 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
     position = content.header_bytes
     found = 0
     for block in _blocks(source, report, options):
-        text, bounds, matrix, bad, rough, rough_at, _ = kernels.parse_vectors(
+        text, bounds, matrix, bad, rough, rough_at, feeds = kernels.parse_vectors(
             block, content.dim, threads
         )
         for at in bad.tolist():
@@ -53,7 +53,7 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
                 )
         rows.add(words, bounds, matrix, rough)
         found += len(matrix) + len(bad)
-        lines += block.count(10)
+        lines += feeds
         position += len(block)
         if options.progress is not None:
             options.progress(source.position(), source.size)

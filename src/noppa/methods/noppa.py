@@ -163,8 +163,9 @@ class _Pooler:
     ) -> Rows:
         places = self.places
         if places is not None and longest > len(places):
-            places = self._positions(1 << (longest - 1).bit_length())
-            if longest <= self.KEPT_POSITIONS:
+            kept = longest <= self.KEPT_POSITIONS
+            places = self._positions(1 << (longest - 1).bit_length() if kept else longest)
+            if kept:
                 self.places = places
         method = self.method
         return kernels.pool_noppa(
@@ -186,9 +187,12 @@ class _Pooler:
     def _positions(self, count: int) -> NDArray[np.float64] | None:
         if self.method.position is None:
             return None
-        places = reference.positions(count, self.dim, self.method.position)
-        padding = -self.dim % kernels.POSITION_UNIT
-        return np.pad(places, ((0, 0), (0, padding))).astype(kernels.REAL)
+        wide = self.dim + -self.dim % kernels.POSITION_UNIT
+        places = np.zeros((count, wide), kernels.REAL)
+        for start in range(0, count, 1024):  # the float64 of a block, not of all, lies in memory
+            block = np.arange(start, min(start + 1024, count))
+            places[block, : self.dim] = reference.positions(block, self.dim, self.method.position)
+        return places
 
 
 def truncated(

@@ -64,9 +64,10 @@ class Job:
     def __post_init__(self) -> None:
         one_of(self.on_bad, "on_bad", ON_BAD)
         one_of(self.form, "the output format", (None, *WRITERS))
-        if self.target == STDIN and not self.writer.streams:
+        writer = self.writer
+        if self.target == STDIN and not writer.streams:
             raise ParameterError(f"{self.output_form} cannot go to standard output: name a file")
-        if self.resume and (self.target == STDIN or not self.writer.resumable):
+        if self.resume and (self.target == STDIN or not writer.resumable):
             raise ParameterError(
                 "only .npy, .jsonl and .csv files can be resumed: choose one, or leave out --resume"
             )
@@ -208,15 +209,14 @@ class Job:
             [path, None if path == STDIN else Path(path).stat().st_size]
             for path in self.source.paths
         ]
-        model = Path(self.model_path or "", HEADER)
+        headers = sorted(Path(self.model_path).rglob(HEADER)) if self.model_path else []
+        seals = b"".join(header.read_bytes() for header in headers)
         return {
             "input": sizes,
             "columns": [self.source.form, self.source.column, self.source.header],
             "output format": self.output_form,
             "options": [self.on_bad, self.options],
-            "model": hashlib.sha256(model.read_bytes()).hexdigest()
-            if model.is_file()
-            else repr(self.model),
+            "model": hashlib.sha256(seals).hexdigest() if seals else repr(self.model),
         }
 
 

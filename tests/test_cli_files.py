@@ -1,0 +1,275 @@
+"""The commands encode, fit and vectors, as processes: what they print, what they leave, how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa import Encoder, NoPPA, WordVectors
+
+WORDS = ["the", "girl", "eats", "a", "cake", "</s>"]
+MATRIX = np.random.default_rng(2).normal(size=(6, 8)).astype(np.float32)
+MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
+
+
+def run(*arguments, given=b"", **environment):
+    return subprocess.run(
+        [*MAIN, *map(str, arguments)],
+        input=given,
+        capture_output=True,
+        env={**os.environ, "COLUMNS": "400", "NO_COLOR": "1", **environment},
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def model(tmp_path):
+    words = WordVectors(WORDS, MATRIX, [0.4, 0.1, 0.1, 0.2, 0.1, 0.1])
+    Encoder(words, NoPPA(k=0)).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def glove(tmp_path):
+    path = tmp_path / "glove.txt"
+    lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in zip(WORDS, MATRIX, strict=True)]
+    path.write_text("".join(lines))
+    return path
+
+
+# encode
+
+
+def test_pipe_is_one_line_in_one_line_out(model):
+    done = run("encode", "-", "-m", model, given="a cake\n\nthe girl\r\nzzqx\na\u2028girl".encode())
+    assert done.returncode == 0
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["record"] for row in rows] == [0, 1, 2, 3, 4]
+    expected = noppa.load(model).encode(["a cake", "the girl", "a\u2028girl"])
+    np.testing.assert_array_equal(np.float32([rows[at]["vector"] for at in (0, 2, 4)]), expected)
+    assert done.stderr == b"noppa: 2 of 5 texts have no known word and became rows of zeros\n"
+
+
+def test_lines_come_out_while_the_pipe_is_open(model):
+    process = subprocess.Popen(
+        [*MAIN, "encode", "-m", str(model)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        process.stdin.write(b"a cake\n")
+        process.stdin.flush()
+        assert b'"record": 0' in process.stdout.readline()
+    finally:
+        process.communicate()
+    assert process.returncode == 0
+
+
+def test_file_to_file(model, tmp_path):
+    (tmp_path / "t.csv").write_text('id,body\n1,"a, cake"\n2,girl\n')
+    done = run(
+        "encode",
+        tmp_path / "t.csv",
+        "--column",
+        "body",
+        "-m",
+        model,
+        "-o",
+        tmp_path / "v.npy",
+        "--normalize",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    expected = noppa.load(model).encode(["a, cake", "girl"], normalize=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["none.txt"], 1, "noppa: none.txt does not exist"),
+        (["--to", "npy"], 2, "cannot go to standard output"),
+        (["--to", "xml"], 2, "must be one of"),
+        (["--on-bad", "ignore"], 2, "on_bad must be one of error, skip, empty"),
+        (["-o", "v.xyz"], 2, "end the name in"),
+        (["--wrong"], 2, "No such option"),
+        (["--threads", "0"], 1, "threads must be a whole number"),
+        (["--dim", "2"], 1, "arbitrary part of the vector"),
+    ],
+)
+def test_mistakes_are_one_line_and_no_traceback(model, arguments, code, told):
+    done = run("encode", *arguments, "-m", model, given=b"a cake\n")
+    assert done.returncode == code
+    assert told in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+
+
+def test_missing_model(tmp_path):
+    done = run("encode", "-m", tmp_path / "none", given=b"a\n")
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("noppa: ")
+
+
+def test_bad_records(model, tmp_path):
+    given = b"a cake\n\xff\n"
+    failed = run("encode", "-m", model, "-o", tmp_path / "v.npy", given=given)
+    assert failed.returncode == 1
+    assert b"standard input, line 2: it is not UTF-8" in failed.stderr
+    assert not (tmp_path / "v.npy").exists()
+    done = run("encode", "-m", model, "-o", tmp_path / "v.npy", "--on-bad", "empty", given=given)
+    assert done.returncode == 0
+    assert done.stderr.decode().splitlines() == [
+        "noppa: 1 of 2 records were bad and taken as empty:",
+        "  standard input, line 2: it is not UTF-8",
+    ]
+
+
+def test_closed_pipe_is_quiet(model, tmp_path):
+    (tmp_path / "t.txt").write_text("a cake\n" * 50000)
+    command = " ".join(f"'{part}'" for part in MAIN)
+    done = subprocess.run(
+        f"{command} encode {tmp_path}/t.txt -m {model} | head -1",
+        shell=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr
+
+
+def started(model, source, target, *more):
+    """A run on one thread that has come to its first checkpoint."""
+    process = subprocess.Popen(
+        [*MAIN, "encode", str(source), "-m", str(model), "-o", str(target), "-t", "1", *more],
+        stderr=subprocess.PIPE,
+    )
+    partial = target.with_name(f".{target.name}.partial")
+    checkpoint = partial.with_suffix(".checkpoint")
+    for _ in range(600):
+        if checkpoint.exists():
+            return process
+        assert process.poll() is None, "it ended before it was interrupted"
+        time.sleep(0.05)
+    raise AssertionError("no checkpoint appeared")
+
+
+@pytest.fixture
+def long(tmp_path):
+    path = tmp_path / "long.txt"
+    line = b" ".join([b"the girl eats a cake"] * 12) + b"\n"
+    path.write_bytes(line * 120_000)
+    return path
+
+
+@pytest.mark.parametrize("more", [[], ["--resume"]])
+def test_ctrl_c(model, tmp_path, long, more):
+    process = started(model, long, tmp_path / "v.npy", *more)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"interrupted" in told
+    assert b"Traceback" not in told
+    left = {path.name for path in tmp_path.iterdir()} - {"model", "long.txt"}
+    assert left == ({".v.npy.partial", ".v.npy.checkpoint"} if more else set())
+
+
+def test_killed_and_resumed_is_byte_identical(model, tmp_path, long):
+    process = started(model, long, tmp_path / "v.npy")
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "v.npy").exists()
+    assert run("encode", long, "-m", model, "-o", tmp_path / "v.npy", "--resume").returncode == 0
+    assert run("encode", long, "-m", model, "-o", tmp_path / "whole.npy").returncode == 0
+    assert (tmp_path / "v.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+    again = run("encode", long, "-m", model, "-o", tmp_path / "v.npy", "--resume")
+    assert again.returncode == 0, "a finished job has nothing left to do"
+
+
+# fit
+
+
+def test_fit(glove, tmp_path):
+    (tmp_path / "counts.txt").write_text("the 50\ngirl 5\neats 3\na 40\ncake 2\n")
+    (tmp_path / "t.txt").write_text("the girl eats\na cake\nthe cake\ngirl eats a cake\n")
+    done = run(
+        "fit", tmp_path / "t.txt", "-v", glove, "--counts", tmp_path / "counts.txt",
+        "-p", "a=0.1", "-p", "k=1", "-p", "kernel=abs", "-o", tmp_path / "m",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    fitted = noppa.load(tmp_path / "m")
+    assert fitted.method == NoPPA(a=0.1, k=1, kernel="abs")
+    words = WordVectors.load(glove).with_counts(tmp_path / "counts.txt")
+    with pytest.warns(noppa.NoppaWarning, match="too few"):
+        ours = Encoder(words, fitted.method).fit((tmp_path / "t.txt").read_text().splitlines())
+    np.testing.assert_array_equal(fitted.encode(["a girl"]), ours.encode(["a girl"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["-p", "q=1"], 2, "a name from a, k, position"),
+        (["-p", "a"], 2, "give name=value"),
+        (["-p", "k=-1"], 2, "k must be a whole number"),
+        (["--method", "bert"], 2, "method must be one of"),
+        ([], 1, "needs word probabilities"),
+        (["--ranks", "-p", "k=5"], 1, "noppa: "),
+    ],
+)
+def test_fit_mistakes(glove, tmp_path, arguments, code, told):
+    done = run("fit", "-v", glove, "-o", tmp_path / "m", *arguments, given=b"a cake\nthe girl\n")
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+    assert not (tmp_path / "m").exists()
+
+
+# vectors
+
+
+def test_convert_and_info(glove, tmp_path):
+    assert run("vectors", "convert", glove, tmp_path / "v.bin").returncode == 0
+    assert run("vectors", "convert", tmp_path / "v.bin", tmp_path / "folder").returncode == 0
+    done = run("vectors", "convert", tmp_path / "folder", tmp_path / "again.txt")
+    assert done.stdout.decode().endswith("again.txt: 6 words, 8 dimensions, float32\n")
+    assert (tmp_path / "again.txt").read_text() == glove.read_text()
+    told = run("vectors", "info", tmp_path / "v.bin").stdout.decode()
+    assert "word2vec binary" in told
+    assert "dimensions:     8" in told
+    (tmp_path / "keep").write_text("girl\ncake\n")
+    run(
+        "vectors",
+        "convert",
+        glove,
+        tmp_path / "small",
+        "--keep",
+        tmp_path / "keep",
+        "--dtype",
+        "int8",
+    )
+    small = WordVectors.load(tmp_path / "small")
+    assert (small.words, small.matrix.dtype) == (["girl", "cake"], np.int8)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_nearest_coverage_and_counts(glove, tmp_path):
+    lines = run("vectors", "nearest", glove, "cake", "-n", "2").stdout.decode().splitlines()
+    unit = MATRIX[:5] / np.linalg.norm(MATRIX[:5], axis=1, keepdims=True)
+    best = np.argsort(-(unit @ unit[4]))[1:3]
+    assert [line.split("\t")[1] for line in lines] == [WORDS[at] for at in best]
+    told = run("vectors", "coverage", glove, given=b"a zzqx cake\nzzqx\n").stdout.decode()
+    assert "2 of 4 known (50.00%)" in told
+    assert told.endswith("2\tzzqx\n")
+    assert run("vectors", "counts", given=b"a cake a\nb\n").stdout == b"a 2\ncake 1\nb 1\n"
+    assert run("vectors", "nearest", glove, "zzqx").returncode == 1
+
+
+def test_get_lists_and_refuses():
+    assert b"glove.840B.300d" in run("vectors", "get").stdout
+    assert run("vectors", "get", "none").returncode == 2

@@ -1,0 +1,293 @@
+"""Records in: one record is one text, whatever the format; vectors out in every format."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+
+from noppa import Encoder, NoPPA, NoppaError, WordVectors
+from noppa.records import Input, Job, read
+from noppa.records.write import WRITERS
+
+WORDS = ["the", "girl", "eats", "a", "cake"]
+MODEL = Encoder(
+    WordVectors(WORDS, np.random.default_rng(1).normal(size=(5, 4)), [0.4, 0.1, 0.1, 0.3, 0.1]),
+    NoPPA(k=0),
+)
+HARD = [
+    "the girl",
+    "",
+    "a\u2028cake\u0085 \u000b\u000c\u001c",
+    'quotes " and, commas',
+    "  spaces  ",
+    "cake " * 1000,
+    "\ufeffmark",
+    "日本",
+]
+
+
+def texts(paths, **options):
+    if not isinstance(paths, (list, tuple)):
+        paths = [paths]
+    return [
+        text
+        for batch in read(Input([str(path) for path in paths], **options))
+        for text in batch.texts
+    ]
+
+
+def reasons(path, **options):
+    return [why for batch in read(Input([str(path)], **options)) for _, why in batch.bad]
+
+
+# Lines
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("final", [True, False])
+def test_lines(tmp_path, end, final):
+    path = tmp_path / "t.txt"
+    path.write_bytes((end.join(HARD) + end * final).encode())
+    assert texts(path) == HARD
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"\n\n", ["", ""]),
+        (b"a", ["a"]),
+        (b"\xef\xbb\xbfa\nb", ["a", "b"]),
+        (b"a\rb\n", ["a\rb"]),
+        (b"a\x00b\n", ["a\x00b"]),
+    ],
+)
+def test_odd_files(tmp_path, content, expected):
+    path = tmp_path / "t"
+    path.write_bytes(content)
+    assert texts(path) == expected
+
+
+def test_long_files_cross_pieces(tmp_path):
+    lines = [f"line {at} " + "x" * (at % 977) for at in range(3000)]
+    path = tmp_path / "t.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    assert texts([path, path]) == lines + lines
+
+
+def test_bad_utf8_is_one_bad_record(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"good\nbad \xff\n\xc3\xa9\n")
+    assert texts(path) == ["good", None, "é"]
+    assert reasons(path) == [f"{path}, line 2: it is not UTF-8"]
+
+
+# Tables
+
+
+def test_jsonl(tmp_path):
+    path = tmp_path / "t.jsonl"
+    lines = [json.dumps({"text": text, "id": 1}) for text in HARD]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert texts(path) == HARD
+    path.write_text(
+        '{"body": "x"}\n"plain"\n\n{"text": 3}\n{"text": null}\n[1]\nnot json\n{"text": "y"}\n'
+    )
+    assert texts(path) == [None, "plain", None, None, None, None, None, "y"]
+    told = reasons(path)
+    assert "line 1: it has no 'text'" in told[0]
+    assert "line 3: it is blank" in told[1]
+    assert "line 4: its 'text' is a number" in told[2]
+    assert "line 7: it is no JSON" in told[5]
+    assert texts(path, column="body")[0] == "x"
+
+
+def test_csv_with_embedded_separators(tmp_path):
+    path = tmp_path / "t.csv"
+    values = [*HARD, 'two\nlines, "quoted"', "a\ttab"]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["id", "text"])
+        table.writerows([at, value] for at, value in enumerate(values))
+    assert texts(path) == values
+    assert texts(path, column="1") == [str(at) for at in range(len(values))]
+    assert texts(path, column="2", header=False) == ["text", *values]
+    with pytest.raises(NoppaError, match=r"has no column 'body'.*id, text"):
+        texts(path, column="body")
+
+
+def test_csv_with_bad_records(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"id,text\n1,a\n2\n3,\xff\n\n4,d\n")
+    assert texts(path) == ["a", None, None, None, "d"]
+    told = reasons(path)
+    assert "record 2: it has 1 columns" in told[0]
+    assert "record 3: it is not UTF-8" in told[1]
+    assert "record 4: it is blank" in told[2]
+
+
+def test_tsv_takes_quotation_marks_as_they_are(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text('label\ttext\n1\t"open, and never closed\n0\tnext\n')
+    assert texts(path) == ['"open, and never closed', "next"]
+
+
+def test_parquet(tmp_path):
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    path = tmp_path / "t.parquet"
+    parquet.write_table(arrow.table({"n": range(9), "text": [*HARD, None]}), path)
+    assert texts(path) == [*HARD, None]
+    assert "record 9: its 'text' is null" in reasons(path)[0]
+    with pytest.raises(NoppaError, match=r"column 'n' .* holds int64, not strings"):
+        texts(path, column="n")
+    path.write_bytes(b"no parquet")
+    with pytest.raises(NoppaError, match="cannot be read as Parquet"):
+        texts(path)
+
+
+def test_missing_package_names_the_install_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    with pytest.raises(NoppaError, match=r"pip install 'noppa\[parquet\]'"):
+        texts(tmp_path / "t.parquet")
+
+
+# Vectors out
+
+
+def load(path, form):
+    if form == "npy":
+        return np.load(path)
+    if form == "jsonl":
+        return np.array(
+            [json.loads(line)["vector"] for line in path.read_text().splitlines()], np.float32
+        )
+    if form == "csv":
+        rows = list(csv.reader(io.StringIO(path.read_text())))
+        assert rows[0][:2] == ["record", "v0"]
+        return np.array([row[1:] for row in rows[1:]], np.float32)
+    import pyarrow.parquet as parquet
+
+    return np.array(parquet.read_table(path)["vector"].to_pylist(), np.float32)
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_every_output_has_the_rows_of_encode(tmp_path, form):
+    if form == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    source, target = tmp_path / "t.txt", tmp_path / f"v.{form}"
+    source.write_text("\n".join(HARD), encoding="utf-8")
+    outcome = Job(MODEL, Input([str(source)]), str(target)).run()
+    with pytest.warns(Warning, match="no known word"):
+        expected = MODEL.encode(HARD)
+    np.testing.assert_array_equal(load(target, form), expected)
+    assert (outcome.records, outcome.rows, outcome.bad) == (8, 8, 0)
+    assert outcome.zero == int((~expected.any(axis=1)).sum())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.txt", f"v.{form}"]
+
+
+def test_no_records_are_no_rows(tmp_path):
+    (tmp_path / "t").write_bytes(b"")
+    Job(MODEL, Input([str(tmp_path / "t")]), str(tmp_path / "v.npy")).run()
+    assert np.load(tmp_path / "v.npy").shape == (0, MODEL.dim)
+
+
+def test_policies_for_bad_records(tmp_path):
+    source, target = tmp_path / "t", tmp_path / "v.jsonl"
+    source.write_bytes(b"cake\n\xff\na girl\n")
+    with pytest.raises(NoppaError, match="line 2: it is not UTF-8; mend it, or pass --on-bad"):
+        Job(MODEL, Input([str(source)]), str(target)).run()
+    assert not target.exists()
+    outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="skip").run()
+    assert (outcome.records, outcome.rows, outcome.bad) == (3, 2, 1)
+    assert [json.loads(line)["record"] for line in target.read_text().splitlines()] == [0, 2]
+    outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="empty").run()
+    assert (outcome.rows, outcome.bad, outcome.zero) == (3, 1, 1)
+    assert not load(target, "jsonl")[1].any()
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("form", [form for form, kind in WRITERS.items() if kind.resumable])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, Stopped])
+def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
+    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    source, whole, target = tmp_path / "t.txt", tmp_path / f"whole.{form}", tmp_path / f"v.{form}"
+    source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(40000)))
+    Job(MODEL, Input([str(source)]), str(whole), on_bad="skip").run()
+
+    def interrupt(records, position):
+        if records > 50000:
+            raise stop
+
+    with pytest.raises(stop):
+        Job(
+            MODEL, Input([str(source)]), str(target), on_bad="skip", resume=True, progress=interrupt
+        ).run()
+    assert not target.exists()
+    assert (tmp_path / f".v.{form}.partial").exists()
+    seen = []
+    outcome = Job(
+        MODEL, Input([str(source)]), str(target), on_bad="skip", resume=True,
+        progress=lambda records, position: seen.append(records),
+    ).run()  # fmt: skip
+    assert seen[0] > 20000, "it went on, and did not start again"
+    assert (outcome.records, outcome.rows, outcome.bad) == (120000, 80000, 40000)
+    assert target.read_bytes() == whole.read_bytes()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_resume_refuses_another_job(tmp_path, monkeypatch):
+    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    source, target = tmp_path / "t.txt", tmp_path / "v.npy"
+    source.write_bytes(b"a cake\n" * 200000)
+
+    def interrupt(records, position):
+        if records > 100000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Job(MODEL, Input([str(source)]), str(target), resume=True, progress=interrupt).run()
+    with pytest.raises(NoppaError, match="begun with other options"):
+        Job(
+            MODEL, Input([str(source)]), str(target), resume=True, options={"normalize": True}
+        ).run()
+    source.write_bytes(b"a cake\n" * 200001)
+    with pytest.raises(NoppaError, match="begun with other input"):
+        Job(MODEL, Input([str(source)]), str(target), resume=True).run()
+
+
+def test_interruption_without_resume_leaves_nothing(tmp_path):
+    source, target = tmp_path / "t.txt", tmp_path / "v.npy"
+    source.write_bytes(b"a cake\n" * 200000)
+
+    def interrupt(records, position):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Job(MODEL, Input([str(source)]), str(target), progress=interrupt).run()
+    assert [path.name for path in tmp_path.iterdir()] == ["t.txt"]
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "told"),
+    [
+        ("-", {"form": "npy"}, "cannot go to standard output"),
+        ("v.parquet", {"resume": True}, "can be resumed"),
+        ("v.xyz", {}, "end the name in .npy"),
+        ("none/v.npy", {}, "does not exist"),
+        ("v.npy", {"on_bad": "ignore"}, "on_bad must be one of"),
+    ],
+)
+def test_wrong_jobs(tmp_path, monkeypatch, target, options, told):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoppaError, match=told):
+        Job(MODEL, Input(["-"]), target, **options)
