@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from noppa.encoder import Encoder
 from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
 from noppa.parameters import one_of
-from noppa.records.read import STDIN, Batch, Input, read
+from noppa.records.batch import STDIN, Batch, Input
+from noppa.records.read import read
 from noppa.records.write import WRITERS, Writer
 from noppa.storage import HEADER
 
