@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from noppa.files.compression import MAGIC, Source, open_plain
 from noppa.parameters import one_of
@@ -60,7 +61,7 @@ class Batch:
 
 def open_input(path: str) -> Source:
     if path == STDIN:
-        stream = sys.stdin.buffer
+        stream = _stdin()
         return Source(stream, "none", stream, 0)
     return open_plain(Path(path))
 
@@ -79,3 +80,11 @@ def is_clean(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _stdin() -> Any:
+    """Standard input without a buffer, whose lock a waiting thread would hold when the interpreter ends."""
+    try:
+        return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
+    except (OSError, ValueError):
+        return sys.stdin.buffer  # not a real file, as in a test

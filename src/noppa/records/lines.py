@@ -71,7 +71,7 @@ def _pieces(source: Source, path: str) -> Iterator[bytes]:
     while True:
         try:
             # A pipe gives what it has, so that a slow writer's lines are not held back.
-            block = source.stream.read1(PIECE) if path == STDIN else source.read(PIECE)
+            block = source.stream.read(PIECE) if path == STDIN else source.read(PIECE)
         except FileError as error:
             raise FileError(f"{shown(path)} {error}: fetch it again") from error
         if not block:
