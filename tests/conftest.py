@@ -1,23 +1,108 @@
-"""Fixtures that several test files share."""
+"""Fixtures, and the rule that nothing is skipped in silence."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import noppa
+from noppa import backend
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("NOPPA_SHARED", ROOT.parent / "shared"))
+NEEDS_SHARED = "needs the shared data"
+
+SKIPPED: list[str] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "twin: runs a second time on the NumPy twin")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped:
+        SKIPPED.append(f"{report.nodeid}: {report.longrepr[2] if report.longrepr else ''}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A test that could run here and was skipped fails the run."""
+    wrong = [skip for skip in SKIPPED if SHARED.is_dir() or NEEDS_SHARED not in skip]
+    if wrong and session.exitstatus == pytest.ExitCode.OK:
+        print("\nskipped though it should run here:", *wrong, sep="\n  ")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")
 def shared() -> Callable[..., Path]:
-    """A path below the shared folder, or a skip that names what is missing."""
-    root = Path(os.environ.get("NOPPA_SHARED", Path(__file__).parents[2] / "shared"))
+    """The path of a shared data file; the test is skipped where the folder is missing."""
 
     def find(*parts: str) -> Path:
-        path = root.joinpath(*parts)
+        path = SHARED.joinpath("data", *parts)
         if not path.exists():
-            pytest.skip(f"{path} is missing: set NOPPA_SHARED to the shared folder")
+            pytest.skip(f"{NEEDS_SHARED}: {'/'.join(parts)} is not in ../shared/data")
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def glove(shared: Callable[..., Path]) -> noppa.WordVectors:
+    """The shared GloVe vectors with the Wikipedia counts."""
+    words = noppa.WordVectors.load(shared("vectors", "glove.6B.100d.npy"))
+    return words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
+
+
+VOCABULARY = [
+    "the",
+    "a",
+    "girl",
+    "boy",
+    "eats",
+    "cake",
+    "delicious",
+    "is",
+    "eating",
+    "and",
+    "of",
+    "in",
+    "on",
+    ".",
+    ",",
+    "n't",
+    "'s",
+    "café",
+]
+
+
+def made_words(dim: int = 7, extra: int = 0, seed: int = 0, **options: object) -> noppa.WordVectors:
+    """Random vectors for a small vocabulary, with probabilities."""
+    rng = np.random.default_rng(seed)
+    vocabulary = VOCABULARY + [f"w{number}" for number in range(extra)]
+    matrix = rng.normal(size=(len(vocabulary), dim)).astype(np.float32)
+    probabilities = rng.dirichlet(np.ones(len(vocabulary)))
+    return noppa.WordVectors(vocabulary, matrix, probabilities, **options)  # type: ignore[arg-type]
+
+
+def made_texts(count: int, words: noppa.WordVectors, longest: int = 12, seed: int = 0) -> list[str]:
+    """Random texts over a vocabulary, of 1 to `longest` words."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words.words, rng.integers(1, longest + 1))) for _ in range(count)]
+
+
+@pytest.fixture
+def words() -> noppa.WordVectors:
+    return made_words()
+
+
+@pytest.fixture(params=backend.kernels.instruction_sets())
+def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Every instruction set of this machine in turn."""
+    before = backend.kernels.instruction_set()
+    backend.kernels.use_instruction_set(request.param)
+    yield request.param
+    backend.kernels.use_instruction_set(before)

@@ -510,7 +510,7 @@ def test_what_a_format_cannot_hold(tmp_path):
 
 def test_shared_word2vec_binary_is_read_exactly(shared):
     models = pytest.importorskip("gensim.models", reason="gensim is not installed")
-    path = shared("data", "vectors", "word2vec-googlenews-300d-26k.bin")
+    path = shared("vectors", "word2vec-googlenews-300d-26k.bin")
     ours = WordVectors.load(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -520,7 +520,7 @@ def test_shared_word2vec_binary_is_read_exactly(shared):
 
 
 def test_shared_glove_survives_as_text(shared, tmp_path):
-    path = shared("data", "vectors", "glove.6B.100d.npy")
+    path = shared("vectors", "glove.6B.100d.npy")
     words = WordVectors.load(path, limit=20000)
     np.testing.assert_array_equal(words.matrix, np.load(path, mmap_mode="r")[:20000])
     files.write(words, tmp_path / "v.txt")

@@ -1,6 +1,6 @@
 """Print `frequencies.CLOSED_CLASS`: the share of punctuation, clitics and digits among the tokens of a text file.
 
-    python tools/count_closed_class.py sentences.txt
+python tools/count_closed_class.py sentences.txt
 """
 
 from __future__ import annotations

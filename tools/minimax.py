@@ -37,15 +37,16 @@ def remez(target: Real, low: float, high: float, degree: int) -> tuple[np.ndarra
 
 
 def log2_over_f(f: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(np.abs(f) < 1e-9, 1 / np.log(2), np.log1p(f) / np.log(2) / f)
+    f = np.where(np.abs(f) < 1e-9, 1e-9, f)
+    return np.asarray(np.log1p(f) / np.log(2) / f)
 
 
 if __name__ == "__main__":
-    for name, target, low, high, degrees in [
+    wanted: list[tuple[str, Real, float, float, tuple[int, ...]]] = [
         ("log2(1+f)/f", log2_over_f, np.sqrt(0.5) - 1, np.sqrt(2) - 1, (6,)),
         ("2**r", np.exp2, -0.5, 0.5, (5,)),
-    ]:
+    ]
+    for name, target, low, high, degrees in wanted:
         for degree in degrees:
             coefficients, error = remez(target, float(low), float(high), degree)
             print(f"{name}, degree {degree}: relative error {error:.2e}")

@@ -63,6 +63,7 @@ std::vector<int64_t> cut_by_cost(int64_t count, int threads, double least, int64
 
 constexpr double LEAST_COST = 40e3;  // nanoseconds; waking a thread costs about a quarter of it
 constexpr int64_t MOST_ROWS = 64;    // rows refined together: they fit the second-level cache
+constexpr int64_t MOST_PREFETCHED = 32;
 
 // A thread's own memory, kept between tasks unless it grew large.
 class Scratch {
@@ -76,6 +77,16 @@ class Scratch {
     static constexpr size_t KEPT = size_t(4) << 20;
     std::vector<char> memory_;
 };
+
+// The rows of a sentence lie far apart in memory: asking for the next sentence's while this one is worked on lets them
+// arrive in time.
+void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
+    const int64_t bytes = table.dim * (table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1);
+    for (int64_t t = 0; t < std::min(tokens, MOST_PREFETCHED); ++t)
+        if (ids[t] >= 0 && ids[t] < table.words)
+            for (int64_t at = 0; at < bytes; at += 64)
+                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * bytes + at);
+}
 
 int64_t width_after(const std::vector<Step>& steps, int64_t width) {
     for (const Step& step : steps) width = step.out;
@@ -162,15 +173,17 @@ Ids look_up_tokens(const Vocabulary& vocabulary, const std::vector<Text>& tokens
     return found;
 }
 
-void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, const std::vector<Step>& steps, int threads,
-                float* rows, int32_t* known) {
-    const int64_t width = table.dim * (int64_t(noppa.context) + int64_t(noppa.word));
+namespace {
+
+// One sentence at a time through `pool`, which gives the known tokens; runs of sentences are refined together.
+template <class Cost, class Pool>
+void pool_batch(const Table& table, const Batch& batch, int64_t width, const std::vector<Step>& steps, int threads,
+                float* rows, int32_t* known, const Cost& cost_of, const Pool& pool) {
     const int64_t last = width_after(steps, width);
     double steps_cost = 0;
     for (const Step& step : steps) steps_cost += 0.1 * double(step.in * (step.kind == Step::MAP ? step.out : step.inner));
     const auto cost = [&](int64_t at) {
-        const double n = double(batch.offsets[at + 1] - batch.offsets[at]);
-        return 200.0 + steps_cost + double(table.dim) * n * (1.0 + 0.15 * n);
+        return 200.0 + steps_cost + cost_of(double(batch.offsets[at + 1] - batch.offsets[at]));
     };
     const auto cuts = cut_by_cost(batch.sentences, threads, LEAST_COST, MOST_ROWS, cost);
     run_tasks(int64_t(cuts.size()) - 1, threads, [&](int64_t task) {
@@ -184,17 +197,45 @@ void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, cons
         }
         for (int64_t r = 0; r < count; ++r) {
             const int64_t begin = batch.offsets[first + r], tokens = batch.offsets[first + r + 1] - begin;
-            void* memory = scratch.take(kernels().noppa_scratch(tokens, table.dim));
-            known[first + r] = int32_t(kernels().noppa(table, noppa, batch.ids + begin, tokens, memory, pooled + r * width));
+            if (r + 1 < count)
+                prefetch(table, batch.ids + begin + tokens, batch.offsets[first + r + 2] - begin - tokens);
+            known[first + r] = int32_t(pool(batch.ids + begin, tokens, scratch, pooled + r * width));
         }
         refine(steps, pooled, width, known + first, count, rows + first * last);
     });
 }
 
-void apply_steps(const float* pooled, const int32_t* known, int64_t count, const std::vector<Step>& steps, int threads,
-                 float* rows) {
-    if (steps.empty()) return;
-    const int64_t width = steps.front().in, last = steps.back().out;
+}  // namespace
+
+void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, const std::vector<Step>& steps, int threads,
+                float* rows, int32_t* known) {
+    const int64_t width = table.dim * (int64_t(noppa.context) + int64_t(noppa.word));
+    const auto cost = [&](double n) { return double(table.dim) * n * (1.0 + 0.15 * n); };
+    pool_batch(table, batch, width, steps, threads, rows, known, cost,
+               [&](const int32_t* ids, int64_t tokens, Scratch& scratch, float* row) {
+                   void* memory = scratch.take(kernels().noppa_scratch(tokens, table.dim));
+                   return kernels().noppa(table, noppa, ids, tokens, memory, row);
+               });
+}
+
+void pool_words(const Table& table, const Pooling& pooling, const Batch& batch, const std::vector<Step>& steps,
+                int threads, float* rows, int32_t* known) {
+    const double slots = double(pooling.slots), dim = double(table.dim);
+    const auto cost = [&](double n) {
+        if (pooling.kind == Pooling::DCT) return 0.3 * dim * n * slots;
+        if (pooling.kind == Pooling::GEM) return 0.3 * dim * n * (slots + n);
+        return 0.3 * dim * (n + slots * slots);
+    };
+    pool_batch(table, batch, pooling.width(table.dim), steps, threads, rows, known, cost,
+               [&](const int32_t* ids, int64_t tokens, Scratch& scratch, float* row) {
+                   void* memory = scratch.take(kernels().pools->scratch(table, pooling, tokens));
+                   return kernels().pools->pool(table, pooling, ids, tokens, memory, row);
+               });
+}
+
+void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count, const std::vector<Step>& steps,
+                 int threads, float* rows) {
+    const int64_t last = width_after(steps, width);
     const int64_t tasks = (count + MOST_ROWS - 1) / MOST_ROWS;
     run_tasks(tasks, threads, [&](int64_t task) {
         const int64_t first = task * MOST_ROWS, some = std::min(MOST_ROWS, count - first);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels.hpp"
+#include "pooling.hpp"
 #include "vocabulary.hpp"
 
 namespace noppa {
@@ -35,8 +36,12 @@ struct Batch {
 void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, const std::vector<Step>& steps, int threads,
                 float* rows, int32_t* known);
 
-// The steps alone, on rows already pooled; known as above, or null.
-void apply_steps(const float* pooled, const int32_t* known, int64_t count, const std::vector<Step>& steps, int threads,
-                 float* rows);
+// The same for the other methods.
+void pool_words(const Table& table, const Pooling& pooling, const Batch& batch, const std::vector<Step>& steps,
+                int threads, float* rows, int32_t* known);
+
+// The steps alone, on rows (count, width) already pooled; known as above, or null.
+void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count, const std::vector<Step>& steps,
+                 int threads, float* rows);
 
 }  // namespace noppa

@@ -8,6 +8,8 @@
 // matrix. A tile is summed in float32, tiles in float64.
 #include "kernels.hpp"
 
+#include "pooling.hpp"
+#include "rows.hpp"
 #include "simd.hpp"
 
 namespace noppa {
@@ -15,6 +17,7 @@ namespace {
 
 constexpr int64_t TILE = 64;
 constexpr int64_t BLOCK = 2 * WIDTH;  // floats of one token that are worked on together
+constexpr int64_t SCORED = 4;         // tokens that are scored together
 
 // A number that is known when compiling, to pass to a lambda.
 template <int VALUE>
@@ -34,7 +37,7 @@ struct Pair {
     float coefficient;
 };
 
-// Scratch of one sentence. vectors is (tokens, stride), zero from `dim` on.
+// Scratch of one sentence. vectors is (tokens up to a multiple of SCORED, stride), zero from `dim` on.
 struct Sentence {
     int64_t tokens, dim, stride;
     float *vectors, *weights, *top, *share, *sum;
@@ -50,12 +53,12 @@ size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
         return at;
     };
     const int64_t stride = stride_of(dim), rows = rounded_up(tokens, TILE);
-    const int64_t pairs = tokens <= TILE ? tokens * tokens / 2 + 4 : TILE * TILE + 4;
+    const int64_t pairs = tokens <= TILE ? tokens * tokens / 2 + 2 : TILE * TILE + 2;
     Sentence here;
     here.tokens = tokens;
     here.dim = dim;
     here.stride = stride;
-    here.vectors = reinterpret_cast<float*>(take(tokens * stride, 4));
+    here.vectors = reinterpret_cast<float*>(take(rounded_up(tokens, SCORED) * stride, 4));
     here.weights = reinterpret_cast<float*>(take(rows, 4));
     here.top = reinterpret_cast<float*>(take(rows, 4));
     here.share = reinterpret_cast<float*>(take(rows, 4));
@@ -70,52 +73,19 @@ size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
 
 size_t scratch_bytes(int64_t tokens, int64_t dim) { return lay_out(tokens, dim, nullptr, nullptr); }
 
-// A row of the table as float32.
-void read_row(const Table& table, int32_t id, float* row) {
-    const int64_t dim = table.dim;
-    if (id >= table.words) {
-        for (int64_t m = 0; m < dim; ++m) row[m] = 0;
-    } else if (table.storage == FLOAT32) {
-        const float* from = static_cast<const float*>(table.rows) + int64_t(id) * dim;
-        for (int64_t m = 0; m < dim; ++m) row[m] = from[m];
-    } else if (table.storage == INT8) {
-        const int8_t* from = static_cast<const int8_t*>(table.rows) + int64_t(id) * dim;
-        const float scale = table.scales[id];
-        for (int64_t m = 0; m < dim; ++m) row[m] = scale * float(from[m]);
-    } else {
-        // A half's bits, shifted into a float's place, are the value times 2^-112, subnormals included.
-        const uint16_t* from = static_cast<const uint16_t*>(table.rows) + int64_t(id) * dim;
-        for (int64_t m = 0; m < dim; ++m) {
-            const uint32_t half = from[m];
-            union {
-                uint32_t bits;
-                float value;
-            } number;
-            number.bits = (half & 0x7fffu) << 13;
-            number.value *= 5.192296858534828e+33f;
-            number.bits |= (half & 0x8000u) << 16;
-            row[m] = number.value;
-        }
-    }
-}
-
-// The rows of a sentence lie far apart: asking for all of them first lets them arrive together.
-void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
-    const int64_t bytes = table.dim * (table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1);
-    for (int64_t t = 0; t < tokens; ++t)
-        if (ids[t] >= 0 && ids[t] < table.words)
-            for (int64_t at = 0; at < bytes; at += 64)
-                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * bytes + at);
-}
-
 // Equation 10: known words with their positions into s.vectors; their weights, and the word half, on the way.
 int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
     const int64_t wide = rounded_up(s.dim, POSITION_UNIT);
     for (int64_t m = 0; m < wide; ++m) s.sum[m] = 0;
     for (int64_t m = 0; m < wide; ++m) s.word[m] = 0;
+    const auto flush = [&] {
+        for (int64_t m = 0; m < wide; ++m) {
+            s.word[m] += double(s.sum[m]);
+            s.sum[m] = 0;
+        }
+    };
     int64_t known = 0, position = 0;
     for (int64_t t = 0; t < tokens; ++t) {
-        if (t % TILE == 0) prefetch(table, ids + t, tokens - t < TILE ? tokens - t : TILE);
         if (ids[t] == DROPPED) {
             position += noppa.dropped_take_position;
             continue;
@@ -132,29 +102,26 @@ int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64
                 store(vector + m, load(vector + m) + load(noppa.positions + position * wide + m));
         ++known;
         ++position;
-        if (known % TILE == 0 || t + 1 == tokens)
-            for (int64_t m = 0; m < wide; ++m) {
-                s.word[m] += double(s.sum[m]);
-                s.sum[m] = 0;
-            }
+        if (known % TILE == 0) flush();
     }
+    flush();
+    for (int64_t t = known; t < rounded_up(known, SCORED); ++t)
+        for (int64_t m = 0; m < wide; ++m) s.vectors[t * s.stride + m] = 0;
     return s.tokens = known;
 }
 
-// Scores of ROWS tokens from i on with COLUMNS tokens from j on.
-template <int ROWS, int COLUMNS>
+// Scores of 2 tokens from i on with 4 tokens from j on.
 void score_some(const Sentence& s, float scale, int64_t i, int64_t j, float* out) {
-    vf total[ROWS][COLUMNS] = {};
+    vf total[2][4] = {};
     for (int64_t m = 0; m < s.dim; m += WIDTH) {
-        vf here[ROWS];
-        for (int r = 0; r < ROWS; ++r) here[r] = load(s.vectors + (i + r) * s.stride + m);
-        for (int c = 0; c < COLUMNS; ++c) {
+        const vf here[2] = {load(s.vectors + i * s.stride + m), load(s.vectors + (i + 1) * s.stride + m)};
+        for (int c = 0; c < 4; ++c) {
             const vf there = load(s.vectors + (j + c) * s.stride + m);
-            for (int r = 0; r < ROWS; ++r) total[r][c] += here[r] * there;
+            for (int r = 0; r < 2; ++r) total[r][c] += here[r] * there;
         }
     }
-    for (int r = 0; r < ROWS; ++r)
-        for (int c = 0; c < COLUMNS; ++c) out[r * TILE + c] = sum(total[r][c]) * scale;
+    for (int r = 0; r < 2; ++r)
+        for (int c = 0; c < 4; ++c) out[r * TILE + c] = sum(total[r][c]) * scale;
 }
 
 struct Tile {
@@ -167,16 +134,10 @@ struct Tile {
 constexpr float NOTHING = -3.4e38f;
 
 void score(const Sentence& s, float scale, bool attend_self, const Tile& tile, float* scores) {
-    const auto rows_from = [&](auto rows, int64_t r) {
-        constexpr int ROWS = decltype(rows)::value;
-        int64_t c = tile.diagonal() ? r : 0;
-        for (; c + 4 <= tile.columns; c += 4)
-            score_some<ROWS, 4>(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
-        for (; c < tile.columns; ++c) score_some<ROWS, 1>(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
-    };
     int64_t r = 0;
-    for (; r + 2 <= tile.rows; r += 2) rows_from(Count<2>{}, r);
-    for (; r < tile.rows; ++r) rows_from(Count<1>{}, r);
+    for (; r < tile.rows; r += 2)
+        for (int64_t c = tile.diagonal() ? r / 4 * 4 : 0; c < tile.columns; c += 4)
+            score_some(s, scale, tile.i + r, tile.j + c, scores + r * TILE + c);
     for (r = 0; r < tile.rows; ++r)
         for (int64_t c = tile.columns; c < rounded_up(tile.columns, WIDTH); ++c) scores[r * TILE + c] = NOTHING;
     if (!tile.diagonal()) return;
@@ -195,9 +156,11 @@ void extend(Sentence& s, int64_t first, const float* scores, int64_t rows, int64
         for (int64_t r = 0; r < rows; ++r) top = larger(top, load(scores + r * TILE + c));
         for (int64_t r = 0; r < rows; ++r) mass += exp_of(load(scores + r * TILE + c) - top);
         store(s.top + first + c, top);
-        const vf shrunk = exp_of(before - top);
+        float shrunk[WIDTH], more[WIDTH];
+        store(shrunk, exp_of(before - top));
+        store(more, mass);
         double* masses = s.mass + first + c;
-        for (int lane = 0; lane < WIDTH; ++lane) masses[lane] = masses[lane] * double(shrunk[lane]) + double(mass[lane]);
+        for (int lane = 0; lane < WIDTH; ++lane) masses[lane] = masses[lane] * double(shrunk[lane]) + double(more[lane]);
     }
 }
 
@@ -228,8 +191,8 @@ struct Log2Pair {
     static constexpr float scale = 1.0f / LOG2_SCALE;
     template <int COUNT>
     static void of(vf (&d)[COUNT]) {
-        for (int q = 0; q < COUNT; ++q) d[q] *= d[q];
-        log2_of_1_plus(d);
+        for (int q = 0; q < COUNT; ++q) d[q] = d[q] * d[q] + 1.0f;
+        scaled_log2(d);
     }
 };
 struct AbsolutePair {
@@ -253,37 +216,32 @@ int64_t list_pairs(const Sentence& s, const Tile& tile, const float* c) {
     for (int64_t r = 0; r < tile.rows; ++r)
         for (int64_t q = tile.diagonal() ? r + 1 : 0; q < tile.columns; ++q)
             s.pairs[count++] = {(tile.i + r) * s.stride, (tile.j + q) * s.stride, c[r * TILE + q]};
-    while (count % 4) s.pairs[count++] = {0, 0, 0.0f};
+    if (count % 2) s.pairs[count++] = {0, 0, 0.0f};
     return count;
 }
 
-// Adds the kernels of the pairs to `out`, VECTORS vectors of every token and PAIRS pairs in step.
-#ifndef VV
-#define VV 1
-#define PP 4
-#endif
-constexpr int PAIRS = PP;
+// Sums the kernels of the pairs over VECTORS vectors of every token, two pairs in step.
 template <class Kernel, int VECTORS>
-void pair_block(const Pair* pairs, int64_t count, const float* block, double* out) {
+void pair_block(const Pair* pairs, int64_t count, const float* block, float* out) {
     vf total[VECTORS] = {};
-    for (const Pair* pair = pairs; pair < pairs + count; pair += PAIRS) {
-        vf d[PAIRS * VECTORS];
-        for (int q = 0; q < PAIRS; ++q)
+    for (const Pair* pair = pairs; pair < pairs + count; pair += 2) {
+        vf d[2 * VECTORS];
+        for (int q = 0; q < 2; ++q)
             for (int v = 0; v < VECTORS; ++v)
                 d[q * VECTORS + v] = load(block + pair[q].from + v * WIDTH) - load(block + pair[q].to + v * WIDTH);
         Kernel::of(d);
-        for (int q = 0; q < PAIRS; ++q)
+        for (int q = 0; q < 2; ++q)
             for (int v = 0; v < VECTORS; ++v) total[v] += pair[q].coefficient * d[q * VECTORS + v];
     }
-    for (int v = 0; v < VECTORS; ++v)
-        for (int lane = 0; lane < WIDTH; ++lane) out[v * WIDTH + lane] += double(total[v][lane] * Kernel::scale);
+    for (int v = 0; v < VECTORS; ++v) store(out + v * WIDTH, total[v] * Kernel::scale);
 }
 
 template <class Kernel>
 void add_pairs(Sentence& s, int64_t count) {
     int64_t m = 0;
-    for (; m + (VV-1)*WIDTH < s.dim; m += VV*WIDTH) pair_block<Kernel, VV>(s.pairs, count, s.vectors + m, s.context + m);
-    if (m < s.dim) pair_block<Kernel, 1>(s.pairs, count, s.vectors + m, s.context + m);
+    for (; m + WIDTH < s.dim; m += BLOCK) pair_block<Kernel, 2>(s.pairs, count, s.vectors + m, s.sum + m);
+    if (m < s.dim) pair_block<Kernel, 1>(s.pairs, count, s.vectors + m, s.sum + m);
+    for (m = 0; m < s.dim; ++m) s.context[m] += double(s.sum[m]);
 }
 
 void contextual(const Noppa& noppa, Sentence& s) {
@@ -343,52 +301,41 @@ int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t
 // amounts (ROWS, DIRECTIONS) = rows · left - bias.
 template <int ROWS, int DIRECTIONS>
 void project(const Step& step, const float* rows, int64_t first, float* amounts) {
-    vf total[ROWS][DIRECTIONS][2] = {};
-    float rest[ROWS][DIRECTIONS] = {};
-    int64_t m = 0;
-    for (; m + BLOCK <= step.in; m += BLOCK)
-        for (int d = 0; d < DIRECTIONS; ++d)
-            for (int half = 0; half < 2; ++half) {
-                const vf left = load(step.left + (first + d) * step.in + m + half * WIDTH);
-                for (int r = 0; r < ROWS; ++r) total[r][d][half] += left * load(rows + r * step.in + m + half * WIDTH);
-            }
-    for (; m < step.in; ++m)
-        for (int d = 0; d < DIRECTIONS; ++d)
-            for (int r = 0; r < ROWS; ++r) rest[r][d] += step.left[(first + d) * step.in + m] * rows[r * step.in + m];
+    vf total[ROWS][DIRECTIONS] = {};
+    for (int64_t m = 0; m < step.in; m += WIDTH) {
+        const int64_t some = step.in - m;
+        vf here[ROWS];
+        for (int r = 0; r < ROWS; ++r) here[r] = load(rows + r * step.in + m, some);
+        for (int d = 0; d < DIRECTIONS; ++d) {
+            const vf left = load(step.left + (first + d) * step.in + m, some);
+            for (int r = 0; r < ROWS; ++r) total[r][d] += left * here[r];
+        }
+    }
     for (int r = 0; r < ROWS; ++r)
         for (int d = 0; d < DIRECTIONS; ++d)
-            amounts[r * step.inner + first + d] = sum(total[r][d][0] + total[r][d][1]) + rest[r][d] - step.bias[first + d];
+            amounts[r * step.inner + first + d] = sum(total[r][d]) - step.bias[first + d];
 }
 
 // out = rows - amounts · right.
 template <int ROWS>
 void subtract(const Step& step, const float* rows, const float* amounts, float* out) {
-    int64_t m = 0;
-    for (; m + BLOCK <= step.in; m += BLOCK) {
-        vf total[ROWS][2];
-        for (int r = 0; r < ROWS; ++r)
-            for (int half = 0; half < 2; ++half) total[r][half] = load(rows + r * step.in + m + half * WIDTH);
-        for (int64_t d = 0; d < step.inner; ++d)
-            for (int half = 0; half < 2; ++half) {
-                const vf right = load(step.right + d * step.in + m + half * WIDTH);
-                for (int r = 0; r < ROWS; ++r) total[r][half] -= amounts[r * step.inner + d] * right;
-            }
-        for (int r = 0; r < ROWS; ++r)
-            for (int half = 0; half < 2; ++half) store(out + r * step.in + m + half * WIDTH, total[r][half]);
-    }
-    for (; m < step.in; ++m)
-        for (int r = 0; r < ROWS; ++r) {
-            float total = rows[r * step.in + m];
-            for (int64_t d = 0; d < step.inner; ++d) total -= amounts[r * step.inner + d] * step.right[d * step.in + m];
-            out[r * step.in + m] = total;
+    for (int64_t m = 0; m < step.in; m += WIDTH) {
+        const int64_t some = step.in - m;
+        vf total[ROWS];
+        for (int r = 0; r < ROWS; ++r) total[r] = load(rows + r * step.in + m, some);
+        for (int64_t d = 0; d < step.inner; ++d) {
+            const vf right = load(step.right + d * step.in + m, some);
+            for (int r = 0; r < ROWS; ++r) total[r] -= amounts[r * step.inner + d] * right;
         }
+        for (int r = 0; r < ROWS; ++r) store(out + r * step.in + m, total[r], some);
+    }
 }
 
 template <int ROWS>
 void remove_rows(const Step& step, const float* rows, float* amounts, float* out) {
+    constexpr int DIRECTIONS = ROWS == 1 ? 8 : 2;
     int64_t d = 0;
-    if (ROWS == 1)
-        for (; d + 4 <= step.inner; d += 4) project<ROWS, 4>(step, rows, d, amounts);
+    for (; d + DIRECTIONS <= step.inner; d += DIRECTIONS) project<ROWS, DIRECTIONS>(step, rows, d, amounts);
     for (; d < step.inner; ++d) project<ROWS, 1>(step, rows, d, amounts);
     subtract<ROWS>(step, rows, amounts, out);
 }
@@ -396,28 +343,27 @@ void remove_rows(const Step& step, const float* rows, float* amounts, float* out
 // out = rows · left + bias; ROWS rows share each load of the matrix.
 template <int ROWS>
 void map_rows(const Step& step, const float* rows, float* out) {
-    int64_t c = 0;
-    for (; c + BLOCK <= step.out; c += BLOCK) {
+    for (int64_t c = 0; c < step.out; c += BLOCK) {
+        const int64_t low = step.out - c, high = low > WIDTH ? low - WIDTH : 0;
         vf total[ROWS][2];
-        for (int r = 0; r < ROWS; ++r)
-            for (int p = 0; p < 2; ++p) total[r][p] = load(step.bias + c + p * WIDTH);
+        for (int r = 0; r < ROWS; ++r) {
+            total[r][0] = load(step.bias + c, low);
+            total[r][1] = load(step.bias + c + WIDTH, high);
+        }
         for (int64_t m = 0; m < step.in; ++m) {
-            const vf w0 = load(step.left + m * step.out + c), w1 = load(step.left + m * step.out + c + WIDTH);
+            const float* weights = step.left + m * step.out + c;
+            const vf w0 = load(weights, low), w1 = load(weights + WIDTH, high);
             for (int r = 0; r < ROWS; ++r) {
                 const vf x = all(rows[r * step.in + m]);
                 total[r][0] += x * w0;
                 total[r][1] += x * w1;
             }
         }
-        for (int r = 0; r < ROWS; ++r)
-            for (int p = 0; p < 2; ++p) store(out + r * step.out + c + p * WIDTH, total[r][p]);
-    }
-    for (; c < step.out; ++c)
         for (int r = 0; r < ROWS; ++r) {
-            float total = step.bias[c];
-            for (int64_t m = 0; m < step.in; ++m) total += rows[r * step.in + m] * step.left[m * step.out + c];
-            out[r * step.out + c] = total;
+            store(out + r * step.out + c, total[r][0], low);
+            store(out + r * step.out + c + WIDTH, total[r][1], high);
         }
+    }
 }
 
 // A sum of squares in float64, so that neither tiny nor huge rows lose their length.
@@ -446,11 +392,12 @@ void apply(const Step& step, const float* rows, int64_t count, float* scratch, f
 
 #define NOPPA_JOIN(a, b) a##b
 #define NOPPA_NAMED(set) NOPPA_JOIN(kernels_, set)
+#define NOPPA_POOLS(set) NOPPA_JOIN(pools_, set)
 #define NOPPA_TEXT(set) #set
 #define NOPPA_NAME(set) NOPPA_TEXT(set)
 
 const Kernels& NOPPA_NAMED(NOPPA_SET)() {
-    static const Kernels kernels = {NOPPA_NAME(NOPPA_SET), scratch_bytes, pool, apply};
+    static const Kernels kernels = {NOPPA_NAME(NOPPA_SET), scratch_bytes, pool, apply, &NOPPA_POOLS(NOPPA_SET)()};
     return kernels;
 }
 

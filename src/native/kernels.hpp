@@ -47,6 +47,8 @@ struct Step {
     int64_t out;
 };
 
+struct Pools;  // pooling.hpp: the methods beside NoPPA
+
 struct Kernels {
     const char* name;
     // Bytes of scratch for a sentence of n tokens.
@@ -56,6 +58,7 @@ struct Kernels {
     // rows (count, in) to out (count, out), which is other memory; scratch holds 4 · inner floats. A row gets the same
     // bytes in any company.
     void (*step)(const Step&, const float* rows, int64_t count, float* scratch, float* out);
+    const Pools* pools;
 };
 
 const Kernels& kernels_base();

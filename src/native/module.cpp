@@ -5,10 +5,17 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
+#include <new>
 #include <optional>
 #include <stdexcept>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "batch.hpp"
+#include "training.hpp"
 #include "vector_text.hpp"
 
 namespace nb = nanobind;
@@ -34,24 +41,38 @@ nb::object numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
+// Memory for results. Large ones ask for huge pages, as NumPy does: touching new small pages costs more than pooling.
+void* allocate(size_t bytes) {
+#if defined(__linux__)
+    constexpr size_t huge = size_t(2) << 20;
+    if (bytes >= 2 * huge) {
+        void* memory = std::aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
+        if (!memory) throw std::bad_alloc();
+        madvise(memory, bytes, MADV_HUGEPAGE);
+        return memory;
+    }
+#endif
+    void* memory = std::malloc(bytes ? bytes : 1);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
 template <class T, class... Sizes>
 nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
     size_t count = 1;
     for (size_t size : {size_t(sizes)...}) count *= size;
-    T* memory = new T[count];
-    nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    T* memory = static_cast<T*>(allocate(count * sizeof(T)));
+    nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
     return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
 }
 
 // Strings whose memory stays valid without the GIL: this holds a reference to each.
 class Strings {
   public:
-    Strings() : normalize_(nb::module_::import_("unicodedata").attr("normalize")) {}
-
     // A text above U+02FF may not be in NFC; Python's own tables decide.
     void add_text(nb::handle text) {
         if (PyUnicode_Check(text.ptr()) && PyUnicode_MAX_CHAR_VALUE(text.ptr()) >= 0x300)
-            add(normalize_("NFC", text));
+            add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
         else
             add(nb::borrow(text));
     }
@@ -65,7 +86,6 @@ class Strings {
     std::vector<Text> texts;
 
   private:
-    nb::object normalize_;
     std::vector<nb::object> held_;
 };
 
@@ -213,16 +233,132 @@ nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weigh
     return nb::make_tuple(nb::cast(rows), nb::cast(known));
 }
 
-nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps, int threads) {
-    require(!steps.steps.empty() && steps.steps.front().in == int64_t(pooled.shape(1)), "the steps do not fit the rows");
-    require(!known || known->shape(0) == pooled.shape(0), "one count a row");
-    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.back().out));
+// Flat ids that were checked: offsets that rise from 0 to the number of ids, and ids that are words.
+Batch checked_batch(const Table& table, const Array1<int32_t>& ids, const Array1<int64_t>& offsets) {
+    const int64_t sentences = int64_t(offsets.shape(0)) - 1, tokens = int64_t(ids.shape(0));
+    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
+    for (int64_t s = 0; s < sentences; ++s) require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
+    for (int64_t t = 0; t < tokens; ++t)
+        require(ids(size_t(t)) >= DROPPED && ids(size_t(t)) <= table.words, "an id is no word");
+    return {ids.data(), offsets.data(), sentences};
+}
+
+nb::tuple pool_words_py(const Table& table, const Pooling& pooling, const Array1<int32_t>& ids,
+                        const Array1<int64_t>& offsets, const PySteps& steps, int threads) {
+    const Batch batch = checked_batch(table, ids, offsets);
+    const int64_t width = pooling.width(table.dim);
+    require(steps.steps.empty() || steps.steps.front().in == width, "the first step does not fit the pooled rows");
+    auto rows = empty<float>(batch.sentences, steps.steps.empty() ? width : steps.steps.back().out);
+    auto known = empty<int32_t>(batch.sentences);
     {
         nb::gil_scoped_release released;
-        apply_steps(pooled.data(), known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps, threads,
-                    rows.data());
+        pool_words(table, pooling, batch, steps.steps, threads, rows.data(), known.data());
+    }
+    return nb::make_tuple(nb::cast(rows), nb::cast(known));
+}
+
+const float* checked_weights(const Table& table, const std::optional<Array1<float>>& weights) {
+    require(!weights || int64_t(weights->shape(0)) == table.words + 1, "one weight a word and one for the zero word");
+    return weights ? weights->data() : nullptr;
+}
+
+nb::tuple pool_mean_py(const PyTable& table, std::optional<Array1<float>> weights, int divisor, bool scaled,
+                       Array1<int32_t> ids, Array1<int64_t> offsets, const PySteps& steps, int threads) {
+    require(divisor >= Pooling::TOKENS && divisor <= Pooling::ONE, "no such divisor");
+    Pooling pooling{};
+    pooling.kind = Pooling::MEAN;
+    pooling.divisor = Pooling::Divisor(divisor);
+    pooling.scaled = scaled;
+    pooling.weights = checked_weights(table.table, weights);
+    pooling.slots = 1;
+    return pool_words_py(table.table, pooling, ids, offsets, steps, threads);
+}
+
+nb::tuple pool_dct_py(const PyTable& table, int64_t k, Array1<int32_t> ids, Array1<int64_t> offsets,
+                      const PySteps& steps, int threads) {
+    require(k >= 1, "at least one coefficient");
+    Pooling pooling{};
+    pooling.kind = Pooling::DCT;
+    pooling.slots = k;
+    return pool_words_py(table.table, pooling, ids, offsets, steps, threads);
+}
+
+Pooling clustered(Pooling::Kind kind, const Table& table, const std::optional<Array1<float>>& weights,
+                  const Array1<int32_t>& labels, const Array2<float>& centroids) {
+    Pooling pooling{};
+    pooling.kind = kind;
+    pooling.weights = checked_weights(table, weights);
+    pooling.labels = labels.data();
+    pooling.centroids = centroids.data();
+    pooling.slots = int64_t(centroids.shape(0));
+    require(pooling.slots >= 1 && int64_t(centroids.shape(1)) == table.dim, "centroids of the wrong shape");
+    require(int64_t(labels.shape(0)) == table.words + 1, "one label a word and one for the zero word");
+    for (size_t w = 0; w < labels.shape(0); ++w) require(labels(w) >= 0 && labels(w) < pooling.slots, "no such cluster");
+    return pooling;
+}
+
+nb::tuple pool_vlawe_py(const PyTable& table, Array1<int32_t> labels, Array2<float> centroids, float power,
+                        Array1<int32_t> ids, Array1<int64_t> offsets, const PySteps& steps, int threads) {
+    Pooling pooling = clustered(Pooling::RESIDUALS, table.table, std::nullopt, labels, centroids);
+    pooling.power = power;
+    return pool_words_py(table.table, pooling, ids, offsets, steps, threads);
+}
+
+nb::tuple pool_s3e_py(const PyTable& table, std::optional<Array1<float>> weights, Array1<int32_t> labels,
+                      Array2<float> centroids, bool average, bool published, Array1<int32_t> ids,
+                      Array1<int64_t> offsets, const PySteps& steps, int threads) {
+    Pooling pooling = clustered(Pooling::COVARIANCE, table.table, weights, labels, centroids);
+    pooling.average = average;
+    pooling.published = published;
+    return pool_words_py(table.table, pooling, ids, offsets, steps, threads);
+}
+
+nb::tuple pool_gem_py(const PyTable& table, Array2<double> directions, Array1<double> values, int64_t window,
+                      int64_t removed, Array1<int32_t> ids, Array1<int64_t> offsets, const PySteps& steps, int threads) {
+    Pooling pooling{};
+    pooling.kind = Pooling::GEM;
+    pooling.directions = directions.data();
+    pooling.values = values.data();
+    pooling.slots = int64_t(directions.shape(0));
+    pooling.window = window;
+    pooling.removed = removed;
+    require(int64_t(directions.shape(1)) == table.table.dim && values.shape(0) == directions.shape(0),
+            "directions of the wrong shape");
+    require(window >= 1 && removed >= 1 && removed <= pooling.slots, "no such window or number of directions");
+    return pool_words_py(table.table, pooling, ids, offsets, steps, threads);
+}
+
+nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps, int threads) {
+    const int64_t width = int64_t(pooled.shape(1));
+    require(steps.steps.empty() || steps.steps.front().in == width, "the steps do not fit the rows");
+    require(!known || known->shape(0) == pooled.shape(0), "one count a row");
+    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.empty() ? width : steps.steps.back().out));
+    {
+        nb::gil_scoped_release released;
+        apply_steps(pooled.data(), width, known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps,
+                    threads, rows.data());
     }
     return nb::cast(rows);
+}
+
+// Changes source and target in place.
+void train_py(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> source,
+              nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> target, Array1<float> keep,
+              Array1<int32_t> noise, int64_t negatives, float rate, uint64_t seed, bool adjacent, bool itself,
+              Array1<int32_t> ids, Array1<int64_t> offsets) {
+    const int64_t words = int64_t(target.shape(0)), sentences = int64_t(offsets.shape(0)) - 1;
+    require(source.shape(1) == target.shape(1) && source.shape(0) >= target.shape(0), "source does not fit target");
+    require(int64_t(keep.shape(0)) == words && noise.shape(0) > 0, "keep or noise does not fit the words");
+    for (size_t n = 0; n < noise.shape(0); ++n) require(noise(n) >= 0 && noise(n) < words, "noise is no word");
+    for (size_t t = 0; t < ids.shape(0); ++t) require(ids(t) >= 0 && ids(t) < words, "an id is no word");
+    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == int64_t(ids.shape(0)),
+            "offsets do not fit the ids");
+    for (int64_t s = 0; s < sentences; ++s) require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
+    const Training training{source.data(), target.data(), keep.data(), noise.data(), int64_t(noise.shape(0)), words,
+                            int64_t(source.shape(0)) - words, int64_t(target.shape(1)), negatives, rate, seed, adjacent,
+                            itself};
+    nb::gil_scoped_release released;
+    train(training, ids.data(), offsets.data(), sentences);
 }
 
 // Slots of a vocabulary, and the row numbers whose word stood before.
@@ -291,6 +427,7 @@ nb::list format_rows_py(Array2<float> matrix, const std::string& separator, int 
 }  // namespace
 
 NB_MODULE(_native, module) {
+    nb::set_leak_warnings(false);  // encoders that live until the interpreter ends are no leak
     module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
     module.attr("REAL") = "float32";
     module.attr("POSITION_UNIT") = POSITION_UNIT;
@@ -316,6 +453,17 @@ NB_MODULE(_native, module) {
     module.def("pool_noppa", &pool_noppa_py, "table"_a, "weights"_a.none(), "positions"_a.none(), "kernel"_a,
                "attend_self"_a, "dropped_take_position"_a, "context"_a, "word"_a, "ids"_a, "offsets"_a, "steps"_a,
                "threads"_a);
+    module.def("pool_mean", &pool_mean_py, "table"_a, "weights"_a.none(), "divisor"_a, "scaled"_a, "ids"_a, "offsets"_a,
+               "steps"_a, "threads"_a);
+    module.def("pool_dct", &pool_dct_py, "table"_a, "k"_a, "ids"_a, "offsets"_a, "steps"_a, "threads"_a);
+    module.def("pool_vlawe", &pool_vlawe_py, "table"_a, "labels"_a, "centroids"_a, "power"_a, "ids"_a, "offsets"_a,
+               "steps"_a, "threads"_a);
+    module.def("pool_s3e", &pool_s3e_py, "table"_a, "weights"_a.none(), "labels"_a, "centroids"_a, "average"_a,
+               "published"_a, "ids"_a, "offsets"_a, "steps"_a, "threads"_a);
+    module.def("pool_gem", &pool_gem_py, "table"_a, "directions"_a, "values"_a, "window"_a, "removed"_a, "ids"_a,
+               "offsets"_a, "steps"_a, "threads"_a);
+    module.def("train", &train_py, "source"_a, "target"_a, "keep"_a, "noise"_a, "negatives"_a, "rate"_a, "seed"_a,
+               "adjacent"_a, "itself"_a, "ids"_a, "offsets"_a);
     module.def("apply_steps", &apply_steps_py, "pooled"_a, "known"_a.none(), "steps"_a, "threads"_a);
     module.def("parse_vectors", &parse_vectors_py, "block"_a, "dim"_a, "threads"_a);
     module.def("parse_records", &parse_records_py, "block"_a, "dim"_a, "most"_a);

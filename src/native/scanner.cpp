@@ -105,6 +105,13 @@ const std::vector<Token>& Scanner::tokens(const Text& text) {
 }
 
 int64_t Scanner::word(int64_t place) {
+    // Most words are letters between spaces, which none of the rules below would split or extend.
+    int64_t letters = place;
+    while (letters < length_ && kinds_[size_t(letters)] == LETTER) ++letters;
+    if (kind(letters) == SPACE) {
+        emit(place, letters);
+        return letters;
+    }
     int64_t end = url_end(place);
     if (!end) end = email_end(place);
     if (!end) end = letters_end(place);

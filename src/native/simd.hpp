@@ -22,6 +22,19 @@ typedef float vf_anywhere __attribute__((vector_size(WIDTH * 4), aligned(4), may
 
 inline vf load(const float* at) { return *reinterpret_cast<const vf_anywhere*>(at); }
 inline void store(float* at, vf value) { *reinterpret_cast<vf_anywhere*>(at) = value; }
+
+// The first `count` floats, zeros behind them. Ends of rows go through these and never through scalar code: a compiler
+// may fuse or reorder scalar sums differently from one place to the next, and then bytes would differ.
+inline vf load(const float* at, int64_t count) {
+    if (count >= WIDTH) return load(at);
+    vf some = {};
+    __builtin_memcpy(&some, at, size_t(count) * sizeof(float));
+    return some;
+}
+inline void store(float* at, vf value, int64_t count) {
+    if (count >= WIDTH) return store(at, value);
+    __builtin_memcpy(at, &value, size_t(count) * sizeof(float));
+}
 inline vf all(float value) { return value - vf{}; }
 inline vf larger(vf a, vf b) { return a > b ? a : b; }
 
@@ -36,34 +49,29 @@ inline float sum(vf v) {
     return (s[0] + s[2]) + (s[1] + s[3]);
 }
 
-// 2^23 · log2(1 + t) for t >= 0. The factor saves a shift: the exponent is used as it stands in the float's bits, and
-// the caller divides by LOG2_SCALE once per coefficient. With 2^k the power of two nearest to 1 + t,
-//     log2(1 + t) = k + log2(1 + f),   f = t·2^-k + (2^-k - 1),
-// where f is exact for k = 0: small differences keep their relative accuracy. The polynomial is the minimax one of
-// tools/minimax.py, degree 6, relative error 1.1e-6.
+// 2^23 · log2(y) for y >= 1, in place. The factor saves a shift: the exponent is used as it stands in the float's bits,
+// and the caller divides by LOG2_SCALE once per sum. With y = 2^k (1 + f) and 1 + f between sqrt(1/2) and sqrt(2),
+// log2(y) = k + f P(f), where P is the minimax polynomial of tools/minimax.py, degree 6, relative error 1.1e-6; log2(1)
+// is exactly 0. COUNT of them go in step: each line is COUNT independent instructions, which hides their latency.
 constexpr float LOG2_SCALE = 8388608.0f;
 
-// COUNT of them go in step: each line is COUNT independent instructions, which hides the latency of the chain.
 template <int COUNT>
-inline void log2_of_1_plus(vf (&t)[COUNT]) {
-    constexpr int32_t root_half = 0x3f3504f3, one = 0x3f800000, exponent = int32_t(0xff800000u);
+inline void scaled_log2(vf (&y)[COUNT]) {
+    constexpr int32_t root_half = 0x3f3504f3, exponent = int32_t(0xff800000u);
     constexpr float c[] = {1.442696447e+00f * LOG2_SCALE,  -7.213635760e-01f * LOG2_SCALE, 4.806267683e-01f * LOG2_SCALE,
                            -3.593716436e-01f * LOG2_SCALE, 2.956995207e-01f * LOG2_SCALE,  -2.693202167e-01f * LOG2_SCALE,
                            1.716245617e-01f * LOG2_SCALE};
     vi k[COUNT];
     vf f[COUNT], p[COUNT];
-    for (int q = 0; q < COUNT; ++q) k[q] = (reinterpret_cast<vi>(t[q] + 1.0f) - root_half) & exponent;
-    for (int q = 0; q < COUNT; ++q) {
-        const vf scale = reinterpret_cast<vf>(one - k[q]);
-        f[q] = t[q] * scale + (scale - 1.0f);
-    }
+    for (int q = 0; q < COUNT; ++q) k[q] = (reinterpret_cast<vi>(y[q]) - root_half) & exponent;
+    for (int q = 0; q < COUNT; ++q) f[q] = reinterpret_cast<vf>(reinterpret_cast<vi>(y[q]) - k[q]) - 1.0f;
     for (int q = 0; q < COUNT; ++q) p[q] = c[6] * f[q] + c[5];
     for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[4];
     for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[3];
     for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[2];
     for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[1];
     for (int q = 0; q < COUNT; ++q) p[q] = p[q] * f[q] + c[0];
-    for (int q = 0; q < COUNT; ++q) t[q] = p[q] * f[q] + __builtin_convertvector(k[q], vf);
+    for (int q = 0; q < COUNT; ++q) y[q] = p[q] * f[q] + __builtin_convertvector(k[q], vf);
 }
 
 // e^x for x <= 0, down to 1e-38; relative error 3e-7.

@@ -82,18 +82,25 @@ int32_t Vocabulary::find(const uint8_t* bytes, size_t length) const {
 }
 
 int32_t Vocabulary::look_up(const Token& token, std::string* utf8) const {
+    bool plain = true, changes = false;
+    for (int64_t at = 0; at < token.length; ++at) {
+        plain &= token.begin[at] < 128;
+        changes |= lower(token.begin[at]) != token.begin[at];
+    }
     const auto find_as = [&](bool small) {
         utf8->clear();
-        for (int64_t at = 0; at < token.length; ++at)
-            append_utf8(small ? lower(token.begin[at]) : token.begin[at], utf8);
+        if (plain) {
+            utf8->resize(size_t(token.length));
+            char* out = utf8->data();
+            for (int64_t at = 0; at < token.length; ++at) out[at] = char(small ? lower(token.begin[at]) : token.begin[at]);
+        } else {
+            for (int64_t at = 0; at < token.length; ++at)
+                append_utf8(small ? lower(token.begin[at]) : token.begin[at], utf8);
+        }
         return find(reinterpret_cast<const uint8_t*>(utf8->data()), utf8->size());
     };
     int32_t id = letter_case == LOWER ? -1 : find_as(false);
-    if (id < 0 && letter_case != EXACT) {
-        bool changes = letter_case == LOWER;
-        for (int64_t at = 0; at < token.length && !changes; ++at) changes = lower(token.begin[at]) != token.begin[at];
-        if (changes) id = find_as(true);
-    }
+    if (id < 0 && (letter_case == LOWER || (letter_case == EXACT_THEN_LOWER && changes))) id = find_as(true);
     return id < 0 ? unknown : id;
 }
 

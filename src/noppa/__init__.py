@@ -1,28 +1,48 @@
 """noppa: sentence vectors without a neural network.
 
-    text -> tokens -> ids -> pool -> refine -> vectors
-            tokens    words  methods refine    encoder
+text -> tokens -> ids -> pool -> refine -> vectors
+        tokens    words  methods refine    encoder
 
-    import noppa
+import noppa
 
-    words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], probabilities=[0.9, 0.1])
-    model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
-    model.encode(["a cake", "cake"])
+words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], probabilities=[0.9, 0.1])
+model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
+model.encode(["a cake", "cake"])
 """
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from os import PathLike
 
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, NoppaWarning
-from noppa.methods import METHODS, NoPPA
+from noppa.external import external
+from noppa.methods import (
+    DCT,
+    GEM,
+    METHODS,
+    S3E,
+    SIF,
+    USIF,
+    VLAWE,
+    Average,
+    FastSent,
+    NoPPA,
+    Sent2Vec,
+    TfIdf,
+)
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
-__version__ = version("noppa")
+
+def __getattr__(name: str) -> str:
+    """`__version__`, read from the installed package when somebody asks: it takes longer than all the rest."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("noppa")
+    raise AttributeError(f"module 'noppa' has no attribute {name!r}")
 
 
 def load(
@@ -30,22 +50,35 @@ def load(
 ) -> Encoder:
     """A saved encoder from its folder."""
     if name_or_path is None:
-        raise NoppaError("this version has no embedded model yet: give the folder of a saved encoder")
+        raise NoppaError(
+            "this version has no embedded model yet: give the folder of a saved encoder"
+        )
     return Encoder.load(name_or_path, tokenizer)
 
 
 __all__ = [
+    "DCT",
+    "GEM",
     "METHODS",
+    "S3E",
+    "SIF",
+    "USIF",
+    "VLAWE",
+    "Average",
     "CommonComponents",
     "Encoder",
+    "FastSent",
     "Moments",
     "NoPPA",
     "NoiseRemoval",
     "NoppaError",
     "NoppaWarning",
     "Normalise",
+    "Sent2Vec",
+    "TfIdf",
     "Whitening",
     "WordVectors",
     "__version__",
+    "external",
     "load",
 ]

@@ -20,6 +20,7 @@ VectorRows = tuple[
     NDArray[np.int64],
     int,
 ]
+Rows = tuple[NDArray[Any], NDArray[np.int32]]
 
 def tokenize(text: str) -> list[str]: ...
 def first_other(items: list[Any]) -> int: ...
@@ -63,6 +64,70 @@ def pool_noppa(
     steps: Steps,
     threads: int,
 ) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+def pool_mean(
+    table: Table,
+    weights: NDArray[Any] | None,
+    divisor: int,
+    scaled: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_dct(
+    table: Table,
+    k: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_vlawe(
+    table: Table,
+    labels: NDArray[np.int32],
+    centroids: NDArray[Any],
+    power: float,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_s3e(
+    table: Table,
+    weights: NDArray[Any] | None,
+    labels: NDArray[np.int32],
+    centroids: NDArray[Any],
+    average: bool,
+    published: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_gem(
+    table: Table,
+    directions: NDArray[np.float64],
+    values: NDArray[np.float64],
+    window: int,
+    removed: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def train(
+    source: NDArray[Any],
+    target: NDArray[Any],
+    keep: NDArray[np.float32],
+    noise: NDArray[np.int32],
+    negatives: int,
+    rate: float,
+    seed: int,
+    adjacent: bool,
+    itself: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+) -> None: ...
 def apply_steps(
     pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
 ) -> NDArray[Any]: ...

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 
 from noppa import refine, storage
 from noppa.backend import kernels
+from noppa.corpus import Corpus, Ids
 from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, ParameterError
-from noppa.methods import METHODS
+from noppa.fitted import Fitted
+from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler
 from noppa.parameters import whole
-from noppa.refine import Map, Moments, Refinement, Step
+from noppa.refine import Map, Moments, Refinement
 from noppa.texts import blocks_of, texts_of, token_lists_of
 from noppa.threads import thread_count
 from noppa.tokens import Tokenizer
@@ -30,16 +33,6 @@ FIT_BLOCK = 4096
 FREQUENT = 100
 
 Vectors = NDArray[np.float32]
-Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What was learnt from text: the steps after pooling, the method's own arrays, and from how many sentences."""
-
-    steps: tuple[Step, ...] = ()
-    learnt: dict[str, NDArray[Any]] = field(default_factory=dict)
-    sentences: int = 0
 
 
 class Encoder:
@@ -68,7 +61,9 @@ class Encoder:
             known = ", ".join(kind.__name__ for kind in METHODS.values())
             raise ParameterError(f"method must be one of {known}, not {method!r}")
         if tokenizer is not None and not callable(tokenizer):
-            raise ParameterError(f"tokenizer must be a function from a text to tokens, not {tokenizer!r}")
+            raise ParameterError(
+                f"tokenizer must be a function from a text to tokens, not {tokenizer!r}"
+            )
         if refine is None:
             refine = ()
         self.words = words
@@ -79,12 +74,17 @@ class Encoder:
                 raise ParameterError(f"{refinement!r} is no refinement: see noppa.refine")
         self.tokenizer = tokenizer
         self.path: Path | None = None
-        self._fitted = None if self._refinements else Fitted()
-        method.pooler(words, {})  # says now what the words lack
+        self._fitted = None if self._refinements or self._learns else Fitted()
+        if not self._learns:
+            method.pooler(words, {})  # says now what the words lack
 
     @property
     def _refinements(self) -> tuple[Refinement, ...]:
         return (*self.method.refinements(), *self.refine)
+
+    @property
+    def _learns(self) -> bool:
+        return hasattr(self.method, "learn")
 
     def __repr__(self) -> str:
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
@@ -93,29 +93,56 @@ class Encoder:
     # Learning
 
     def fit(self, texts: Iterable[str], threads: int | None = None) -> Encoder:
-        """Learn from texts, in one pass and constant memory, what the method and the refinements need; returns self.
+        """Learn from texts, read once and in constant memory, what the method and the refinements need; returns self.
 
         Texts without a known word are passed over.
         """
         count = thread_count(threads)
-        pool = self.method.pooler(self.words, {})
-        moments = Moments.empty(self.method.width(self.words))
         seen = np.zeros(len(self.words) + 1, np.int64)
+        blocks = self._counted_blocks(texts, count, seen)
+        if not self._learns:
+            return self._fit(blocks, {}, count, seen)
+        with closing(Corpus(blocks)) as corpus:
+            learnt = self.method.learn(self.words, corpus)  # type: ignore[attr-defined]
+            return self._fit(corpus, learnt, count, seen)
+
+    def _counted_blocks(
+        self, texts: Iterable[str], threads: int, seen: NDArray[np.int64]
+    ) -> Iterator[Ids]:
         for block in blocks_of(texts, FIT_BLOCK):
-            ids, offsets = self._ids(texts_of(block), count)
-            rows, known = pool(ids, offsets, kernels.Steps([]), count)
-            moments += Moments.of(rows[known > 0])
+            ids, offsets = self._ids(texts_of(block), threads)
             seen += np.bincount(ids[ids >= 0], minlength=len(seen))
+            yield ids, offsets
+
+    def _fit(
+        self,
+        blocks: Iterable[Ids],
+        learnt: dict[str, NDArray[Any]],
+        threads: int,
+        seen: NDArray[np.int64],
+    ) -> Encoder:
+        """The moments of what the method gives, and from them the steps."""
+        pool = self.method.pooler(self.words, learnt)
+        moments = Moments.empty(self.method.width(self.words) if self._refinements else 0)
+        for ids, offsets in blocks:
+            if self._refinements:
+                rows, known = pool(ids, offsets, kernels.Steps([]), threads)
+            else:  # nothing to fit: only count the sentences
+                known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
+                rows = np.empty((len(known), 0))
+            moments += Moments.of(rows[known > 0])
         self._warn_of_uncounted(seen[:-1])
         steps = refine.fit_steps(self._refinements, moments)
-        self._fitted = Fitted(tuple(steps), {}, moments.count)
+        self._fitted = Fitted(tuple(steps), learnt, moments.count)
         self._forget()
         return self
 
     def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
         """Tell when a frequent word of the corpus has a probability that nobody counted."""
         counted = self.words.counted
-        if counted is None or not counted.any():
+        # `a` is the strength of the frequency weight in every paper that has one.
+        weighs = hasattr(self.method, "a")
+        if counted is None or not counted.any() or not weighs:
             return
         frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
         missing = [self.words.words[row] for row in frequent if seen[row] and not counted[row]]
@@ -134,7 +161,7 @@ class Encoder:
         """Length of a vector."""
         width = self.method.width(self.words)
         if self._fitted is None:
-            for refinement in self.refine:
+            for refinement in self._refinements:
                 width = getattr(refinement, "dim", None) or width
             return width
         for step in self._fitted.steps:
@@ -158,7 +185,7 @@ class Encoder:
         """
         cut = self._cut(dim)
         if isinstance(texts, str):
-            return self._encode([texts], threads, cut, normalize)[0]
+            return np.asarray(self._encode([texts], threads, cut, normalize)[0])
         if isinstance(texts, Iterator):
             blocks = [
                 self._encode(texts_of(block, on_invalid), threads, cut, normalize, at * FIT_BLOCK)
@@ -221,7 +248,7 @@ class Encoder:
         first: int = 0,
     ) -> Vectors:
         rows, known = self._pooler(ids, offsets, self._steps, threads)
-        if not known.all():
+        if np.count_nonzero(known) < len(known):
             _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])
@@ -236,7 +263,9 @@ class Encoder:
         split = [self.tokenizer(text) for text in texts]
         for at, tokens in enumerate(split):
             if isinstance(tokens, str) or not isinstance(tokens, Iterable):
-                raise InputError(f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens")
+                raise InputError(
+                    f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
+                )
         return self.words.vocabulary.look_up_tokens(token_lists_of(split))
 
     @cached_property
@@ -252,8 +281,9 @@ class Encoder:
         if self._fitted is None:
             needed = ", ".join(map(repr, self._refinements))
             raise NotFittedError(
-                f"{type(self.method).__name__} with {needed} learns from text before it encodes: "
-                "call fit(texts) first" + (", or set k=0" if getattr(self.method, "k", 0) else "")
+                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
+                "call fit(texts) first"
+                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
             )
         return self._fitted
 
@@ -280,23 +310,16 @@ class Encoder:
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
         state = self._state
-        steps, arrays = [], dict(state.learnt)
-        for at, step in enumerate(state.steps):
-            kind, fields = step.described()[0], vars(step)
-            steps.append(
-                {"kind": kind, **{n: v for n, v in fields.items() if not isinstance(v, np.ndarray)}}
-            )
-            arrays |= {f"step{at}.{n}": v for n, v in fields.items() if isinstance(v, np.ndarray)}
         name = next(name for name, kind in METHODS.items() if kind is type(self.method))
         header = {
             "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
             "refine": [refine.described(refinement) for refinement in self.refine],
             "tokenizer": "noppa" if self.tokenizer is None else "custom",
-            "steps": steps,
-            "learnt": sorted(state.learnt),
-            "sentences": state.sentences,
+            **state.header(),
         }
-        storage.write_folder(path, KIND, header, arrays, lambda new: self.words.save(new / "words"))
+        storage.write_folder(
+            path, KIND, header, state.arrays(), lambda new: self.words.save(new / "words")
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str], tokenizer: Tokenizer | None = None) -> Encoder:
@@ -318,23 +341,11 @@ class Encoder:
                 fields = dict(refinement)
                 parts.append(refine.REFINEMENTS[fields.pop("name")](**fields))
             encoder = cls(words, made, parts, tokenizer)
-            steps = []
-            for at, described in enumerate(header["steps"]):
-                fields = dict(described)
-                kind = refine.STEPS[fields.pop("kind")]
-                prefix = f"step{at}."
-                fields |= {
-                    name.removeprefix(prefix): array
-                    for name, array in folder.arrays.items()
-                    if name.startswith(prefix)
-                }
-                steps.append(kind(**fields))
-            learnt = {name: folder.arrays[name] for name in header["learnt"]}
+            encoder._fitted = Fitted.of(header, folder.arrays)
         except (KeyError, TypeError) as error:
             raise FileError(
                 f"{path} cannot be understood ({error}): it was written by another version of noppa"
             ) from error
-        encoder._fitted = Fitted(tuple(steps), learnt, header["sentences"])
         encoder.path = folder.path.absolute()
         return encoder
 

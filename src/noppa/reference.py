@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa import characters
+from noppa import characters, formulas
 from noppa import tokens as scanner
 from noppa.reference_text import format_rows as format_rows
 from noppa.reference_text import parse_records as parse_records
 from noppa.reference_text import parse_vectors as parse_vectors
+from noppa.training import train as train
 
 Float = NDArray[np.float64]
 
@@ -122,15 +123,16 @@ class Table:
         return found
 
 
-def positions(count: int, dim: int, formula: str) -> Float:
-    """Equation 11 for positions 0 … count - 1, (count, dim).
+def positions(places: int | NDArray[np.int64], dim: int, formula: str) -> Float:
+    """Equation 11 for the given positions, or for 0 … places - 1, (positions, dim).
 
     `paper`: dimensions 2m and 2m + 1 share the angle pos / 10000^(2m/d). `reference`: the authors' code puts the
     dimension's own index in place of m, so that the exponent is doubled and no two dimensions share an angle.
     """
     index = np.arange(dim)
     exponent = 2 * (index // 2) / dim if formula == "paper" else 2 * index / dim
-    angle = np.arange(count)[:, None] / np.power(10000.0, exponent)
+    place = np.arange(places) if isinstance(places, int) else places
+    angle = place[:, None] / np.power(10000.0, exponent)
     return np.where(index % 2 == 0, np.sin(angle), np.cos(angle))
 
 
@@ -193,6 +195,98 @@ def pool_noppa(
             parts.append(weight @ vectors / len(vectors))
         pooled[row] = np.concatenate(parts)
     return apply_steps(pooled, known, steps, threads), known
+
+
+def pool_words(
+    formula: Callable[[NDArray[np.int32], Float], Float],
+    table: Table,
+    width: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> tuple[Float, NDArray[np.int32]]:
+    """Every sentence through a formula of its known ids and their vectors; then the steps."""
+    pooled = np.zeros((len(offsets) - 1, width))
+    known = np.zeros(len(pooled), np.int32)
+    for row in range(len(pooled)):
+        sentence = ids[offsets[row] : offsets[row + 1]]
+        sentence = sentence[sentence != DROPPED]
+        known[row] = len(sentence)
+        if len(sentence):
+            pooled[row] = formula(sentence, table.rows(sentence))
+    return apply_steps(pooled, known, steps, threads), known
+
+
+def _weights(weights: NDArray[Any] | None, ids: NDArray[np.int32]) -> Float:
+    return np.ones(len(ids)) if weights is None else weights[ids].astype(float)
+
+
+def pool_mean(
+    table: Table, weights: NDArray[Any] | None, divisor: int, scaled: bool, *batch: Any
+) -> tuple[Float, NDArray[np.int32]]:
+    name = formulas.DIVISORS[divisor]
+    return pool_words(
+        lambda ids, v: formulas.mean(v, _weights(weights, ids), name, scaled),
+        table,
+        table.matrix.shape[1],
+        *batch,
+    )
+
+
+def pool_dct(table: Table, k: int, *batch: Any) -> tuple[Float, NDArray[np.int32]]:
+    width = k * table.matrix.shape[1]
+    return pool_words(lambda ids, v: formulas.dct(v, k), table, width, *batch)
+
+
+def pool_vlawe(
+    table: Table, labels: NDArray[np.int32], centroids: NDArray[Any], power: float, *batch: Any
+) -> tuple[Float, NDArray[np.int32]]:
+    centres = centroids.astype(float)
+    return pool_words(
+        lambda ids, v: formulas.vlawe(v, labels[ids], centres, power),
+        table,
+        centres.size,
+        *batch,
+    )
+
+
+def pool_s3e(
+    table: Table,
+    weights: NDArray[Any] | None,
+    labels: NDArray[np.int32],
+    centroids: NDArray[Any],
+    average: bool,
+    published: bool,
+    *batch: Any,
+) -> tuple[Float, NDArray[np.int32]]:
+    centres, slots = centroids.astype(float), len(centroids)
+
+    def formula(ids: NDArray[np.int32], vectors: Float) -> Float:
+        if published:  # each word once, in the order of first appearance
+            kept = np.sort(np.unique(ids, return_index=True)[1])
+            ids, vectors = ids[kept], vectors[kept]
+        weight = _weights(weights, ids)
+        return formulas.s3e(vectors, weight, labels[ids], centres, average, published)
+
+    width = slots * (slots + 1) // 2 + (table.matrix.shape[1] if average else 0)
+    return pool_words(formula, table, width, *batch)
+
+
+def pool_gem(
+    table: Table,
+    directions: NDArray[np.float64],
+    values: NDArray[np.float64],
+    window: int,
+    removed: int,
+    *batch: Any,
+) -> tuple[Float, NDArray[np.int32]]:
+    return pool_words(
+        lambda ids, v: formulas.gem(v, directions, values, window, removed),
+        table,
+        table.matrix.shape[1],
+        *batch,
+    )
 
 
 class Steps:

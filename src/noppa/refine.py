@@ -91,10 +91,15 @@ class Remove:
     bias: Float
 
     def described(self) -> tuple[Any, ...]:
-        return ("remove", *(np.ascontiguousarray(a, kernels.REAL) for a in (self.left, self.right, self.bias)))
+        return (
+            "remove",
+            *(np.ascontiguousarray(a, kernels.REAL) for a in (self.left, self.right, self.bias)),
+        )
 
     def after(self, moments: Moments) -> Moments:
-        return moments.mapped(np.eye(moments.dim) - self.left.T @ self.right, self.bias @ self.right)
+        return moments.mapped(
+            np.eye(moments.dim) - self.left.T @ self.right, self.bias @ self.right
+        )
 
 
 @dataclass(frozen=True)
@@ -175,10 +180,14 @@ class NoiseRemoval:
 
 @dataclass(frozen=True)
 class CommonComponents:
-    """Takes out the first k right singular vectors of the sentence matrix, uncentred as in SIF or centred."""
+    """Takes out the first k right singular vectors of the sentence matrix, uncentred as in SIF or centred.
+
+    `weighted` takes each out only in proportion to its share of their common variance, as in uSIF.
+    """
 
     k: int = 1
     centred: bool = False
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole(self.k, "k", 1))
@@ -186,8 +195,15 @@ class CommonComponents:
     def fit(self, moments: Moments) -> Step:
         _require_rows(moments, self.k, "removing common components")
         matrix = moments.covariance if self.centred else moments.second
-        first = _principal(matrix)[1][:, : self.k].T
-        return Remove(first, first, first @ moments.mean if self.centred else np.zeros(self.k))
+        values, directions = _principal(matrix)
+        first, share = directions[:, : self.k].T, np.ones(self.k)
+        if self.weighted and values[0] > 0:
+            share = np.maximum(values[: self.k], 0) / np.maximum(values[: self.k], 0).sum()
+        return Remove(
+            first,
+            share[:, None] * first,
+            first @ moments.mean if self.centred else np.zeros(self.k),
+        )
 
 
 @dataclass(frozen=True)
@@ -213,7 +229,9 @@ class Whitening:
     def fit(self, moments: Moments) -> Step:
         kept = moments.dim if self.dim is None else self.dim
         if kept > moments.dim:
-            raise ParameterError(f"whitening to {kept} dimensions, but the vectors have {moments.dim}")
+            raise ParameterError(
+                f"whitening to {kept} dimensions, but the vectors have {moments.dim}"
+            )
         _require_rows(moments, 1, "whitening")
         values, directions = _principal(moments.covariance)
         least = max(self.floor * values.mean(), np.finfo(float).tiny)
@@ -261,7 +279,9 @@ def _principal(symmetric: Float) -> tuple[Float, Float]:
 
 def _require_rows(moments: Moments, k: int, what: str) -> None:
     if k > moments.dim:
-        raise ParameterError(f"{what} of {k} directions, but the vectors have {moments.dim} dimensions")
+        raise ParameterError(
+            f"{what} of {k} directions, but the vectors have {moments.dim} dimensions"
+        )
     if moments.count <= k:
         raise ParameterError(
             f"{what} of {k} directions needs at least {k + 1} sentences with a known word, and got {moments.count}"

@@ -68,7 +68,9 @@ def _items(collection: Any, wanted: str) -> list[Any]:
     if hasattr(collection, "to_pylist"):  # Arrow scalars are no str
         return list(collection.to_pylist())
     if getattr(collection, "ndim", 1) != 1:
-        raise InputError(f"an array of {collection.ndim} dimensions has no order of rows: give one of 1")
+        raise InputError(
+            f"an array of {collection.ndim} dimensions has no order of rows: give one of 1"
+        )
     try:
         return list(collection)
     except TypeError:

@@ -32,10 +32,11 @@ from noppa.characters import (
 Tokenizer = Callable[[str], Sequence[str]]
 
 ABBREVIATIONS = frozenset(
-    ["mr", "mrs", "ms", "dr", "prof", "gen", "col", "lt", "sgt", "capt", "sen", "rep", "gov", "st", "jr", "sr", "vs", "inc", "ltd", "corp", "co"]
+    "mr mrs ms dr prof gen col lt sgt capt sen rep gov st jr sr vs inc ltd corp co".split()
 )
 DOMAINS = frozenset(
-    ["com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "ai", "eu", "uk", "us", "de", "fr", "it", "es", "nl", "ch", "at", "se", "no", "fi", "dk", "pl", "ru", "jp", "cn", "in", "br", "au", "ca"]
+    "com org net edu gov mil int info biz io ai eu uk us de fr it es nl ch at se no fi dk pl ru jp "
+    "cn in br au ca".split()
 )
 SCHEMES = ("http://", "https://", "ftp://", "www.")
 CLITICS = ("s", "m", "d", "re", "ve", "ll")

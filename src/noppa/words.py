@@ -7,20 +7,24 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa import files, frequencies, storage
+from noppa import frequencies, storage
 from noppa.backend import kernels
 from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
-from noppa.files.options import SENTENCE_END, Options, Progress
 from noppa.frequencies import Probabilities
 from noppa.texts import blocks_of, texts_of
 from noppa.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from noppa.files import Loaded, Options, Report
+    from noppa.files.options import Progress
 
 KIND = "words"
 CASES = {"exact-then-lower": 0, "exact": 1, "lower": 2}
@@ -76,6 +80,10 @@ class WordVectors:
     >>> len(words), words.dim, "Cake" in words
     (2, 2, True)
     """
+
+    path: Path | None
+    report: Report | None
+    _probabilities: Probabilities | None
 
     def __init__(
         self,
@@ -135,9 +143,9 @@ class WordVectors:
         self._text, self._bounds, self._slots = text, bounds, slots
         self.matrix, self.scales = matrix, scales
         self.unknown, self.case = unknown, case
-        self.path: Path | None = None
-        self.report: files.Report | None = None
-        self._probabilities: Probabilities | None = None
+        self.path = None
+        self.report = None
+        self._probabilities = None
         if unknown == "unk" and self._known.find(UNK) < 0:
             raise ParameterError(
                 f"unknown='unk' needs a row called {UNK}, and there is none: use 'skip' or 'zero'"
@@ -165,8 +173,9 @@ class WordVectors:
         return self._vocabulary(len(self) if self.unknown == "zero" else self._known.find(UNK))
 
     def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
-        stored = self._slots is not None and len(self._slots) > 0
-        slots = self._slots if stored else self._index[0]
+        slots = self._slots
+        if slots is None or not len(slots):
+            slots = self._index[0]
         return kernels.Vocabulary(self._text, self._bounds, slots, CASES[self.case], unknown)
 
     @cached_property
@@ -177,9 +186,7 @@ class WordVectors:
     def words(self) -> list[str]:
         """Every word, in the order of the rows."""
         whole, bounds = self._text.tobytes(), self._bounds.tolist()
-        return [
-            whole[a:b].decode("utf-8", "replace") for a, b in zip(bounds, bounds[1:], strict=False)
-        ]
+        return [whole[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
 
     @property
     def encoded_words(self) -> tuple[bytes, NDArray[np.int64]]:
@@ -200,7 +207,7 @@ class WordVectors:
         row = self._row(word) if isinstance(word, str) else -1
         if row < 0:
             raise UnknownWordError(f"{word!r} is not among the {len(self)} words of the vocabulary")
-        return self.vectors([row])[0]
+        return np.asarray(self.vectors([row])[0])
 
     def __repr__(self) -> str:
         source = self._probabilities.source if self._probabilities else "none"
@@ -212,8 +219,10 @@ class WordVectors:
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Rows of the matrix as float32, (rows, dim)."""
         index = np.asarray(rows, np.int64)
-        found = self.matrix[index].astype(np.float32)
-        return found if self.scales is None else found * self.scales[index, None]
+        found: NDArray[np.float32] = self.matrix[index].astype(np.float32)
+        if self.scales is not None:
+            found *= self.scales[index, None]
+        return found
 
     # Word probabilities
 
@@ -248,7 +257,10 @@ class WordVectors:
         return self._with(frequencies.from_counts(self.words, counts, missing, errors))
 
     def with_corpus(
-        self, texts: Iterable[str], tokenizer: Tokenizer | None = None, missing: str | float = "smallest"
+        self,
+        texts: Iterable[str],
+        tokenizer: Tokenizer | None = None,
+        missing: str | float = "smallest",
     ) -> WordVectors:
         """The same vectors with probabilities counted over your own texts."""
         split = tokenizer or kernels.tokenize
@@ -256,7 +268,9 @@ class WordVectors:
         for block in blocks_of(texts, BLOCK):
             for text in texts_of(block):
                 counts.update(split(text))
-        return self._with(frequencies.from_counts(self.words, counts, missing))
+        return self._with(
+            frequencies.from_counts(self.words, counts, missing, source="counts of a corpus")
+        )
 
     def with_ranks(self) -> WordVectors:
         """The same vectors with probabilities estimated from the order of the words, most frequent first."""
@@ -327,7 +341,7 @@ class WordVectors:
         keep: Collection[str] | None = None,
         dtype: str = "float32",
         *,
-        drop: Collection[str] = (SENTENCE_END,),
+        drop: Collection[str] = ("</s>",),
         header: bool | None = None,
         errors: str = "strict",
         on_error: str = "error",
@@ -354,7 +368,11 @@ class WordVectors:
         member: which file of a zip archive. vocabulary: where the words of a matrix file are.
         progress: called with the bytes read so far and in all.
         """
-        options = Options(
+        from noppa import (
+            files,  # takes as long to import as all the rest, and a saved folder needs it not
+        )
+
+        options = files.Options(
             limit, keep, drop, dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
         )  # fmt: skip
         if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
@@ -368,7 +386,7 @@ class WordVectors:
 
     @classmethod
     def of(
-        cls, loaded: files.Loaded, unknown: str = "skip", case: str = "exact-then-lower"
+        cls, loaded: Loaded, unknown: str = "skip", case: str = "exact-then-lower"
     ) -> WordVectors:
         """What `noppa.files.read` gave, as it is."""
         words = object.__new__(cls)
@@ -397,20 +415,25 @@ class WordVectors:
                     arrays["probabilities"], arrays["counted"], header["probabilities"]
                 )
         except KeyError as error:
-            raise FileError(f"{path} is damaged: it lacks {error}; copy the folder again") from error
+            raise FileError(
+                f"{path} is damaged: it lacks {error}; copy the folder again"
+            ) from error
         words.path = path.absolute()
         return words
 
     def _picked(self, options: Options) -> WordVectors:
         """Some rows of these words, or all of them in another type, with their probabilities."""
+        from noppa.files.rows import in_dtype
+
         wanted = None if options.keep is None else set(options.keep)
         rows = np.array(
-            [row for row, word in enumerate(self.words) if wanted is None or word in wanted], np.int64
+            [row for row, word in enumerate(self.words) if wanted is None or word in wanted],
+            np.int64,
         )[: options.limit]
         names = [self.words[row] for row in rows.tolist()]
         if not names:
             raise FileError(f"{self.path} gave no vectors: none of its {len(self)} words is kept")
-        matrix, scales = files.in_dtype(self.vectors(rows), options.dtype)
+        matrix, scales = in_dtype(self.vectors(rows), options.dtype)
         other = WordVectors(names, matrix, scales=scales, unknown=self.unknown, case=self.case)
         if self._probabilities is not None:
             other._probabilities = replace(

@@ -1,23 +1,37 @@
-"""The command line."""
+"""The command line: `noppa --help`."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 
 import typer
 
-from noppa.cli import encode, vectors
-from noppa.errors import NoppaError
+from noppa.cli import encode, info, similarity, vectors
+from noppa.errors import NoppaError, NoppaWarning
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-encode.register(app)
-vectors.register(app)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Sentence vectors without a neural network.",
+)
+for commands in (encode, similarity, vectors, info):
+    commands.register(app)
 
 
 def main() -> None:
-    """Run a command; a user's mistake is one line on standard error."""
+    """Run the command line; a user's mistake is one line on standard error and exit code 1."""
+    warnings.filterwarnings("always", category=NoppaWarning)
+    warnings.showwarning = _show_warning
     try:
         app()
     except NoppaError as error:
-        print(f"noppa: {error}", file=sys.stderr)
+        sys.exit(f"noppa: {error}")
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has left; Python would complain once more when it ends
         sys.exit(1)
+
+
+def _show_warning(message: object, *_: object, **__: object) -> None:
+    print(f"noppa: {message}", file=sys.stderr)

@@ -109,8 +109,12 @@ class _Pooler:
         steps: kernels.Steps,
         threads: int,
     ) -> Rows:
-        longest = int(np.diff(offsets).max(initial=0))
         limit = self.method.max_tokens
+        longest = len(
+            ids
+        )  # of a small batch this bound is enough, and the lengths need not be looked at
+        if longest > min(limit or longest, self.KEPT_POSITIONS):
+            longest = int(np.diff(offsets).max(initial=0))
         if limit is None or longest <= limit:
             return self._pool(ids, offsets, longest, steps, threads)
         over = np.flatnonzero(np.diff(offsets) > limit)
@@ -141,8 +145,9 @@ class _Pooler:
     ) -> Rows:
         places = self.places
         if places is not None and longest > len(places):
-            places = self._positions(1 << (longest - 1).bit_length())
-            if longest <= self.KEPT_POSITIONS:
+            kept = longest <= self.KEPT_POSITIONS
+            places = self._positions(1 << (longest - 1).bit_length() if kept else longest)
+            if kept:
                 self.places = places
         method = self.method
         return kernels.pool_noppa(
@@ -163,9 +168,12 @@ class _Pooler:
     def _positions(self, count: int) -> NDArray[np.float64] | None:
         if self.method.position is None:
             return None
-        places = reference.positions(count, self.dim, self.method.position)
-        padding = -self.dim % kernels.POSITION_UNIT
-        return np.pad(places, ((0, 0), (0, padding))).astype(kernels.REAL)
+        wide = self.dim + -self.dim % kernels.POSITION_UNIT
+        places = np.zeros((count, wide), kernels.REAL)
+        for start in range(0, count, 1024):  # the float64 of a block, not of all, lies in memory
+            block = np.arange(start, min(start + 1024, count))
+            places[block, : self.dim] = reference.positions(block, self.dim, self.method.position)
+        return places
 
 
 def truncated(
@@ -185,7 +193,9 @@ def windows(
     Gives the ids and offsets of all windows, and the sentence that each belongs to.
     """
     pieces, owners = [], []
-    for owner, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+    for owner, (begin, end) in enumerate(
+        zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    ):
         starts = [begin]
         if end - begin > limit:
             starts = [*range(begin, end - limit, max(1, limit // 2)), end - limit]

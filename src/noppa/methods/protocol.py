@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.backend import kernels
+from noppa.corpus import Ids
 from noppa.refine import Refinement
 from noppa.words import WordVectors
 
@@ -30,3 +31,10 @@ class Method(Protocol):
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         """A function from ids to pooled rows; raises where the words lack something that the method needs."""
+
+
+class Learner(Method, Protocol):
+    """A method that learns arrays of its own from text before it pools."""
+
+    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        """What `pooler` needs, by name; `sentences` are blocks of ids and offsets that can be read again and again."""

@@ -1,0 +1,31 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp')
+
+.PHONY: demo test clean
+
+demo: $(VENV)/demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
+
+# `python -m venv` lacks its pip on a bare Debian; python3-venv brings it, where we may install packages.
+$(BIN)/pip:
+	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
+
+$(VENV)/demo: $(BIN)/pip $(SOURCES)
+	$(BIN)/pip install --quiet --disable-pip-version-check .
+	touch $@
+
+$(VENV)/test: $(BIN)/pip $(SOURCES)
+	$(BIN)/pip install --quiet --disable-pip-version-check '.[dev]'
+	touch $@ $(VENV)/demo
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,138 @@
+"""Speed of every method at 300 dimensions, on SICK and by length, each with its error against the float64 twin.
+
+    python bench/methods.py ../shared/data [--threads 1] [--seconds 0.5]
+
+Prints a table in Markdown. Times are of pooling and refinement on ids; the look-up of the words is a row of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import noppa
+from noppa.backend import kernels
+
+LENGTHS = (5, 10, 20, 40, 80)
+
+METHODS: dict[str, object] = {
+    "Average": noppa.Average(),
+    "TF-IDF": noppa.TfIdf(),
+    "SIF": noppa.SIF(),
+    "uSIF": noppa.USIF(),
+    "DCT, k=3": noppa.DCT(3),
+    "DCT, k=6": noppa.DCT(6),
+    "VLAWE": noppa.VLAWE(),
+    "S3E": noppa.S3E(),
+    "GEM": noppa.GEM(),
+    "NoPPA": noppa.NoPPA(),
+    "NoPPA, kernel=square": noppa.NoPPA(kernel="square"),
+}
+
+
+def sick(data: Path) -> list[str]:
+    """Both columns of the three files: the paper's speed corpus."""
+    texts = []
+    for name in ("train", "trial", "test_annotated"):
+        lines = (data / f"senteval/downstream/SICK/SICK_{name}.txt").read_text("utf-8").splitlines()
+        texts += [cell for line in lines[1:] for cell in line.split("\t")[1:3]]
+    return texts
+
+
+def word2vec(path: Path) -> tuple[list[str], np.ndarray]:
+    """Words and vectors of a word2vec binary file."""
+    content = path.read_bytes()
+    at = content.index(b"\n") + 1
+    count, dim = map(int, content[:at].split())
+    words, matrix = [], np.empty((count, dim), np.float32)
+    for row in range(count):
+        end = content.index(b" ", at)
+        words.append(content[at:end].decode("utf-8", "replace").strip())
+        at = end + 1 + 4 * dim
+        matrix[row] = np.frombuffer(content, np.float32, dim, end + 1)
+    return words, matrix
+
+
+def best_time(run: Callable[[], object], seconds: float) -> float:
+    """The fastest of as many runs as fit into the time, at least three."""
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < 3 or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def twin_errors(encoders: dict[str, noppa.Encoder], texts: list[str]) -> dict[str, float]:
+    """The largest error of a row relative to its largest value, against the float64 twin in a process of its own."""
+    errors = {}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "texts").write_text("\n".join(texts), "utf-8")
+        for at, encoder in enumerate(encoders.values()):
+            encoder.save(Path(folder) / f"encoder{at}")
+        environment = {**os.environ, "NOPPA_BACKEND": "numpy"}
+        subprocess.run([sys.executable, __file__, "--twin", folder], check=True, env=environment)
+        for at, (name, encoder) in enumerate(encoders.items()):
+            found, twin = encoder.encode(texts), np.load(Path(folder) / f"twin{at}.npy")
+            errors[name] = float((np.abs(found - twin).max(1) / np.abs(twin).max(1)).max())
+    return errors
+
+
+def write_twins(folder: Path) -> None:
+    texts = (folder / "texts").read_text("utf-8").split("\n")
+    for at in range(len(list(folder.glob("encoder*")))):
+        np.save(folder / f"twin{at}.npy", noppa.load(folder / f"encoder{at}").encode(texts))
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    options.add_argument("data", type=Path, nargs="?")
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--seconds", type=float, default=0.5)
+    options.add_argument("--twin", type=Path, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.twin:
+        return write_twins(given.twin)
+    warnings.simplefilter("ignore", noppa.NoppaWarning)
+    texts = sick(given.data)
+    words = noppa.WordVectors(*word2vec(given.data / "vectors/word2vec-googlenews-300d-26k.bin"))
+    words = words.with_counts(given.data / "frequency/enwiki_vocab_min200.txt")
+    encoders = {name: noppa.Encoder(words, method).fit(texts) for name, method in METHODS.items()}
+    errors = twin_errors(encoders, texts[:200])
+    ids, offsets = words.vocabulary.look_up(texts, given.threads)
+    lookup = best_time(lambda: words.vocabulary.look_up(texts, given.threads), given.seconds)
+    known = ids[ids >= 0]
+    print(
+        f"{len(texts)} sentences of SICK, {len(known) / len(texts):.1f} known words each, {words.dim} dimensions, "
+    )
+    print(
+        f"{given.threads} thread(s), {kernels.instruction_set()}; µs a sentence, the fastest of several runs\n"
+    )
+    print(f"| method | width | SICK | {' | '.join(f'{n} tokens' for n in LENGTHS)} | error |")
+    print(f"|---|---|---|{'---|' * len(LENGTHS)}---|")
+    print(f"| tokenising and look-up | | {1e6 * lookup / len(texts):.2f} |{' |' * len(LENGTHS)} |")
+    for name, encoder in encoders.items():
+        cells = []
+        for n in (None, *LENGTHS):
+            some, bounds = ids, offsets
+            if n is not None:
+                rows = min(len(known) // n, 2000)
+                some, bounds = known[: rows * n], np.arange(rows + 1, dtype=np.int64) * n
+            run = lambda: encoder._pooler(some, bounds, encoder._steps, given.threads)  # noqa: B023, E731
+            cells.append(f"{1e6 * best_time(run, given.seconds) / (len(bounds) - 1):.2f}")
+        print(f"| {name} | {encoder.dim} | {' | '.join(cells)} | {errors[name]:.0e} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""`noppa info`."""
+
+from __future__ import annotations
+
+import platform
+
+import numpy as np
+import typer
+
+import noppa
+from noppa import backend
+from noppa.cli.options import Model
+from noppa.threads import thread_count
+
+
+def info(model: Model = None) -> None:
+    """What noppa runs on: backend, instruction set, threads, versions; with --model, what that holds.
+
+    Example: noppa info -m my-encoder
+    """
+    kernels = backend.kernels
+    facts = {
+        "noppa": noppa.__version__,
+        "backend": backend.name,
+        "instruction set": f"{kernels.instruction_set()} (of {', '.join(kernels.instruction_sets())})",
+        "threads": str(thread_count()),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+    if model is not None:
+        encoder = noppa.load(model)
+        facts |= {
+            "model": str(model),
+            "words": repr(encoder.words),
+            "method": repr(encoder.method),
+            "refine": ", ".join(map(repr, encoder.refine)) or "none",
+            "dim": str(encoder.dim),
+        }
+    for name, value in facts.items():
+        typer.echo(f"{name:<16} {value}")
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(info)

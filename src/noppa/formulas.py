@@ -1,0 +1,96 @@
+"""The methods beside NoPPA, for the vectors (tokens, dim) of one sentence in float64: what `noppa.reference` runs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float64]
+Whole = NDArray[np.int32]
+
+#: What a weighted sum is divided by; the index is the native number.
+DIVISORS = ("tokens", "weights", "one")
+
+#: A vector whose part outside the others is below this share of its length lies in their span.
+IN_SPAN = 1e-6
+
+
+def mean(vectors: Float, weights: Float, divisor: str, scaled: bool) -> Float:
+    """sum_i w_i v_i over the number of words, their weights, or one; `scaled` first divides each dimension by its norm."""
+    if scaled:
+        norms = np.linalg.norm(vectors, axis=0)
+        vectors = vectors / np.where(norms > 0, norms, 1)
+    amount = {"tokens": len(vectors), "weights": weights.sum(), "one": 1.0}[divisor]
+    return np.asarray(weights @ vectors / amount if amount > 0 else np.zeros(vectors.shape[1]))
+
+
+def dct(vectors: Float, k: int) -> Float:
+    """The first k coefficients of the orthonormal DCT-II over the words, (k * dim,); short sentences end in zeros."""
+    length = max(len(vectors), k)
+    order, place = np.arange(k)[:, None], np.arange(len(vectors))
+    waves = np.cos(np.pi * (2 * place + 1) * order / (2 * length))
+    return np.ravel(np.sqrt(np.where(order, 2, 1) / length) * waves @ vectors)
+
+
+def residuals(residual: Float, labels: Whole, slots: int) -> Float:
+    """The sum of each slot's rows, (slots, dim)."""
+    sums = np.zeros((slots, residual.shape[1]))
+    np.add.at(sums, labels, residual)
+    return sums
+
+
+def vlawe(vectors: Float, labels: Whole, centroids: Float, power: float) -> Float:
+    """Residual sums of every codeword, each to `power` with its sign kept, then length one."""
+    sums = np.ravel(residuals(vectors - centroids[labels], labels, len(centroids)))
+    raised = np.sign(sums) * np.abs(sums) ** power
+    length = np.linalg.norm(raised)
+    return np.asarray(raised / length if length > 0 else raised)
+
+
+def s3e(
+    vectors: Float, weights: Float, labels: Whole, centroids: Float, average: bool, published: bool
+) -> Float:
+    """[weighted average ;] upper triangle of the covariance of the clusters' residual sums, of length one."""
+    weighted = weights[:, None] * vectors
+    centres = centroids[labels] * (1 if published else weights[:, None])
+    sums = residuals(weighted - centres, labels, len(centroids))
+    sums -= sums.mean(axis=1, keepdims=True)
+    covariance = np.sqrt(2) * sums @ sums.T
+    covariance[np.diag_indices(len(sums))] /= np.sqrt(2)
+    triangle = covariance[np.triu_indices(len(sums))]
+    length = np.linalg.norm(triangle)
+    triangle = triangle / length if length > 0 else triangle
+    return np.concatenate([weighted.mean(axis=0), triangle]) if average else triangle
+
+
+def gem(vectors: Float, directions: Float, values: Float, window: int, removed: int) -> Float:
+    """sum_i (novelty + significance + uniqueness) v_i without the directions that the sentence lies along most."""
+    shares = values * np.linalg.norm(vectors @ directions.T, axis=0)
+    chosen = np.argsort(-shares, kind="stable")[:removed]
+    directions, values = directions[chosen], values[chosen]
+    total = np.zeros(vectors.shape[1])
+    for i, vector in enumerate(vectors):
+        first, last = max(0, i - window), min(len(vectors), i + window + 1)
+        novel = outside(vector, np.delete(vectors[first:last], i - first, axis=0))
+        size = np.linalg.norm(novel)
+        alpha = 2.0  # a word that adds nothing: e^0 + 0 + e^0
+        if size > 0:
+            uniqueness = np.exp(-np.linalg.norm(values * (directions @ (novel / size))) / removed)
+            alpha = np.exp(size / np.linalg.norm(vector)) + size / (last - first) + uniqueness
+        total += alpha * vector
+    return np.asarray(total - (directions @ total) @ directions)
+
+
+def outside(vector: Float, context: Float) -> Float:
+    """The part of a vector outside the span of others, by Gram-Schmidt; zeros where it lies inside."""
+    basis = np.empty((0, len(vector)))
+    for other in (*context, vector):
+        rest = other - (basis @ other) @ basis
+        rest -= (basis @ rest) @ basis
+        size = np.linalg.norm(rest)
+        inside = size <= IN_SPAN * np.linalg.norm(other)
+        if other is vector:
+            break
+        if not inside:
+            basis = np.vstack([basis, rest / size])
+    return np.zeros_like(vector) if inside else rest

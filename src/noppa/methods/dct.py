@@ -1,0 +1,44 @@
+"""DCT: the first coefficients of a discrete cosine transform over the words (Almarwani, Aldarmaki and Diab, 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.backend import kernels
+from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.parameters import whole
+from noppa.refine import Refinement
+from noppa.words import WordVectors
+
+
+@dataclass(frozen=True)
+class DCT:
+    """[c_0 ; … ; c_(k-1)] with c_j = s_j sum_t v_t cos(pi (2t + 1) j / 2n), orthonormal: s_0 = sqrt(1/n), s_j = sqrt(2/n).
+
+    k: how many coefficients; c_0 is the sum of the words over sqrt(n), the others keep their order. A sentence of fewer
+        than k words is padded with zero vectors.
+    """
+
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k, "k", 1))
+
+    def width(self, words: WordVectors) -> int:
+        return words.dim * self.k
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        return ()
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        table = words.table
+
+        def pool(
+            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
+        ) -> Rows:
+            return kernels.pool_dct(table, self.k, ids, offsets, steps, threads)
+
+        return pool

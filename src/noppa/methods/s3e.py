@@ -1,0 +1,77 @@
+"""S3E: semantic subspace sentence embedding (Wang, Chen, Wang and Kuo, 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.backend import kernels
+from noppa.clusters import centroids_of_corpus, labels_of
+from noppa.corpus import Ids
+from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.methods.weighting import inverse_frequency_weight, probabilities_of
+from noppa.parameters import one_of, positive, whole
+from noppa.refine import CommonComponents, Refinement
+from noppa.words import WordVectors
+
+
+@dataclass(frozen=True)
+class S3E:
+    """Covariance of k semantic groups of words, after their weighted average; then the first common component goes.
+
+    Within a group g with centroid c: phi_g = sum_i w_i (v_i - c), w = a / (a + p). Between groups: the covariance of
+    phi over the dimensions, as its upper triangle (off-diagonal times sqrt 2) of length one.
+
+    k: groups, by k-means over the corpus's different words with weights w. a: strength of the weight.
+    components: how many common components to take out; 0 for none. average: whether the weighted average comes first.
+    variant: "paper"; or "reference", the authors' program, which takes each word once and sums w_i v_i - c.
+    seed: of the k-means.
+    """
+
+    k: int = 10
+    a: float = 1e-3
+    components: int = 1
+    average: bool = True
+    variant: str = "paper"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        object.__setattr__(self, "a", positive(self.a, "a"))
+        object.__setattr__(self, "components", whole(self.components, "components"))
+        object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        one_of(self.variant, "variant", ("paper", "reference"))
+
+    def width(self, words: WordVectors) -> int:
+        return self.k * (self.k + 1) // 2 + (words.dim if self.average else 0)
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        return (CommonComponents(self.components),) if self.components else ()
+
+    def weights(self, words: WordVectors) -> NDArray[np.float64]:
+        return inverse_frequency_weight(probabilities_of(words, f"S3E(a={self.a:g})"), self.a)
+
+    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        centroids = centroids_of_corpus(
+            words, sentences, self.k, self.weights(words), self.seed, f"S3E(k={self.k})"
+        )
+        return {"centroids": centroids, "labels": labels_of(words, centroids)}
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        table, labels = words.table, np.ascontiguousarray(learnt["labels"])
+        weights = self.weights(words).astype(kernels.REAL)
+        centroids = np.ascontiguousarray(learnt["centroids"], kernels.REAL)
+        options = (bool(self.average), self.variant == "reference")
+
+        def pool(
+            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
+        ) -> Rows:
+            return kernels.pool_s3e(
+                table, weights, labels, centroids, *options, ids, offsets, steps, threads
+            )
+
+        return pool

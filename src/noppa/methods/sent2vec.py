@@ -1,0 +1,92 @@
+"""Sent2Vec: a mean of word and word-pair vectors that predicts each word left out (Pagliardini, Gupta and Jaggi, 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.backend import kernels
+from noppa.corpus import Ids, sentence_of_each
+from noppa.formulas import DIVISORS
+from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.methods.trained import trained, trained_table
+from noppa.parameters import positive, whole
+from noppa.refine import Refinement
+from noppa.training import PAIR
+from noppa.words import WordVectors
+
+
+@dataclass(frozen=True)
+class Sent2Vec:
+    """The mean of u over the words and neighbouring pairs of a sentence, trained so that the rest predicts each word.
+
+    Training starts from the word vectors; pairs start at zero and share `buckets` rows by a hash.
+
+    buckets: rows for pairs of words; 0 for words alone. epochs: passes over the corpus. rate: of learning, falling to 0.
+    negatives: noise words against each true one. t: words more frequent than this are predicted less often.
+    seed: of everything drawn.
+    """
+
+    buckets: int = 1 << 14
+    epochs: int = 5
+    rate: float = 0.2
+    negatives: int = 10
+    t: float = 1e-4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("buckets", 0), ("epochs", 1), ("negatives", 1), ("seed", 0)):
+            object.__setattr__(self, name, whole(getattr(self, name), name, least))
+        for name in ("rate", "t"):
+            object.__setattr__(self, name, positive(getattr(self, name), name))
+
+    def width(self, words: WordVectors) -> int:
+        return words.dim
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        return ()
+
+    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        return trained(words, sentences, self, buckets=self.buckets)
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        table, divisor = trained_table(words, learnt), DIVISORS.index("tokens")
+        number_of = np.full(len(words) + 1, -1, np.int64)
+        number_of[learnt["rows"]] = np.arange(len(learnt["rows"]))
+
+        def pool(
+            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
+        ) -> Rows:
+            features, bounds = with_pairs(ids, offsets, number_of, self.buckets)
+            rows, _ = kernels.pool_mean(
+                table, None, divisor, False, features, bounds, steps, threads
+            )
+            known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
+            return rows, known.astype(np.int32)
+
+        return pool
+
+
+def with_pairs(
+    ids: NDArray[np.int32], offsets: NDArray[np.int64], number_of: NDArray[np.int64], buckets: int
+) -> Ids:
+    """The known words of each sentence followed by its pairs of neighbours that the corpus knows, as rows of the table."""
+    known = ids >= 0
+    owners, ids = sentence_of_each(offsets)[known], ids[known]
+    numbers, words = number_of[ids], len(number_of) - 1
+    features = np.where(ids == words, words + buckets, ids).astype(
+        np.int64
+    )  # the zero word comes last
+    if buckets:
+        trained = (owners[1:] == owners[:-1]) & (numbers[1:] >= 0) & (numbers[:-1] >= 0)
+        hashed = (numbers[:-1] * PAIR + numbers[1:]) % buckets
+        features = np.concatenate([features, (words + hashed)[trained]])
+        owners = np.concatenate([owners, owners[:-1][trained]])
+        order = np.argsort(owners, kind="stable")
+        features, owners = features[order], owners[order]
+    bounds = np.searchsorted(owners, np.arange(len(offsets)))
+    return features.astype(np.int32), bounds.astype(np.int64)

@@ -1,0 +1,42 @@
+"""Words weighted by their inverse document frequency in your own corpus, a sentence being a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.corpus import Ids, sentence_of_each
+from noppa.methods.protocol import Learnt, Pooler
+from noppa.methods.weighting import weighted_mean
+from noppa.refine import Refinement
+from noppa.words import WordVectors
+
+
+@dataclass(frozen=True)
+class TfIdf:
+    """sum_i idf_i v_i / sum_i idf_i with the smoothed idf = ln((1 + N) / (1 + df)) + 1.
+
+    A word counts as often as it occurs, which is its term frequency; one that the corpus lacks has df = 0.
+    """
+
+    def width(self, words: WordVectors) -> int:
+        return words.dim
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        return ()
+
+    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        total, having = 0, np.zeros(len(words) + 1)
+        for ids, offsets in sentences:
+            total += len(offsets) - 1
+            pairs = sentence_of_each(offsets) * (len(words) + 2) + ids
+            once = np.unique(pairs[ids >= 0]) % (len(words) + 2)
+            having += np.bincount(once, minlength=len(words) + 1)
+        return {"idf": np.log((1 + total) / (1 + having)) + 1}
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        return weighted_mean(words, np.asarray(learnt["idf"]), "weights")

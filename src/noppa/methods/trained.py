@@ -1,0 +1,96 @@
+"""What FastSent and Sent2Vec share: a vocabulary and a starting point from the word vectors, and noise to train against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.backend import kernels
+from noppa.corpus import Ids, counts
+from noppa.errors import ParameterError
+from noppa.methods.protocol import Learnt
+from noppa.words import WordVectors
+
+NOISE = 1 << 17
+
+
+def compact(sentences: Iterable[Ids], number_of: NDArray[np.int32]) -> Iterator[Ids]:
+    """The same sentences with the words renumbered (words + 1,) and those of number -1 left out."""
+    for ids, offsets in sentences:
+        numbers = np.where(ids >= 0, number_of[ids], -1).astype(np.int32)
+        before = np.append(0, np.cumsum(numbers >= 0))
+        yield numbers[numbers >= 0], before[offsets]
+
+
+def trained(
+    words: WordVectors,
+    sentences: Iterable[Ids],
+    method: Any,
+    *,
+    buckets: int = 0,
+    adjacent: bool = False,
+    itself: bool = False,
+) -> dict[str, NDArray[Any]]:
+    """Vectors of the corpus's words after gradient descent with the method's `rate`, `epochs`, `negatives`, `t`, `seed`.
+
+    It starts from the word vectors, scaled to a mean length of one so that one rate fits them all.
+    """
+    seen = counts(sentences, len(words))
+    rows = np.flatnonzero(seen)
+    if len(rows) < 2:
+        raise ParameterError(
+            f"{method!r} was fitted on text with {len(rows)} different known words: give it more text"
+        )
+    start = words.vectors(rows).astype(float)
+    scale = 1 / max(np.linalg.norm(start, axis=1).mean(), 1e-12)
+    source = np.zeros((len(rows) + buckets, words.dim), kernels.REAL)
+    source[: len(rows)] = scale * start
+    target = np.zeros((len(rows), words.dim), kernels.REAL)
+    share = seen[rows] / seen.sum()
+    keep = np.minimum(1, np.sqrt(method.t / share) + method.t / share).astype(np.float32)
+    drawn = (
+        np.cumsum(np.sqrt(share)) / np.sqrt(share).sum()
+    )  # as often as the root of the count, as Sent2Vec does
+    noise = np.searchsorted(drawn, (np.arange(NOISE) + 0.5) / NOISE).astype(np.int32)
+    number_of = np.full(len(words) + 1, -1, np.int32)
+    number_of[rows] = np.arange(len(rows))
+    done, total = 0, method.epochs * int(seen.sum())
+    for _ in range(method.epochs):
+        for ids, offsets in compact(sentences, number_of):
+            rate = method.rate * (1 - done / total)
+            seed = (method.seed << 32) + done & (1 << 64) - 1
+            kernels.train(
+                source,
+                target,
+                keep,
+                noise,
+                method.negatives,
+                rate,
+                seed,
+                adjacent,
+                itself,
+                ids,
+                offsets,
+            )
+            done += len(ids)
+    if not np.isfinite(source).all():
+        raise ParameterError(
+            f"{method!r} did not settle: the vectors grew without bound; lower rate"
+        )
+    vectors = source.astype(np.float32)
+    return {
+        "rows": rows,
+        "vectors": vectors[: len(rows)],
+        "pairs": vectors[len(rows) :],
+        "scale": np.array([scale]),
+    }
+
+
+def trained_table(words: WordVectors, learnt: Learnt) -> kernels.Table:
+    """All words, those of the corpus as they were trained, then the pairs of words, (words + buckets, dim)."""
+    matrix = words.vectors(np.arange(len(words))) * np.float32(learnt["scale"][0])
+    matrix[learnt["rows"]] = learnt["vectors"]
+    return kernels.Table(np.concatenate([matrix, learnt["pairs"]]), None)

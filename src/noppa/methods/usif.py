@@ -1,0 +1,97 @@
+"""uSIF: unsupervised smooth inverse frequency (Ethayarajh, 2018), which finds its own a."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.corpus import Ids
+from noppa.errors import ParameterError
+from noppa.methods.noppa import smooth_frequency_weight
+from noppa.methods.protocol import Learnt, Pooler
+from noppa.methods.weighting import Float, probabilities_of, weighted_mean
+from noppa.parameters import one_of, positive, whole
+from noppa.refine import CommonComponents, Refinement
+from noppa.words import WordVectors
+
+
+@dataclass(frozen=True)
+class USIF:
+    """1/n sum_i a / (p_i + a/2) v_i / |v_i|, without m common components, each in proportion to its variance.
+
+    m: how many components to take out; 0 for none.
+    n: the expected length of a sentence; None takes the mean length of the corpus.
+    a: None derives it from n and the word probabilities: a = (1 - alpha) / (alpha |V| / 2), where alpha is the share of
+        the vocabulary that is more probable than 1 - (1 - 1/|V|)^n.
+    normalise: "word" scales each word vector to length one, as the angular model asks; "dimension" scales each
+        dimension by its norm over the sentence's words, as the author's program does; None takes the vectors as they are.
+    """
+
+    m: int = 5
+    n: float | None = None
+    a: float | None = None
+    normalise: str | None = "word"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", whole(self.m, "m"))
+        for name in ("n", "a"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive(getattr(self, name), name))
+        one_of(self.normalise, "normalise", ("word", "dimension", None))
+
+    def width(self, words: WordVectors) -> int:
+        return words.dim
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        return (CommonComponents(self.m, weighted=True),) if self.m else ()
+
+    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        probabilities = words.needed_probabilities("USIF()")
+        if self.a is not None:
+            return {"a": np.array([self.a])}
+        return {"a": np.array([derived_a(probabilities, self.n or mean_length(sentences))])}
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        weights = smooth_frequency_weight(probabilities_of(words, "USIF()"), float(learnt["a"][0]))
+        if self.normalise == "word":
+            weights = weights / lengths_of(words)
+        return weighted_mean(words, weights, scaled=self.normalise == "dimension")
+
+
+def mean_length(sentences: Iterable[Ids]) -> float:
+    """Known words of an average sentence that has any."""
+    tokens = counted = 0
+    for ids, offsets in sentences:
+        known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
+        tokens, counted = tokens + int(known.sum()), counted + int((known > 0).sum())
+    if not counted:
+        raise ParameterError(
+            "USIF() takes the mean length from the corpus, which has no known word: set n"
+        )
+    return tokens / counted
+
+
+def derived_a(probabilities: Float, n: float) -> float:
+    """The paper's a for sentences of n words."""
+    size = len(probabilities)
+    alpha = float((probabilities > 1 - (1 - 1 / size) ** n).mean())
+    if not 0 < alpha < 1:
+        raise ParameterError(
+            f"USIF() cannot derive a: {alpha:.0%} of the {size} words are more probable than a walk of {n:g} words "
+            "expects; set a"
+        )
+    return (1 - alpha) / (alpha * size / 2)
+
+
+def lengths_of(words: WordVectors, block: int = 1 << 14) -> Float:
+    """The length of each word vector, one in place of zero, and one for the zero word, (words + 1,)."""
+    lengths = np.ones(len(words) + 1)
+    for at in range(0, len(words), block):
+        rows = words.vectors(np.arange(at, min(at + block, len(words)))).astype(float)
+        lengths[at : at + len(rows)] = np.linalg.norm(rows, axis=1)
+    lengths[lengths == 0] = 1
+    return lengths

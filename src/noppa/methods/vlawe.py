@@ -1,0 +1,65 @@
+"""VLAWE: vectors of locally aggregated word embeddings (Ionescu and Butnaru, 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.backend import kernels
+from noppa.clusters import centroids_of_corpus, labels_of
+from noppa.corpus import Ids
+from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.parameters import positive, whole
+from noppa.refine import Refinement, Whitening
+from noppa.words import WordVectors
+
+
+@dataclass(frozen=True)
+class VLAWE:
+    """For each of k codewords c the sum of v - c over the words nearest to it; signed powers of all, then length one.
+
+    k: codewords, the k-means centroids of the corpus's different words. power: of the power normalisation.
+    pca: how many principal components to keep, the paper's compact variant; None keeps all k * dim numbers.
+    seed: of the k-means.
+    """
+
+    k: int = 10
+    power: float = 0.5
+    pca: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        object.__setattr__(self, "power", positive(self.power, "power"))
+        object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        if self.pca is not None:
+            object.__setattr__(self, "pca", whole(self.pca, "pca", 1))
+
+    def width(self, words: WordVectors) -> int:
+        return words.dim * self.k
+
+    def refinements(self) -> tuple[Refinement, ...]:
+        return () if self.pca is None else (Whitening(self.pca, strength=0),)
+
+    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        centroids = centroids_of_corpus(
+            words, sentences, self.k, None, self.seed, f"VLAWE(k={self.k})"
+        )
+        return {"centroids": centroids, "labels": labels_of(words, centroids)}
+
+    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
+        table, labels = words.table, np.ascontiguousarray(learnt["labels"])
+        centroids = np.ascontiguousarray(learnt["centroids"], kernels.REAL)
+
+        def pool(
+            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
+        ) -> Rows:
+            return kernels.pool_vlawe(
+                table, labels, centroids, self.power, ids, offsets, steps, threads
+            )
+
+        return pool

@@ -1,0 +1,83 @@
+"""The float64 twin of the native trainer of FastSent and Sent2Vec, gradient by gradient; slow."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WHOLE = (1 << 64) - 1
+PAIR = 116049371
+
+
+class Random:
+    """splitmix64, as in the native trainer."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed & WHOLE
+
+    def next(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) & WHOLE
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WHOLE
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WHOLE
+        return z ^ (z >> 31)
+
+    def share(self) -> float:
+        return (self.next() >> 11) * 2.0**-53
+
+
+def train(
+    source: NDArray[Any],
+    target: NDArray[Any],
+    keep: NDArray[np.float32],
+    noise: NDArray[np.int32],
+    negatives: int,
+    rate: float,
+    seed: int,
+    adjacent: bool,
+    itself: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+) -> None:
+    """One pass over sentences that changes source (words + buckets, dim) and target (words, dim) in place."""
+    random = Random(seed)
+    sentences = [ids[a:b].tolist() for a, b in pairwise(offsets)]
+
+    def predict(context: NDArray[Any], gradient: NDArray[Any], word: int) -> None:
+        for sample in range(negatives + 1):
+            other = int(noise[random.next() % len(noise)]) if sample else word
+            if sample and other == word:
+                continue
+            score = 1 / (1 + math.exp(-float(context @ target[other])))
+            step = rate * ((0 if sample else 1) - score)
+            gradient += step * target[other]
+            target[other] += step * context
+
+    for at, sentence in enumerate(sentences):
+        if adjacent:
+            context, gradient = source[sentence].sum(axis=0), np.zeros(source.shape[1])
+            for near in range(max(at - 1, 0), min(at + 2, len(sentences))):
+                for word in sentences[near] if near != at or itself else ():
+                    if random.share() < keep[word]:
+                        predict(context, gradient, word)
+            np.add.at(source, sentence, gradient)
+            continue
+        buckets = len(source) - len(target)
+        features = sentence + bigrams(sentence, len(target), buckets)
+        for place, word in enumerate(sentence if len(features) > 1 else ()):
+            if random.share() < keep[word]:
+                others = features[:place] + features[place + 1 :]
+                context, gradient = source[others].mean(axis=0), np.zeros(source.shape[1])
+                predict(context, gradient, word)
+                np.add.at(source, others, gradient / len(others))
+
+
+def bigrams(sentence: list[int], words: int, buckets: int) -> list[int]:
+    """The rows of the pairs of neighbours, which share `buckets` rows after those of the words."""
+    if not buckets:
+        return []
+    return [words + (a * PAIR + b) % buckets for a, b in pairwise(sentence)]

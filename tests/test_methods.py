@@ -1,0 +1,384 @@
+"""One contract for every method, and each formula against a second, plain implementation on real vectors."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa.backend import kernels
+from noppa.clusters import k_means
+from noppa.corpus import Corpus
+from noppa.errors import NotFittedError, ParameterError
+from noppa.methods.gem import coarse
+
+from .conftest import made_texts, made_words
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*their probability is an estimate")
+
+#: One small configuration of every method; the contract holds for each.
+CASES: dict[str, Any] = {
+    "noppa": noppa.NoPPA(k=2),
+    "average": noppa.Average(),
+    "tfidf": noppa.TfIdf(),
+    "sif": noppa.SIF(),
+    "usif": noppa.USIF(m=2, a=0.01),
+    "dct": noppa.DCT(k=3),
+    "vlawe": noppa.VLAWE(k=4, pca=5),
+    "s3e": noppa.S3E(k=4),
+    "gem": noppa.GEM(m=2, k=5, h=2),
+    "fastsent": noppa.FastSent(epochs=2),
+    "sent2vec": noppa.Sent2Vec(epochs=2, buckets=50),
+}
+TEXTS = made_texts(60, made_words())
+
+
+def fitted(name: str, texts: Any = TEXTS, **options: Any) -> noppa.Encoder:
+    return noppa.Encoder(made_words(**options), CASES[name]).fit(texts)
+
+
+@pytest.fixture(params=CASES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_every_method_is_under_contract() -> None:
+    assert set(CASES) == set(noppa.METHODS)
+    assert {type(method) for method in CASES.values()} == set(noppa.METHODS.values())
+
+
+@pytest.mark.twin
+def test_shapes_and_types(name: str) -> None:
+    encoder = fitted(name)
+    rows = encoder.encode(TEXTS)
+    assert rows.shape == (len(TEXTS), encoder.dim)
+    assert rows.dtype == np.float32
+    assert np.isfinite(rows).all()
+    assert (np.abs(rows).max(axis=1) > 0).all()
+    assert encoder.encode(TEXTS[0]).shape == (encoder.dim,)
+    assert encoder.encode([]).shape == (0, encoder.dim)
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize("text", ["", "   ", "unheard-of"])
+def test_a_text_without_known_words_is_zeros(name: str, text: str) -> None:
+    encoder = fitted(name)
+    with pytest.warns(noppa.NoppaWarning, match="1 of 2 texts"):
+        rows = encoder.encode([text, "the girl"])
+    assert not rows[0].any()
+    assert rows[1].any()
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize("unknown", ["skip", "zero"])
+def test_unknown_words_among_known_ones(name: str, unknown: str) -> None:
+    rows = fitted(name, unknown=unknown).encode(["unheard the of girl unheard", "the of girl"])
+    assert np.isfinite(rows).all()
+    adds_nothing = unknown == "skip" or name == "fastsent"  # a sum does not count its words
+    assert np.array_equal(rows[0], rows[1]) == adds_nothing
+
+
+def test_the_same_bytes_in_any_company(name: str, instruction_set: str) -> None:
+    words = made_words(dim=37, extra=30)
+    texts = made_texts(150, words, longest=90, seed=5)
+    encoder = noppa.Encoder(words, CASES[name]).fit(texts)
+    whole = encoder.encode(texts, threads=1)
+    assert encoder.encode(texts, threads=3).tobytes() == whole.tobytes()
+    for size in (1, 7):
+        blocks = [encoder.encode(texts[at : at + size], threads=2) for at in range(0, 150, size)]
+        assert np.concatenate(blocks).tobytes() == whole.tobytes()
+
+
+@pytest.mark.twin
+def test_saved_and_loaded_gives_the_same_bytes(name: str, tmp_path: Any) -> None:
+    encoder = fitted(name)
+    encoder.save(tmp_path / "encoder")
+    loaded = noppa.load(tmp_path / "encoder")
+    assert loaded.method == encoder.method
+    assert loaded.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
+
+
+def test_fitting_again_forgets_the_first_time(name: str) -> None:
+    other = made_texts(50, made_words(), seed=9)
+    again = fitted(name)
+    again.encode(TEXTS)
+    assert again.fit(other).encode(TEXTS).tobytes() == fitted(name, other).encode(TEXTS).tobytes()
+
+
+def test_fit_reads_a_stream_once(name: str) -> None:
+    streamed = fitted(name, (text for text in TEXTS))
+    assert streamed.encode(TEXTS).tobytes() == fitted(name).encode(TEXTS).tobytes()
+
+
+def test_dim_is_known_before_fitting(name: str) -> None:
+    assert noppa.Encoder(made_words(), CASES[name]).dim == fitted(name).dim
+
+
+def test_parameters_are_frozen(name: str) -> None:
+    method = CASES[name]
+    assert hash(method) == hash(dataclasses.replace(method))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        method.a = 1
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        type(method)(tpyo=1)
+
+
+def test_an_encoder_that_must_learn_says_so(name: str) -> None:
+    encoder = noppa.Encoder(made_words(), CASES[name])
+    if name in ("average", "dct"):
+        assert encoder.encode("the girl").any()
+        return
+    with pytest.raises(
+        NotFittedError, match=r"learns from text before it encodes: call fit\(texts\) first"
+    ):
+        encoder.encode("the girl")
+
+
+def test_methods_that_need_probabilities_say_so() -> None:
+    bare = noppa.WordVectors(["the", "girl"], np.ones((2, 7)))
+    for name in ("noppa", "sif", "usif", "s3e"):
+        with pytest.raises(
+            ParameterError, match="needs word probabilities and these word vectors have none"
+        ):
+            noppa.Encoder(bare, CASES[name]).fit(["the girl"])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: noppa.SIF(a=0), "a must be a number above 0, not 0"),
+        (lambda: noppa.SIF(components=-1), "components must be a whole number from 0 on, not -1"),
+        (lambda: noppa.USIF(m=1.5), "m must be a whole number from 0 on, not 1.5"),
+        (lambda: noppa.USIF(n=0), "n must be a number above 0, not 0"),
+        (
+            lambda: noppa.USIF(normalise="no"),
+            "normalise must be one of word, dimension, None, not 'no'",
+        ),
+        (lambda: noppa.DCT(k=0), "k must be a whole number from 1 on, not 0"),
+        (lambda: noppa.VLAWE(power=-1), "power must be a number above 0, not -1"),
+        (lambda: noppa.VLAWE(pca=0), "pca must be a whole number from 1 on, not 0"),
+        (lambda: noppa.S3E(variant="x"), "variant must be one of paper, reference, not 'x'"),
+        (lambda: noppa.FastSent(epochs=0), "epochs must be a whole number from 1 on, not 0"),
+        (lambda: noppa.Sent2Vec(rate=0), "rate must be a number above 0, not 0"),
+        (lambda: noppa.GEM(h=46), "h must be at most k=45, the directions to choose from, not 46"),
+    ],
+)
+def test_bad_parameters(make: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        make()
+
+
+def test_a_corpus_that_is_too_small() -> None:
+    words = made_words()
+    for method in (noppa.VLAWE(k=4), noppa.S3E(k=4)):
+        with pytest.raises(
+            ParameterError, match="at least 4 different known words, and this one has 2: fit on"
+        ):
+            noppa.Encoder(words, method).fit(["the girl"])
+    with pytest.raises(ParameterError, match="more directions than the 7 dimensions"):
+        noppa.Encoder(words, noppa.GEM()).fit(TEXTS)
+    with pytest.raises(ParameterError, match="the corpus, which has no known word: set n"):
+        noppa.Encoder(words, noppa.USIF()).fit(["unheard"])
+
+
+# The formulas once more, as plainly as they can be written, on real vectors.
+
+
+@pytest.fixture(scope="module")
+def sentences(shared: Any) -> list[str]:
+    lines = (
+        shared("senteval", "downstream", "SICK", "SICK_trial.txt").read_text("utf-8").splitlines()
+    )
+    return [line.split("\t")[1] for line in lines[1:301]]
+
+
+@dataclasses.dataclass
+class Known:
+    """The known tokens of a sentence with their vectors and probabilities."""
+
+    tokens: list[str]
+    vectors: np.ndarray
+    p: np.ndarray
+
+
+@pytest.fixture(scope="module")
+def known(glove: noppa.WordVectors, sentences: list[str]) -> list[Known]:
+    row_of = {word: row for row, word in enumerate(glove.words)}
+    found = []
+    for text in sentences:
+        tokens = [token.lower() for token in kernels.tokenize(text) if token.lower() in row_of]
+        rows = [row_of[token] for token in tokens]
+        found.append(Known(tokens, glove.matrix[rows].astype(float), glove.probabilities[rows]))
+    return found
+
+
+def assert_equal(encoder: noppa.Encoder, sentences: list[str], expected: Any) -> None:
+    found, wanted = encoder.encode(sentences), np.array(expected)
+    assert found.shape == wanted.shape
+    assert (np.abs(found - wanted).max(axis=1) / np.abs(wanted).max(axis=1)).max() < 2e-6
+
+
+def without_first(rows: np.ndarray, count: int, weighted: bool = False) -> np.ndarray:
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    for at in range(count):
+        share = values[at] ** 2 / (values[:count] ** 2).sum() if weighted else 1.0
+        rows = rows - share * np.outer(rows @ directions[at], directions[at])
+    return rows
+
+
+def test_average_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    expected = [sentence.vectors.mean(axis=0) for sentence in known]
+    assert_equal(noppa.Encoder(glove, noppa.Average()), sentences, expected)
+
+
+def test_tfidf_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    having = Counter(token for sentence in known for token in set(sentence.tokens))
+    expected = []
+    for sentence in known:
+        idf = [math.log((1 + len(known)) / (1 + having[token])) + 1 for token in sentence.tokens]
+        expected.append(np.average(sentence.vectors, axis=0, weights=idf))
+    assert_equal(noppa.Encoder(glove, noppa.TfIdf()).fit(sentences), sentences, expected)
+
+
+def test_sif_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    rows = [((0.01 / (0.01 + s.p))[:, None] * s.vectors).mean(axis=0) for s in known]
+    encoder = noppa.Encoder(glove, noppa.SIF(a=0.01, components=2)).fit(sentences)
+    assert_equal(encoder, sentences, without_first(np.array(rows), 2))
+
+
+def test_usif_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    n = np.mean([len(sentence.tokens) for sentence in known])
+    size = len(glove)
+    alpha = np.mean(glove.probabilities > 1 - (1 - 1 / size) ** n)
+    a = (1 - alpha) / (alpha * size / 2)
+    rows = []
+    for sentence in known:
+        unit = sentence.vectors / np.linalg.norm(sentence.vectors, axis=1, keepdims=True)
+        rows.append(((a / (sentence.p + a / 2))[:, None] * unit).mean(axis=0))
+    encoder = noppa.Encoder(glove, noppa.USIF()).fit(sentences)
+    assert_equal(encoder, sentences, without_first(np.array(rows), 5, weighted=True))
+
+
+def test_dct_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    expected = []
+    for sentence in known:
+        length = max(4, len(sentence.tokens))
+        row = []
+        for k in range(4):
+            total = sum(
+                vector * math.cos(math.pi / length * (t + 0.5) * k)
+                for t, vector in enumerate(sentence.vectors)
+            )
+            row.append(total * math.sqrt((1 if k == 0 else 2) / length))
+        expected.append(np.concatenate(row))
+    assert_equal(noppa.Encoder(glove, noppa.DCT(4)), sentences, expected)
+
+
+def slots_by_hand(sentence: Known, centroids: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    sums = np.zeros_like(centroids)
+    for vector, weight in zip(sentence.vectors, weights, strict=True):
+        slot = np.argmin([np.linalg.norm(vector - centroid) for centroid in centroids])
+        sums[slot] += weight * (vector - centroids[slot])
+    return sums
+
+
+def test_vlawe_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    encoder = noppa.Encoder(glove, noppa.VLAWE(k=6)).fit(sentences)
+    expected = []
+    for sentence in known:
+        sums = slots_by_hand(sentence, encoder._state.learnt["centroids"], np.ones(len(sentence.p)))
+        raised = np.sign(sums.ravel()) * np.sqrt(np.abs(sums.ravel()))
+        expected.append(raised / np.linalg.norm(raised))
+    assert_equal(encoder, sentences, expected)
+
+
+def test_s3e_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    encoder = noppa.Encoder(glove, noppa.S3E(k=6)).fit(sentences)
+    rows = []
+    for sentence in known:
+        weights = 1e-3 / (1e-3 + sentence.p)
+        covariance = np.cov(slots_by_hand(sentence, encoder._state.learnt["centroids"], weights))
+        cells = [
+            covariance[i, j] * (1 if i == j else math.sqrt(2))
+            for i in range(6)
+            for j in range(i, 6)
+        ]
+        average = (weights[:, None] * sentence.vectors).mean(axis=0)
+        rows.append(np.concatenate([average, cells / np.linalg.norm(cells)]))
+    assert_equal(encoder, sentences, without_first(np.array(rows), 1))
+
+
+def test_gem_by_hand(glove: Any, sentences: Any, known: Any) -> None:
+    """With Householder's QR in place of Gram-Schmidt, on the sentences that repeat no word."""
+    encoder = noppa.Encoder(glove, noppa.GEM(m=3)).fit(sentences)
+    directions, values = (encoder._state.learnt[name] for name in ("directions", "values"))
+    kept, expected = [], []
+    for text, sentence in zip(sentences, known, strict=True):
+        if len(set(sentence.tokens)) < len(sentence.tokens):
+            continue
+        order = values * np.linalg.norm(sentence.vectors @ directions.T, axis=0)
+        chosen = np.argsort(order)[::-1][:17]
+        total = np.zeros(glove.dim)
+        for i, vector in enumerate(sentence.vectors):
+            window = sentence.vectors[max(0, i - 3) : i + 4]
+            others = np.delete(window, min(i, 3), axis=0)
+            q, r = np.linalg.qr(np.vstack([others, vector]).T)
+            new = abs(r[-1, -1])
+            alpha = math.exp(new / np.linalg.norm(vector)) + new / len(window)
+            alpha += math.exp(
+                -np.linalg.norm(values[chosen] * (directions[chosen] @ q[:, -1])) / 17
+            )
+            total += alpha * vector
+        expected.append(total - directions[chosen].T @ (directions[chosen] @ total))
+        kept.append(text)
+    assert len(kept) > 50
+    assert_equal(encoder, kept, expected)
+
+
+def test_gem_directions_are_those_of_the_coarse_vectors(
+    glove: Any, sentences: Any, known: Any
+) -> None:
+    encoder = noppa.Encoder(glove, noppa.GEM()).fit(sentences)
+    rows = [coarse(sentence.vectors, 3) for sentence in known]
+    _, values, directions = np.linalg.svd(np.array(rows), full_matrices=False)
+    assert np.allclose(encoder._state.learnt["values"], values[:45], rtol=1e-6)
+    cosines = (encoder._state.learnt["directions"] * directions[:45]).sum(axis=1)
+    assert np.allclose(np.abs(cosines[:10]), 1, atol=1e-6)
+
+
+# What the methods share.
+
+
+def test_k_means_finds_what_is_there() -> None:
+    rng = np.random.default_rng(0)
+    centres = 20 * np.eye(4)
+    points = np.concatenate([centre + rng.normal(size=(50, 4)) for centre in centres])
+    found = k_means(points, 4, seed=3)
+    assert np.array_equal(found, k_means(points, 4, seed=3))
+    distances = np.linalg.norm(found[:, None] - centres, axis=2)
+    assert sorted(distances.argmin(axis=0)) == [0, 1, 2, 3]
+    assert (distances.min(axis=0) < 1).all()
+
+
+def test_k_means_weighs_its_points() -> None:
+    points, weights = np.array([[0.0], [1.0], [10.0]]), [3, 1, 1]
+    assert np.allclose(sorted(k_means(points, 2, weights).ravel()), [0.25, 10])
+
+
+def test_a_corpus_is_read_again_and_again() -> None:
+    blocks = [
+        (np.array([3, -1, 5], np.int32), np.array([0, 2, 3])),
+        (np.array([], np.int32), np.array([0, 0])),
+    ]
+    corpus = Corpus(iter(blocks))
+    for _ in range(2):
+        for (ids, offsets), (wanted, bounds) in zip(corpus, blocks, strict=True):
+            assert np.array_equal(ids, wanted)
+            assert np.array_equal(offsets, bounds)
+    corpus.close()

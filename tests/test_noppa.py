@@ -1,0 +1,322 @@
+"""NoPPA: the paper's equations, the authors' own output, and what the settings promise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa import _native, reference
+from noppa.methods.noppa import averaged, smooth_frequency_weight, truncated, windows
+from tests.conftest import made_texts, made_words
+
+Shared = Callable[..., Path]
+
+STOP_WORDS = ["of", "the", "a", "in", "at", "to", "with", "by", "and", "are", "is"]
+MEANINGFUL = [
+    "film",
+    "man",
+    "women",
+    "dogs",
+    "cats",
+    "name",
+    "air",
+    "phone",
+    "special",
+    "large",
+    "past",
+    "emotional",
+    "easy",
+    "need",
+    "found",
+    "show",
+]
+# The coordinates printed in the paper's Figure 1: a -> (stop words, meaningful words).
+FIGURE_1 = {
+    1.0: (0.970877, 0.9995),
+    0.3: (0.912303, 0.9985),
+    0.1: (0.790042, 0.9954),
+    0.03: (0.567890, 0.9850),
+    0.01: (0.340638, 0.9572),
+    0.003: (0.151312, 0.8779),
+    0.001: (0.059712, 0.7328),
+    0.0003: (0.019229, 0.5148),
+    0.0001: (0.006551, 0.3263),
+    0.00003: (0.001981, 0.1671),
+    0.00001: (0.000662, 0.0742),
+    0.000003: (0.000199, 0.0256),
+}
+
+
+def by_the_book(words: noppa.WordVectors, text: str, a: float | None) -> np.ndarray:
+    """Algorithm 1, line by line, for a text of known words."""
+    tokens = text.split()
+    vectors = np.array([words[token] for token in tokens], float)
+    n, d = vectors.shape
+    positional = np.zeros((n, d))
+    for i in range(n):
+        for m in range(d):
+            angle = i / 10000 ** (2 * (m // 2) / d)
+            positional[i, m] = vectors[i, m] + (np.sin(angle) if m % 2 == 0 else np.cos(angle))
+    total = np.zeros(2 * d)
+    assert words.probabilities is not None
+    for i, token in enumerate(tokens):
+        scores = np.array([positional[i] @ positional[j] / np.sqrt(d) for j in range(n)])
+        attention = np.exp(scores) / np.exp(scores).sum()
+        context = sum(
+            attention[j] * np.log2(1 + (positional[i] - positional[j]) ** 2) for j in range(n)
+        )
+        p = words.probabilities[words.words.index(token)]
+        weight = 1 if a is None else a / (p + a / 2)
+        total += weight * np.concatenate([context, vectors[i]]) / n
+    return total
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize("a", [0.05, 0.01, None])
+def test_algorithm_1(words: noppa.WordVectors, a: float | None) -> None:
+    encoder = noppa.Encoder(words, noppa.NoPPA(a=a, k=0))
+    for text in made_texts(20, words):
+        wanted = by_the_book(words, text, a)
+        assert np.abs(encoder.encode(text) - wanted).max() < 1e-5 * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize(("name", "a"), [("noppa_a0.05.npy", 0.05), ("noppa_ones.npy", None)])
+def test_the_authors_own_output(
+    glove: noppa.WordVectors, shared: Shared, name: str, a: float | None
+) -> None:
+    golden = np.load(shared("golden", name))
+    sentences = json.loads(shared("golden", "sentences.json").read_text())
+    encoder = noppa.Encoder(glove, noppa.NoPPA(a=a, k=0, position="reference"))
+    norms = np.linalg.norm(golden, axis=1, keepdims=True)
+    assert (np.abs(encoder.encode_tokens(sentences) - golden) < 1e-5 * norms).all()
+
+    ids, offsets = glove.vocabulary.look_up_tokens(sentences)
+    weights = None
+    if a is not None:
+        weights = smooth_frequency_weight(np.append(glove.probabilities, 0), a)
+    twin, _ = reference.pool_noppa(
+        reference.Table(glove.matrix, None),
+        weights,
+        reference.positions(20, 100, "reference"),
+        *(0, True, False, True, True),
+        ids,
+        offsets,
+        reference.Steps([]),
+        1,
+    )
+    assert np.abs(twin - golden).max() < 1e-12
+
+
+def test_figure_1(shared: Shared) -> None:
+    """Half of the weight, averaged over the eleven stop words that have a count (D28), to the digits printed."""
+    words = noppa.WordVectors(STOP_WORDS + MEANINGFUL, np.ones((27, 1)))
+    words = words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
+    assert words.probabilities is not None
+    for a, (stop, meaningful) in FIGURE_1.items():
+        halves = smooth_frequency_weight(words.probabilities, a) / 2
+        assert halves[:11].mean() == pytest.approx(stop, abs=5e-5)
+        assert halves[11:].mean() == pytest.approx(meaningful, abs=5e-5)
+
+
+@pytest.mark.parametrize("vectors", ["glove", "word2vec"])
+def test_native_equals_twin_on_real_sentences(
+    request: pytest.FixtureRequest, shared: Shared, instruction_set: str, vectors: str
+) -> None:
+    """Every 40th sentence of SICK and SST; bench/accuracy.py takes them all."""
+    words = request.getfixturevalue("glove") if vectors == "glove" else word2vec(shared)
+    sick = shared("senteval", "downstream", "SICK", "SICK_train.txt").read_text().split("\n")[1:]
+    sst = (
+        shared("senteval", "downstream", "SST", "binary", "sentiment-train").read_text().split("\n")
+    )
+    texts = [line.split("\t")[1] for line in sick if line][::40]
+    texts += [line.split("\t")[0] for line in sst if line][::400]
+    encoder = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
+    ids, offsets = words.vocabulary.look_up(texts, 1)
+    twin, known = reference.pool_noppa(
+        reference.Table(words.matrix, None),
+        smooth_frequency_weight(np.append(words.probabilities, 0), 0.05),
+        reference.positions(100, words.dim, "paper"),
+        *(0, True, False, True, True),
+        ids,
+        offsets,
+        reference.Steps([]),
+        1,
+    )
+    some = known > 0
+    kept = [text for text, has in zip(texts, some, strict=True) if has]
+    error = np.linalg.norm(encoder.encode(kept) - twin[some], axis=1)
+    assert (error <= 1e-5 * np.linalg.norm(twin[some], axis=1)).all()
+
+
+def word2vec(shared: Shared) -> noppa.WordVectors:
+    words = noppa.WordVectors.load(shared("vectors", "word2vec-googlenews-300d-26k.bin"))
+    return words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
+
+
+def test_position_formulas_differ_as_documented() -> None:
+    """D4: 205 of 300 dimensions are constant under the authors' formula, 111 under the paper's."""
+    constant = {
+        formula: int((reference.positions(30, 300, formula).std(axis=0) < 0.01).sum())
+        for formula in ("paper", "reference")
+    }
+    assert constant == {"paper": 111, "reference": 205}
+    squares = (reference.positions(30, 300, "paper") ** 2).sum(axis=1)
+    assert np.allclose(squares, 150)
+
+
+def test_attention_rows_sum_to_one() -> None:
+    shares = reference.attention(np.random.default_rng(0).normal(size=(16, 50)) * 3)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert (shares.argmax(axis=1) == np.arange(16)).all()
+    assert np.allclose(reference.attention(np.ones((4, 3)), attend_self=False).diagonal(), 0)
+
+
+@pytest.mark.twin
+def test_ablations_are_settings(words: noppa.WordVectors) -> None:
+    texts = made_texts(200, words)
+    rows = {
+        name: noppa.Encoder(words, method).fit(texts).encode(texts)
+        for name, method in {
+            "CE-avg": noppa.NoPPA(a=None, k=0),
+            "CE-avg+NR": noppa.NoPPA(a=None, k=3),
+            "CE+SFW": noppa.NoPPA(a=0.05, k=0),
+            "NoPPA": noppa.NoPPA(a=0.05, k=3),
+        }.items()
+    }
+    assert len({row.tobytes() for row in rows.values()}) == 4
+    assert np.linalg.matrix_rank(rows["NoPPA"].astype(float), tol=1e-3) == 14 - 3
+
+
+@pytest.mark.twin
+def test_word_order_matters_only_with_positions(words: noppa.WordVectors) -> None:
+    one, other = "the girl eats a cake", "a cake eats the girl"
+    ordered = noppa.Encoder(words, noppa.NoPPA(k=0))
+    bag = noppa.Encoder(words, noppa.NoPPA(k=0, position=None))
+    assert np.abs(ordered.encode(one) - ordered.encode(other)).max() > 1e-3
+    assert np.allclose(bag.encode(one), bag.encode(other), atol=1e-6)
+
+
+@pytest.mark.twin
+def test_unknown_words_may_take_a_position(words: noppa.WordVectors) -> None:
+    text, without = "the girl zzz eats", "the girl eats"
+    passing = noppa.Encoder(words, noppa.NoPPA(k=0))
+    taking = noppa.Encoder(words, noppa.NoPPA(k=0, unknown_takes_position=True))
+    assert (passing.encode(text) == passing.encode(without)).all()
+    assert np.abs(taking.encode(text) - taking.encode(without)).max() > 1e-4
+
+
+@pytest.mark.twin
+def test_parts_are_the_two_halves(words: noppa.WordVectors) -> None:
+    whole = noppa.Encoder(words, noppa.NoPPA(k=0)).encode("the girl eats")
+    context = noppa.Encoder(words, noppa.NoPPA(k=0, parts=("context",))).encode("the girl eats")
+    word = noppa.Encoder(words, noppa.NoPPA(k=0, parts=("word",))).encode("the girl eats")
+    assert (whole == np.concatenate([context, word])).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"a": 0}, "a .None for no frequency weight. must be a number above 0, not 0"),
+        ({"a": "x"}, "must be a number above 0"),
+        ({"a": float("nan")}, "must be a number above 0"),
+        ({"k": -1}, "k must be a whole number from 0 on, not -1"),
+        ({"k": 1.5}, "k must be a whole number"),
+        ({"k": True}, "k must be a whole number"),
+        ({"position": "learnt"}, "position must be one of paper, reference, None"),
+        ({"noise": "off"}, "noise must be one of paper, reference"),
+        ({"kernel": "exp"}, "kernel must be one of log2, abs, square"),
+        ({"parts": ()}, "parts must be"),
+        ({"max_tokens": 1}, "max_tokens must be a whole number from 2 on"),
+        ({"policy": "drop"}, "policy must be one of error, truncate, window"),
+    ],
+)
+def test_bad_parameters(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(noppa.NoppaError, match=message):
+        noppa.NoPPA(**parameters)  # type: ignore[arg-type]
+
+
+def test_numbers_of_any_type_are_taken() -> None:
+    assert noppa.NoPPA(a=np.float32(0.5), k=np.int64(3)) == noppa.NoPPA(a=0.5, k=3)
+
+
+def test_without_probabilities_the_error_names_the_ways_to_get_them() -> None:
+    bare = noppa.WordVectors(["a", "b"], np.ones((2, 3)))
+    with pytest.raises(noppa.NoppaError, match=r"with_counts.*with_corpus.*with_ranks"):
+        noppa.Encoder(bare, noppa.NoPPA(a=0.05))
+    noppa.Encoder(bare, noppa.NoPPA(a=None, k=0))
+
+
+class TestLongTexts:
+    words = made_words(dim=5, extra=50)
+    text = " ".join(np.random.default_rng(0).choice(words.words, 900))
+
+    def encoder(self, **options: object) -> noppa.Encoder:
+        return noppa.Encoder(self.words, noppa.NoPPA(k=0, **options))  # type: ignore[arg-type]
+
+    def test_exact_by_default(self) -> None:
+        ids, offsets = self.words.vocabulary.look_up([self.text], 1)
+        twin, _ = reference.pool_noppa(
+            reference.Table(self.words.matrix, None),
+            smooth_frequency_weight(np.append(self.words.probabilities, 0), 0.05),
+            reference.positions(900, 5, "paper"),
+            *(0, True, False, True, True),
+            ids,
+            offsets,
+            reference.Steps([]),
+            1,
+        )
+        error = np.linalg.norm(self.encoder().encode(self.text) - twin[0])
+        assert error < 1e-5 * np.linalg.norm(twin[0])
+
+    def test_error_names_the_text(self) -> None:
+        with pytest.raises(noppa.NoppaError, match="text 1 has 900 tokens and max_tokens is 100"):
+            self.encoder(max_tokens=100).encode(["the girl", self.text])
+
+    def test_truncate_keeps_the_first_tokens_and_says_so(self) -> None:
+        cut = " ".join(self.text.split()[:100])
+        with pytest.warns(noppa.NoppaWarning, match="1 texts were cut to max_tokens=100"):
+            rows = self.encoder(max_tokens=100, policy="truncate").encode(["the girl", self.text])
+        assert (rows == self.encoder().encode(["the girl", cut])).all()
+
+    def test_windows_are_averaged_by_length(self) -> None:
+        tokens = self.text.split()
+        starts = [*range(0, 800, 50), 800]
+        parts = self.encoder().encode([" ".join(tokens[at : at + 100]) for at in starts])
+        encoder = self.encoder(max_tokens=100, policy="window")
+        rows = encoder.encode(["the girl", self.text, "a zzz"])
+        assert np.allclose(rows[1], parts.mean(axis=0), atol=1e-6)
+        assert (rows[[0, 2]] == self.encoder().encode(["the girl", "a zzz"])).all()
+
+    def test_one_text_and_a_collection_behave_the_same(self) -> None:
+        encoder = self.encoder(max_tokens=100, policy="window")
+        assert (encoder.encode(self.text) == encoder.encode(["a", self.text])[1]).all()
+
+    def test_the_cutting_itself(self) -> None:
+        ids, offsets = np.arange(10, dtype=np.int32), np.array([0, 3, 3, 10], np.int64)
+        cut, inner = truncated(ids, offsets, 4)
+        assert cut.tolist() == [0, 1, 2, 3, 4, 5, 6]
+        assert inner.tolist() == [0, 3, 3, 7]
+        cut, inner, owners = windows(ids, offsets, 4)
+        assert cut.tolist() == [0, 1, 2, 3, 4, 5, 6, 5, 6, 7, 8, 6, 7, 8, 9]
+        assert inner.tolist() == [0, 3, 3, 7, 11, 15]
+        assert owners.tolist() == [0, 1, 2, 2, 2]
+        rows, known = averaged(
+            np.array([[1.0], [3.0], [9.0]]), np.array([2, 2, 0]), np.array([0, 0, 1]), 2
+        )
+        assert rows.tolist() == [[2.0], [0.0]]
+        assert known.tolist() == [4, 0]
+
+
+def test_twenty_thousand_tokens_in_linear_memory() -> None:
+    """Scratch is O(n d): the vectors, not an n x n matrix, which would take 1.6 GB here."""
+    assert _native.instruction_set()
+    words = made_words(dim=4, extra=100)
+    text = " ".join(np.random.default_rng(1).choice(words.words, 20_000))
+    row = noppa.Encoder(words, noppa.NoPPA(k=0)).encode(text)
+    assert np.isfinite(row).all()
+    assert (row[:4] > 0).all()
