@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,7 @@ many = itertools.islice(itertools.cycle(lines), int(sys.argv[3]))
 start = time.perf_counter()
 for block in model.encode_iter(many, 4096):
     pass
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time())
 """
 
 
@@ -53,6 +54,12 @@ def resident(process: subprocess.Popen[Any]) -> float:
         (int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS")),
         0.0,
     )
+
+
+def spent() -> float:
+    """Processor seconds of all children so far, their start included."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def digest(path: Path) -> str:
@@ -81,10 +88,10 @@ def main() -> None:
                 file.write(b"".join(line + b"\n" for line in lines[: wanted.lines - start]))
 
         arguments = [sys.executable, "-c", LIBRARY, str(model), str(corpus), str(wanted.lines)]
-        library = float(
-            subprocess.run(arguments, capture_output=True, check=True, text=True).stdout
-        )
+        timed = subprocess.run(arguments, capture_output=True, check=True, text=True).stdout
+        library, library_cpu = map(float, timed.split())
 
+        before = spent()
         start = time.perf_counter()
         with subprocess.Popen(["cat", str(source)], stdout=subprocess.PIPE) as cat:
             command = [*MAIN, "encode", "-", "-m", str(model), "-o", str(whole)]
@@ -93,13 +100,13 @@ def main() -> None:
             while process.poll() is None:
                 memory.append(resident(process))
                 time.sleep(0.25)
-        piped = time.perf_counter() - start
+        piped, piped_cpu = time.perf_counter() - start, spent() - before
         assert process.returncode == 0
         memory = [value for value in memory if value > 0]
         quarter = len(memory) // 4
         tell(
             figure="stream", lines=wanted.lines, library_s=library, piped_s=piped, ratio=piped / library,
-            lines_per_s=wanted.lines / piped, peak_mb=max(memory),
+            library_cpu_s=library_cpu, piped_cpu_s=piped_cpu, lines_per_s=wanted.lines / piped, peak_mb=max(memory),
             resident_by_quarter_mb=[round(memory[min(at * quarter, len(memory) - 1)]) for at in (1, 2, 3, 4)],
             output_mb=whole.stat().st_size / 1e6,
         )  # fmt: skip

@@ -168,6 +168,25 @@ def long(tmp_path):
     return path
 
 
+def test_ctrl_c_while_a_pipe_is_silent(model):
+    process = subprocess.Popen(
+        [*MAIN, "encode", "-m", str(model)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        process.stdin.write(b"a cake\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 1
+        assert process.stderr.read() == b"noppa: interrupted\n"
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @pytest.mark.parametrize("more", [[], ["--resume"]])
 def test_ctrl_c(model, tmp_path, long, more):
     process = started(model, long, tmp_path / "v.npy", *more)

@@ -221,11 +221,12 @@ class Stopped(Exception):
 def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
     monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     source, whole, target = tmp_path / "t.txt", tmp_path / f"whole.{form}", tmp_path / f"v.{form}"
-    source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(40000)))
+    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 12)
+    source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(2000)))
     Job(MODEL, Input([str(source)]), str(whole), on_bad="skip").run()
 
     def interrupt(records, position):
-        if records > 50000:
+        if records > 3000:
             raise stop
 
     with pytest.raises(stop):
@@ -239,8 +240,8 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
         MODEL, Input([str(source)]), str(target), on_bad="skip", resume=True,
         progress=lambda records, position: seen.append(records),
     ).run()  # fmt: skip
-    assert seen[0] > 20000, "it went on, and did not start again"
-    assert (outcome.records, outcome.rows, outcome.bad) == (120000, 80000, 40000)
+    assert seen[0] > 1500, "it went on, and did not start again"
+    assert (outcome.records, outcome.rows, outcome.bad) == (6000, 4000, 2000)
     assert target.read_bytes() == whole.read_bytes()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
@@ -248,10 +249,11 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
 def test_resume_refuses_another_job(tmp_path, monkeypatch):
     monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     source, target = tmp_path / "t.txt", tmp_path / "v.npy"
-    source.write_bytes(b"a cake\n" * 200000)
+    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 10)
+    source.write_bytes(b"a cake\n" * 2000)
 
     def interrupt(records, position):
-        if records > 100000:
+        if records > 1500:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -260,14 +262,14 @@ def test_resume_refuses_another_job(tmp_path, monkeypatch):
         Job(
             MODEL, Input([str(source)]), str(target), resume=True, options={"normalize": True}
         ).run()
-    source.write_bytes(b"a cake\n" * 200001)
+    source.write_bytes(b"a cake\n" * 2001)
     with pytest.raises(NoppaError, match="begun with other input"):
         Job(MODEL, Input([str(source)]), str(target), resume=True).run()
 
 
 def test_interruption_without_resume_leaves_nothing(tmp_path):
     source, target = tmp_path / "t.txt", tmp_path / "v.npy"
-    source.write_bytes(b"a cake\n" * 200000)
+    source.write_bytes(b"a cake\n" * 2000)
 
     def interrupt(records, position):
         raise KeyboardInterrupt

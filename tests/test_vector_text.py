@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -79,7 +81,14 @@ def test_any_bytes(block, dim):
 @settings(max_examples=500, deadline=None)
 def test_rounding(number):
     block = f"w {number}\n".encode()
-    compare(kernels.parse_vectors(block, 1, 1), twin.parse_vectors(block, 1, 1))
+    ours, theirs = kernels.parse_vectors(block, 1, 1), twin.parse_vectors(block, 1, 1)
+    compare(ours, theirs)
+    if len(ours[2]):
+        value = ours[2][0, 0]
+        around = [np.nextafter(value, np.float32(end)) for end in (-np.inf, np.inf)]
+        exact = Fraction(number)
+        error = abs(Fraction(float(value)) - exact)
+        assert all(error <= abs(Fraction(float(other)) - exact) for other in around)
 
 
 def test_every_float_reads_back():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 1e15
+SMALLEST_NORMAL = 2.0**-126
 NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 SEPARATORS = b" \t"
 
@@ -98,6 +99,9 @@ def nearest_float32(text: bytes) -> float:
     if not abs(double) <= LARGEST:
         return double
     single = float(np.float32(double))
+    bits = struct.unpack("<Q", struct.pack("<d", double))[0]
+    if bits & 0x1FFFFFFF != 0x10000000 and abs(double) >= SMALLEST_NORMAL:
+        return single  # not half-way between two floats, so the second rounding is right
     exact = Fraction(text.decode())
     neighbours = [
         float(np.nextafter(np.float32(single), np.float32(end))) for end in (-np.inf, np.inf)

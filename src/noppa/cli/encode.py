@@ -88,8 +88,8 @@ def encode(
         with records_bar("encode", _size(job.source)) as progress:
             outcome = _with(job, progress).run()
     except KeyboardInterrupt:
-        kept = "what was done is kept for --resume" if resume else "nothing was written"
-        print(f"noppa: interrupted: {kept}", file=sys.stderr)
+        kept = ": what was done is kept for --resume" if resume else ": nothing was written"
+        print(f"noppa: interrupted{'' if output == '-' else kept}", file=sys.stderr)
         raise typer.Exit(1) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -14,7 +14,7 @@ from noppa.errors import FileError, ParameterError
 from noppa.files.options import Options
 from noppa.files.report import LISTED, Report
 
-CHUNK_BYTES = 32 << 20
+CHUNK_BYTES = 8 << 20
 
 
 def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np.float32] | None]:

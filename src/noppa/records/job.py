@@ -12,7 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Semaphore, Thread
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -21,7 +24,8 @@ from numpy.typing import NDArray
 from noppa.encoder import Encoder
 from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
 from noppa.parameters import one_of
-from noppa.records.read import STDIN, Batch, Input, read
+from noppa.records.batch import STDIN, Batch, Input
+from noppa.records.read import read
 from noppa.records.write import WRITERS, Writer
 from noppa.storage import HEADER
 
@@ -114,6 +118,8 @@ class Job:
         outcome, size = self._left() if self.resume else (Outcome(), 0)
         if self.resume and Path(self.target).exists() and not self.partial.exists():
             return outcome  # an earlier run came to its end
+        if size == 0:
+            self.checkpoint.unlink(missing_ok=True)
         try:
             with self.partial.open("r+b" if size else "wb") as file:
                 file.truncate(size)
@@ -146,7 +152,7 @@ class Job:
                 outcome.zero += len(vectors) - int(np.count_nonzero(vectors.any(axis=1)))
                 waiting.append(behind.submit(writer.write, numbers, vectors))
                 if self.writer.resumable and self.target != STDIN:
-                    if time.monotonic() - last > SECONDS_BETWEEN_CHECKPOINTS:
+                    if outcome.rows and time.monotonic() - last > SECONDS_BETWEEN_CHECKPOINTS:
                         last = time.monotonic()
                         waiting.append(behind.submit(self._save, file, asdict(outcome)))
                 elif self.target == STDIN:
@@ -177,7 +183,7 @@ class Job:
 
     def _save(self, file: IO[bytes], outcome: dict[str, Any]) -> None:
         file.flush()
-        state = {"job": self._described(), "bytes": file.tell(), "outcome": outcome}
+        state = {"job": self._described, "bytes": file.tell(), "outcome": outcome}
         new = self.checkpoint.with_suffix(".new")
         new.write_text(json.dumps(state), encoding="utf-8")
         os.replace(new, self.checkpoint)
@@ -193,7 +199,7 @@ class Job:
             raise FileError(
                 f"{self.checkpoint} cannot be read: {error}; run again without --resume"
             ) from error
-        described = self._described()
+        described = self._described
         for name, value in state["job"].items():
             if value != described.get(name):
                 raise ParameterError(
@@ -203,6 +209,7 @@ class Job:
             return Outcome(), 0
         return Outcome(**state["outcome"]), int(state["bytes"])
 
+    @cached_property
     def _described(self) -> dict[str, Any]:
         """All that decides the bytes of the output."""
         sizes = [
@@ -230,10 +237,35 @@ def _after(batches: Iterator[Batch], done: int) -> Iterator[Batch]:
 
 
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, the next one made while this one is used."""
-    end = object()
-    with ThreadPoolExecutor(1) as maker:
-        coming: Future[Any] = maker.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = maker.submit(next, items, end)
+    """The same items, the next one made while this one is used.
+
+    The maker is a daemon: a read from a pipe that nobody writes to must not hold up Ctrl-C.
+    """
+    made: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
+    room = Semaphore(0)
+    stopped = Event()
+
+    def make() -> None:
+        try:
+            for item in items:
+                made.put((True, item))
+                room.acquire()
+                if stopped.is_set():
+                    return
+            made.put((False, None))
+        except BaseException as error:
+            made.put((False, error))
+
+    Thread(target=make, daemon=True).start()
+    try:
+        while True:
+            more, item = made.get()
+            room.release()
+            if not more:
+                if item is not None:
+                    raise item
+                return
             yield item
+    finally:
+        stopped.set()
+        room.release()

@@ -1,0 +1,103 @@
+"""Records that are lines: plain text and JSONL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from noppa.errors import FileError
+from noppa.files.compression import Source
+from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
+
+PIECE = 1 << 18
+
+
+def read_lines(path: str, wanted: Input) -> Iterator[Batch]:
+    """One record a line, split at line feeds alone, so that no other character breaks a record."""
+    source = open_input(path)
+    number = 1
+    try:
+        for piece in _pieces(source, path):
+            if number == 1:
+                piece = piece.removeprefix(b"\xef\xbb\xbf")
+            bad: list[tuple[int, str]] = []
+            try:
+                texts: list[str | None] = list(_split(piece.decode()))
+            except UnicodeDecodeError:
+                texts = list(_split(piece.decode("utf-8", "surrogateescape")))
+                for at, text in enumerate(texts):
+                    if text is not None and not is_clean(text):
+                        texts[at] = None
+                        bad.append((at, f"{shown(path)}, line {number + at}: it is not UTF-8"))
+            number += len(texts)
+            yield Batch(texts, bad, place(source, path))
+    finally:
+        if path != STDIN:
+            source.close()
+
+
+def read_jsonl(path: str, wanted: Input) -> Iterator[Batch]:
+    """One JSON value a line: an object with the column, or, where no column was named, a plain string."""
+    column = wanted.column or TEXT
+    number = 1
+    for batch in read_lines(path, wanted):
+        texts: list[str | None] = []
+        bad = list(batch.bad)
+        for at, line in enumerate(batch.texts):
+            value: Any = None
+            if line is not None:
+                try:
+                    value = json.loads(line)
+                    complaint = "" if isinstance(value, (dict, str)) else f"it is {_kind(value)}"
+                    if isinstance(value, dict):
+                        complaint = f"it has no {column!r}" if column not in value else ""
+                        value = value.get(column)
+                        if not complaint and not isinstance(value, str):
+                            complaint = f"its {column!r} is {_kind(value)}"
+                except ValueError as error:
+                    complaint = f"it is no JSON ({error})" if line.strip() else "it is blank"
+                if complaint:
+                    value = None
+                    bad.append((at, f"{shown(path)}, line {number + at}: {complaint}"))
+            texts.append(value)
+        number += len(texts)
+        yield Batch(texts, sorted(bad), batch.position)
+
+
+def _pieces(source: Source, path: str) -> Iterator[bytes]:
+    """Whole lines, a piece at a time; the last one may lack its newline."""
+    rest = b""
+    while True:
+        try:
+            # A pipe gives what it has, so that a slow writer's lines are not held back.
+            block = source.stream.read(PIECE) if path == STDIN else source.read(PIECE)
+        except FileError as error:
+            raise FileError(f"{shown(path)} {error}: fetch it again") from error
+        if not block:
+            break
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield rest + block[:end]
+            rest = block[end:]
+        else:
+            rest += block
+    if rest:
+        yield rest
+
+
+def _split(text: str) -> list[str]:
+    lines = text.removesuffix("\n").split("\n")
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def _kind(value: Any) -> str:
+    names = {
+        type(None): "null",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        str: "a string",
+    }
+    return names.get(type(value), "an object")

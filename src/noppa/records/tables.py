@@ -1,0 +1,126 @@
+"""Records that are rows of a table: CSV, TSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from noppa.errors import FileError, ParameterError
+from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
+
+BATCH = 4096
+
+
+def read_csv(path: str, wanted: Input) -> Iterator[Batch]:
+    return _table(path, wanted, ",", csv.QUOTE_MINIMAL)
+
+
+def read_tsv(path: str, wanted: Input) -> Iterator[Batch]:
+    # Tabs cannot stand in a value, so nothing is quoted; texts with a lone quotation mark would break otherwise.
+    return _table(path, wanted, "\t", csv.QUOTE_NONE)
+
+
+def _table(path: str, wanted: Input, delimiter: str, quoting: int) -> Iterator[Batch]:
+    source = open_input(path)
+    csv.field_size_limit(1 << 30)
+    text = io.TextIOWrapper(source.stream, "utf-8-sig", "surrogateescape", newline="")
+    try:
+        rows = csv.reader(text, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
+        names = next(rows, []) if wanted.header else None
+        column = _column(names, wanted.column, path)
+        number = 1
+        while some := list(islice(rows, BATCH)):
+            texts: list[str | None] = []
+            bad = []
+            for at, row in enumerate(some):
+                value: str | None = row[column] if column < len(row) else None
+                complaint = "" if row else "it is blank"
+                if value is None:
+                    complaint = (
+                        complaint
+                        or f"it has {len(row)} columns and the text is in column {column + 1}"
+                    )
+                elif not is_clean(value):
+                    value, complaint = None, "it is not UTF-8"
+                if complaint:
+                    bad.append((at, f"{shown(path)}, record {number + at}: {complaint}"))
+                texts.append(value)
+            number += len(some)
+            yield Batch(texts, bad, place(source, path))
+    except csv.Error as error:
+        raise FileError(f"{shown(path)}, line {rows.line_num}: {error}; mend the file") from error
+    finally:
+        text.detach()
+        if path != STDIN:
+            source.close()
+
+
+def _column(names: list[str] | None, column: str | None, path: str) -> int:
+    """The place of the column with the text: its name, its number from 1 on, or the only one there is."""
+    if names is not None and (column or TEXT) in names:
+        return names.index(column or TEXT)
+    if (
+        column is not None
+        and column.isdecimal()
+        and 1 <= int(column) <= len(names or [column] * int(column))
+    ):
+        return int(column) - 1
+    if names is None and column is None:
+        return 0
+    if column is None and names is not None and len(names) <= 1:
+        return 0
+    listed = ", ".join(names or [])
+    raise ParameterError(
+        f"{shown(path)} has no column {column or TEXT!r}: choose one with --column"
+        + (f", from {listed}" if listed else " and its number")
+    )
+
+
+def read_parquet(path: str, wanted: Input) -> Iterator[Batch]:
+    if path == STDIN:
+        raise ParameterError(
+            "a Parquet file is read from its end and cannot come from standard input: name the file"
+        )
+    parquet = pyarrow_parquet()
+    try:
+        table = parquet.ParquetFile(path)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path} cannot be read as Parquet: {error}") from error
+    with table:
+        names = table.schema_arrow.names
+        name = names[_column(names, wanted.column, path)]
+        kind = table.schema_arrow.field(name).type
+        if str(kind) not in (
+            "string",
+            "large_string",
+            "string_view",
+            "dictionary<values=string, indices=int32, ordered=0>",
+        ):
+            raise ParameterError(
+                f"column {name!r} of {path} holds {kind}, not strings: choose another with --column"
+            )
+        number = 1
+        size = Path(path).stat().st_size
+        for group in table.iter_batches(BATCH, columns=[name]):
+            texts = group.column(0).to_pylist()
+            bad = [
+                (at, f"{path}, record {number + at}: its {name!r} is null")
+                for at, text in enumerate(texts)
+                if text is None
+            ]
+            number += len(texts)
+            yield Batch(texts, bad, size * number // max(1, table.metadata.num_rows + 1))
+
+
+def pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise FileError(
+            "Parquet needs a package that is not there: pip install 'noppa[parquet]'"
+        ) from error
+    return parquet
