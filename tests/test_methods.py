@@ -95,6 +95,15 @@ def test_the_same_bytes_in_any_company(name: str, instruction_set: str) -> None:
         assert np.concatenate(blocks).tobytes() == whole.tobytes()
 
 
+def test_a_long_text_is_not_cut(name: str) -> None:
+    encoder = fitted(name)
+    text = made_texts(1, encoder.words, longest=3000, seed=2)[0]
+    row = encoder.encode(text)
+    assert np.isfinite(row).all()
+    assert len(text.split()) > 1000
+    assert not np.array_equal(row, encoder.encode(" ".join(text.split()[:-1])))
+
+
 @pytest.mark.twin
 def test_saved_and_loaded_gives_the_same_bytes(name: str, tmp_path: Any) -> None:
     encoder = fitted(name)
@@ -146,7 +155,7 @@ def test_methods_that_need_probabilities_say_so() -> None:
         with pytest.raises(
             ParameterError, match="needs word probabilities and these word vectors have none"
         ):
-            noppa.Encoder(bare, CASES[name]).fit(["the girl"])
+            noppa.Encoder(bare, CASES[name])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
@@ -75,7 +75,7 @@ class Encoder:
         self.tokenizer = tokenizer
         self.path: Path | None = None
         self._fitted = None if self._refinements or self._learns else Fitted()
-        if not self._learns:
+        with suppress(KeyError):  # a method that learns stops at what it has yet to learn
             method.pooler(words, {})  # says now what the words lack
 
     @property

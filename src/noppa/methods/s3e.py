@@ -62,8 +62,8 @@ class S3E:
         return {"centroids": centroids, "labels": labels_of(words, centroids)}
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        table, labels = words.table, np.ascontiguousarray(learnt["labels"])
         weights = self.weights(words).astype(kernels.REAL)
+        table, labels = words.table, np.ascontiguousarray(learnt["labels"])
         centroids = np.ascontiguousarray(learnt["centroids"], kernels.REAL)
         options = (bool(self.average), self.variant == "reference")
 

@@ -91,6 +91,7 @@ def trained(
 
 def trained_table(words: WordVectors, learnt: Learnt) -> kernels.Table:
     """All words, those of the corpus as they were trained, then the pairs of words, (words + buckets, dim)."""
-    matrix = words.vectors(np.arange(len(words))) * np.float32(learnt["scale"][0])
+    scale = np.float32(learnt["scale"][0])
+    matrix = scale * words.vectors(np.arange(len(words)))
     matrix[learnt["rows"]] = learnt["vectors"]
     return kernels.Table(np.concatenate([matrix, learnt["pairs"]]), None)
