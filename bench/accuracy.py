@@ -29,7 +29,7 @@ def main() -> None:
             reference.Table(words.matrix, None),
             weights,
             places,
-            *(0, True, False, True, True),
+            *(0, True, False, [0, 1]),
             ids,
             offsets,
             reference.Steps([]),

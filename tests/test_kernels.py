@@ -39,8 +39,7 @@ def pooled(module: Any, kind: str, dim: int, sizes: tuple[int, ...], **options: 
         "kernel": 0,
         "attend_self": True,
         "dropped_take_position": False,
-        "context": True,
-        "word": True,
+        "parts": [0, 1],
         "steps": [],
         "threads": 1,
         "weighted": True,
@@ -89,8 +88,8 @@ def test_pooling_at_odd_sizes(instruction_set: str, kind: str, dim: int) -> None
         {"kernel": 2},
         {"attend_self": False},
         {"dropped_take_position": True},
-        {"context": False},
-        {"word": False},
+        {"parts": [1]},
+        {"parts": [0]},
         {"weighted": False},
         {"position": "reference"},
         {"position": None},
@@ -108,7 +107,7 @@ def test_subnormal_and_large_halves() -> None:
     ids = np.arange(len(halves), dtype=np.int32)
     rows, _ = _native.pool_noppa(
         _native.Table(halves, None),
-        *(None, None, 0, True, False, False, True),
+        *(None, None, 0, True, False, [1]),
         ids,
         np.arange(len(ids) + 1, dtype=np.int64),
         _native.Steps([]),
@@ -124,7 +123,7 @@ def test_log_kernel_over_its_whole_range(instruction_set: str, log_size: int) ->
     matrix = np.stack([np.zeros_like(differences), differences])
     rows, _ = _native.pool_noppa(
         _native.Table(matrix, None),
-        *(None, None, 0, False, False, True, False),
+        *(None, None, 0, False, False, [0]),
         np.array([0, 1], np.int32),
         np.array([0, 2], np.int64),
         _native.Steps([]),
@@ -139,7 +138,7 @@ def test_log_kernel_over_its_whole_range(instruction_set: str, log_size: int) ->
 def test_equal_words_without_positions_add_exactly_nothing() -> None:
     rows, _ = _native.pool_noppa(
         _native.Table(np.full((1, 5), 0.3, np.float32), None),
-        *(None, None, 0, True, False, True, False),
+        *(None, None, 0, True, False, [0]),
         np.zeros(6, np.int32),
         np.array([0, 6], np.int64),
         _native.Steps([]),
@@ -155,7 +154,7 @@ def test_huge_scores_do_not_overflow(instruction_set: str) -> None:
     for module in (_native, reference):
         rows, _ = module.pool_noppa(
             module.Table(matrix, None),
-            *(None, None, 0, True, False, True, True),
+            *(None, None, 0, True, False, [0, 1]),
             ids,
             offsets,
             module.Steps([]),
@@ -215,7 +214,7 @@ def test_bytes_do_not_depend_on_company(instruction_set: str, split: int, thread
     def run(first: int, last: int, threads: int) -> np.ndarray:
         inner = offsets[first : last + 1]
         part = np.ascontiguousarray(ids[inner[0] : inner[-1]])
-        settings = (None, places, 0, True, False, True, True)
+        settings = (None, places, 0, True, False, [0, 1])
         return np.asarray(
             _native.pool_noppa(table, *settings, part, inner - inner[0], steps, threads)[0]
         )
@@ -244,8 +243,7 @@ def test_the_native_module_checks_its_arguments(change: dict[str, Any], message:
         "kernel": 0,
         "attend_self": True,
         "dropped_take_position": False,
-        "context": True,
-        "word": True,
+        "parts": [0, 1],
         "ids": np.array([0], np.int32),
         "offsets": np.array([0, 1], np.int64),
         "steps": _native.Steps([]),

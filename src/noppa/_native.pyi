@@ -57,13 +57,11 @@ def pool_noppa(
     kernel: int,
     attend_self: bool,
     dropped_take_position: bool,
-    context: bool,
-    word: bool,
+    parts: Sequence[int],
     ids: NDArray[np.int32],
     offsets: NDArray[np.int64],
     steps: Steps,
     threads: int,
-    parts: list[int] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
 def pool_mean(
     table: Table,

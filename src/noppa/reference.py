@@ -139,20 +139,16 @@ def pool_noppa(
     kernel: int,
     attend_self: bool,
     dropped_take_position: bool,
-    context: bool,
-    word: bool,
+    parts: Sequence[int],
     ids: NDArray[np.int32],
     offsets: NDArray[np.int64],
     steps: Steps,
     threads: int,
-    parts: Sequence[int] | None = None,
 ) -> tuple[Float, NDArray[np.int32]]:
     """Pooled and refined rows (sentences, width), and how many tokens of each took part.
 
-    `parts` are numbers in the order wanted; None stands for [context ; word] as far as the two flags say.
+    `parts` are numbers (`formulas.part_number`) in the order wanted: 0, 1 is the paper's [context ; word].
     """
-    if parts is None:
-        parts = [number for number, wanted in enumerate((context, word)) if wanted]
     dim = table.matrix.shape[1]
     sentences = len(offsets) - 1
     pooled = np.zeros((sentences, dim * len(parts)))
@@ -162,7 +158,7 @@ def pool_noppa(
         sentence = ids[offsets[row] : offsets[row + 1]]
         kept = sentence != DROPPED
         known[row] = kept.sum()
-        if not known[row] or not parts:
+        if not known[row]:
             continue
         vectors = table.rows(sentence[kept])
         weight = np.ones(len(vectors)) if weights is None else weights[sentence[kept]].astype(float)

@@ -112,6 +112,7 @@ class _Pooler:
         self.method = method
         self.table = words.table
         self.dim = words.dim
+        self.parts = [formulas.part_number(part) for part in method.parts]
         self.weights = None
         if method.a is not None:
             known = words.needed_probabilities(f"NoPPA(a={method.a:g})")
@@ -175,13 +176,11 @@ class _Pooler:
             KERNELS.index(method.kernel),
             method.attend_self,
             method.unknown_takes_position,
-            "context" in method.parts,
-            "word" in method.parts,
+            self.parts,
             ids,
             offsets,
             steps,
             threads,
-            [formulas.part_number(part) for part in method.parts],
         )
 
     def _positions(self, count: int) -> NDArray[np.float64] | None:
