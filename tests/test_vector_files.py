@@ -361,6 +361,7 @@ def test_folders_take_limit_keep_and_dtype(tmp_path):
     assert (kept.words, kept.matrix.dtype) == (["cake"], np.float16)
     assert kept.probabilities.tolist() == [0.2]
     same(WordVectors.load(tmp_path / "folder"))
+    assert "Cake" not in WordVectors.load(tmp_path / "folder", case="exact")
 
 
 @pytest.mark.parametrize(
