@@ -34,8 +34,11 @@ METHODS: dict[str, object] = {
     "VLAWE": noppa.VLAWE(),
     "S3E": noppa.S3E(),
     "GEM": noppa.GEM(),
+    "FastSent": noppa.FastSent(epochs=1),
+    "Sent2Vec": noppa.Sent2Vec(epochs=1),
     "NoPPA": noppa.NoPPA(),
     "NoPPA, kernel=square": noppa.NoPPA(kernel="square"),
+    "NoPPA, parts=RICH": noppa.NoPPA(parts=noppa.NoPPA.RICH),
 }
 
 

@@ -68,6 +68,7 @@ def test_the_flow_is_one_way() -> None:
         "backend",
         "texts",
         "frequencies",
+        "coverage",
         "words",
     ]
     stages += ["refine", "methods", "encoder"]

@@ -209,7 +209,7 @@ void pool_batch(const Table& table, const Batch& batch, int64_t width, const std
 
 void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, const std::vector<Step>& steps, int threads,
                 float* rows, int32_t* known) {
-    const int64_t width = table.dim * (int64_t(noppa.context) + int64_t(noppa.word));
+    const int64_t width = table.dim * noppa.part_count;
     const auto cost = [&](double n) { return double(table.dim) * n * (1.0 + 0.15 * n); };
     pool_batch(table, batch, width, steps, threads, rows, known, cost,
                [&](const int32_t* ids, int64_t tokens, Scratch& scratch, float* row) {

@@ -11,19 +11,13 @@
 #include "pooling.hpp"
 #include "rows.hpp"
 #include "simd.hpp"
+#include "steps.hpp"
 
 namespace noppa {
 namespace {
 
 constexpr int64_t TILE = 64;
-constexpr int64_t BLOCK = 2 * WIDTH;  // floats of one token that are worked on together
 constexpr int64_t SCORED = 4;         // tokens that are scored together
-
-// A number that is known when compiling, to pass to a lambda.
-template <int VALUE>
-struct Count {
-    static constexpr int value = VALUE;
-};
 
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -41,9 +35,12 @@ struct Pair {
 struct Sentence {
     int64_t tokens, dim, stride;
     float *vectors, *weights, *top, *share, *sum;
-    double *mass, *context, *word;
+    double *mass, *context, *word, *spare;
     Pair* pairs;
 };
+
+// context and sum hold three rows: the contextual half, and its ordered and product variants.
+constexpr int64_t PAIR_PARTS = 3;
 
 size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
     size_t used = 0;
@@ -62,9 +59,10 @@ size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
     here.weights = reinterpret_cast<float*>(take(rows, 4));
     here.top = reinterpret_cast<float*>(take(rows, 4));
     here.share = reinterpret_cast<float*>(take(rows, 4));
-    here.sum = reinterpret_cast<float*>(take(stride, 4));
+    here.sum = reinterpret_cast<float*>(take(PAIR_PARTS * stride, 4));
     here.mass = reinterpret_cast<double*>(take(rows, 8));
-    here.context = reinterpret_cast<double*>(take(stride, 8));
+    here.context = reinterpret_cast<double*>(take(PAIR_PARTS * stride, 8));
+    here.spare = reinterpret_cast<double*>(take(2 * stride, 8));
     here.word = reinterpret_cast<double*>(take(stride, 8));
     here.pairs = reinterpret_cast<Pair*>(take(pairs, sizeof(Pair)));
     if (s) *s = here;
@@ -220,30 +218,53 @@ int64_t list_pairs(const Sentence& s, const Tile& tile, const float* c) {
     return count;
 }
 
-// Sums the kernels of the pairs over VECTORS vectors of every token, two pairs in step.
-template <class Kernel, int VECTORS>
-void pair_block(const Pair* pairs, int64_t count, const float* block, float* out) {
-    vf total[VECTORS] = {};
+// Sums the kernels of the pairs over VECTORS vectors of every token, two pairs in step. MORE gives two parts more:
+// the kernel with the sign of the difference, later word minus earlier one, and the product of the two words.
+template <class Kernel, int VECTORS, bool MORE>
+void pair_block(const Pair* pairs, int64_t count, const float* block, int64_t stride, float* out) {
+    vf total[VECTORS] = {}, ordered[VECTORS] = {}, product[VECTORS] = {};
     for (const Pair* pair = pairs; pair < pairs + count; pair += 2) {
         vf d[2 * VECTORS];
+        vi sign[2 * VECTORS];
         for (int q = 0; q < 2; ++q)
-            for (int v = 0; v < VECTORS; ++v)
-                d[q * VECTORS + v] = load(block + pair[q].from + v * WIDTH) - load(block + pair[q].to + v * WIDTH);
+            for (int v = 0; v < VECTORS; ++v) {
+                const vf from = load(block + pair[q].from + v * WIDTH), to = load(block + pair[q].to + v * WIDTH);
+                d[q * VECTORS + v] = from - to;
+                if (MORE) {
+                    sign[q * VECTORS + v] = reinterpret_cast<vi>(to - from) & int32_t(0x80000000u);
+                    product[v] += pair[q].coefficient * (from * to);
+                }
+            }
         Kernel::of(d);
         for (int q = 0; q < 2; ++q)
-            for (int v = 0; v < VECTORS; ++v) total[v] += pair[q].coefficient * d[q * VECTORS + v];
+            for (int v = 0; v < VECTORS; ++v) {
+                total[v] += pair[q].coefficient * d[q * VECTORS + v];
+                if (MORE) {
+                    const vi bits = reinterpret_cast<vi>(d[q * VECTORS + v]) ^ sign[q * VECTORS + v];
+                    ordered[v] += pair[q].coefficient * reinterpret_cast<vf>(bits);
+                }
+            }
     }
-    for (int v = 0; v < VECTORS; ++v) store(out + v * WIDTH, total[v] * Kernel::scale);
+    for (int v = 0; v < VECTORS; ++v) {
+        store(out + v * WIDTH, total[v] * Kernel::scale);
+        if (MORE) {
+            store(out + stride + v * WIDTH, ordered[v] * Kernel::scale);
+            store(out + 2 * stride + v * WIDTH, product[v]);
+        }
+    }
 }
 
-template <class Kernel>
+template <class Kernel, bool MORE>
 void add_pairs(Sentence& s, int64_t count) {
     int64_t m = 0;
-    for (; m + WIDTH < s.dim; m += BLOCK) pair_block<Kernel, 2>(s.pairs, count, s.vectors + m, s.sum + m);
-    if (m < s.dim) pair_block<Kernel, 1>(s.pairs, count, s.vectors + m, s.sum + m);
-    for (m = 0; m < s.dim; ++m) s.context[m] += double(s.sum[m]);
+    for (; m + WIDTH < s.dim; m += BLOCK)
+        pair_block<Kernel, 2, MORE>(s.pairs, count, s.vectors + m, s.stride, s.sum + m);
+    if (m < s.dim) pair_block<Kernel, 1, MORE>(s.pairs, count, s.vectors + m, s.stride, s.sum + m);
+    for (int64_t part = 0; part < (MORE ? PAIR_PARTS : 1); ++part)
+        for (m = part * s.stride; m < part * s.stride + s.dim; ++m) s.context[m] += double(s.sum[m]);
 }
 
+template <bool MORE>
 void contextual(const Noppa& noppa, Sentence& s) {
     alignas(64) float scores[TILE * TILE];
     alignas(64) float turned[TILE * TILE];
@@ -271,121 +292,77 @@ void contextual(const Noppa& noppa, Sentence& s) {
             coefficients(s, tile, scores);
             const int64_t count = list_pairs(s, tile, scores);
             switch (noppa.kernel) {
-                case LOG2: add_pairs<Log2Pair>(s, count); break;
-                case ABSOLUTE: add_pairs<AbsolutePair>(s, count); break;
-                default: add_pairs<SquarePair>(s, count);
+                case LOG2: add_pairs<Log2Pair, MORE>(s, count); break;
+                case ABSOLUTE: add_pairs<AbsolutePair, MORE>(s, count); break;
+                default: add_pairs<SquarePair, MORE>(s, count);
             }
         }
 }
 
-// Equation 9 with the order [context ; word].
+// A part of the words themselves, without pairs or positions: their vectors are read again, from the nearest cache.
+void raw_part(const Table& table, const int32_t* ids, int64_t tokens, const Sentence& s, int part, float* row) {
+    float *vector = s.sum, *first = s.sum + s.stride;
+    double *sum = s.spare, *squares = s.spare + s.stride;
+    const double length = double(s.tokens);
+    for (int64_t m = 0; m < s.dim; ++m) row[m] = 0;
+    for (int64_t m = 0; m < s.dim; ++m) sum[m] = squares[m] = 0;
+    int64_t known = 0;
+    for (int64_t t = 0; t < tokens; ++t) {
+        if (ids[t] == DROPPED) continue;
+        read_row(table, ids[t], vector);
+        if (!known)
+            for (int64_t m = 0; m < s.dim; ++m) row[m] = first[m] = vector[m];
+        if (part == LARGEST) {
+            for (int64_t m = 0; m < s.dim; ++m) row[m] = vector[m] > row[m] ? vector[m] : row[m];
+        } else if (part == SMALLEST) {
+            for (int64_t m = 0; m < s.dim; ++m) row[m] = vector[m] < row[m] ? vector[m] : row[m];
+        } else if (part == SPREAD) {
+            for (int64_t m = 0; m < s.dim; ++m) {
+                const double d = double(vector[m]) - double(first[m]);
+                sum[m] += d;
+                squares[m] += d * d;
+            }
+        } else {
+            const double angle = 3.14159265358979323846 * double((2 * known + 1) * (part - COSINE)) / (2 * length);
+            const double wave = double(s.weights[known]) * __builtin_cos(angle) / length;
+            for (int64_t m = 0; m < s.dim; ++m) sum[m] += wave * double(vector[m]);
+        }
+        ++known;
+    }
+    if (part == SPREAD && known)
+        for (int64_t m = 0; m < s.dim; ++m) {
+            const double variance = (squares[m] - sum[m] * sum[m] / length) / length;
+            row[m] = variance > 0 ? float(__builtin_sqrt(variance)) : 0.0f;
+        }
+    if (part > COSINE)
+        for (int64_t m = 0; m < s.dim; ++m) row[m] = float(sum[m]);
+}
+
+// Equation 9, its parts in the order asked for: [context ; word] is the paper's.
 int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, void* scratch, float* row) {
     Sentence s;
     const uintptr_t start = (reinterpret_cast<uintptr_t>(scratch) + 63) / 64 * 64;
     lay_out(tokens, table.dim, reinterpret_cast<char*>(start), &s);
     const int64_t known = gather(table, noppa, ids, tokens, s);
+    bool more = false;
+    for (int64_t p = 0; p < noppa.part_count; ++p) more |= noppa.parts[p] == ORDERED || noppa.parts[p] == PRODUCT;
     if (noppa.context) {
-        for (int64_t m = 0; m < s.stride; ++m) s.context[m] = 0;
-        if (known > 1) contextual(noppa, s);
-        for (int64_t m = 0; m < s.dim; ++m) *row++ = float(s.context[m]);
+        for (int64_t m = 0; m < PAIR_PARTS * s.stride; ++m) s.context[m] = 0;
+        if (known > 1) more ? contextual<true>(noppa, s) : contextual<false>(noppa, s);
     }
-    if (noppa.word) {
-        const double length = known ? double(known) : 1.0;
-        for (int64_t m = 0; m < s.dim; ++m) *row++ = float(s.word[m] / length);
+    const double length = known ? double(known) : 1.0;
+    for (int64_t p = 0; p < noppa.part_count; ++p, row += s.dim) {
+        const int part = noppa.parts[p];
+        if (part == WORD) {
+            for (int64_t m = 0; m < s.dim; ++m) row[m] = float(s.word[m] / length);
+        } else if (part == CONTEXT || part == ORDERED || part == PRODUCT) {
+            const double* from = s.context + (part == CONTEXT ? 0 : part == ORDERED ? 1 : 2) * s.stride;
+            for (int64_t m = 0; m < s.dim; ++m) row[m] = float(from[m]);
+        } else {
+            raw_part(table, ids, tokens, s, part, row);
+        }
     }
     return known;
-}
-
-// Every sum below runs in one order whether its row comes alone or in company: the same bytes for any batch.
-
-// amounts (ROWS, DIRECTIONS) = rows · left - bias.
-template <int ROWS, int DIRECTIONS>
-void project(const Step& step, const float* rows, int64_t first, float* amounts) {
-    vf total[ROWS][DIRECTIONS] = {};
-    for (int64_t m = 0; m < step.in; m += WIDTH) {
-        const int64_t some = step.in - m;
-        vf here[ROWS];
-        for (int r = 0; r < ROWS; ++r) here[r] = load(rows + r * step.in + m, some);
-        for (int d = 0; d < DIRECTIONS; ++d) {
-            const vf left = load(step.left + (first + d) * step.in + m, some);
-            for (int r = 0; r < ROWS; ++r) total[r][d] += left * here[r];
-        }
-    }
-    for (int r = 0; r < ROWS; ++r)
-        for (int d = 0; d < DIRECTIONS; ++d)
-            amounts[r * step.inner + first + d] = sum(total[r][d]) - step.bias[first + d];
-}
-
-// out = rows - amounts · right.
-template <int ROWS>
-void subtract(const Step& step, const float* rows, const float* amounts, float* out) {
-    for (int64_t m = 0; m < step.in; m += WIDTH) {
-        const int64_t some = step.in - m;
-        vf total[ROWS];
-        for (int r = 0; r < ROWS; ++r) total[r] = load(rows + r * step.in + m, some);
-        for (int64_t d = 0; d < step.inner; ++d) {
-            const vf right = load(step.right + d * step.in + m, some);
-            for (int r = 0; r < ROWS; ++r) total[r] -= amounts[r * step.inner + d] * right;
-        }
-        for (int r = 0; r < ROWS; ++r) store(out + r * step.in + m, total[r], some);
-    }
-}
-
-template <int ROWS>
-void remove_rows(const Step& step, const float* rows, float* amounts, float* out) {
-    constexpr int DIRECTIONS = ROWS == 1 ? 8 : 2;
-    int64_t d = 0;
-    for (; d + DIRECTIONS <= step.inner; d += DIRECTIONS) project<ROWS, DIRECTIONS>(step, rows, d, amounts);
-    for (; d < step.inner; ++d) project<ROWS, 1>(step, rows, d, amounts);
-    subtract<ROWS>(step, rows, amounts, out);
-}
-
-// out = rows · left + bias; ROWS rows share each load of the matrix.
-template <int ROWS>
-void map_rows(const Step& step, const float* rows, float* out) {
-    for (int64_t c = 0; c < step.out; c += BLOCK) {
-        const int64_t low = step.out - c, high = low > WIDTH ? low - WIDTH : 0;
-        vf total[ROWS][2];
-        for (int r = 0; r < ROWS; ++r) {
-            total[r][0] = load(step.bias + c, low);
-            total[r][1] = load(step.bias + c + WIDTH, high);
-        }
-        for (int64_t m = 0; m < step.in; ++m) {
-            const float* weights = step.left + m * step.out + c;
-            const vf w0 = load(weights, low), w1 = load(weights + WIDTH, high);
-            for (int r = 0; r < ROWS; ++r) {
-                const vf x = all(rows[r * step.in + m]);
-                total[r][0] += x * w0;
-                total[r][1] += x * w1;
-            }
-        }
-        for (int r = 0; r < ROWS; ++r) {
-            store(out + r * step.out + c, total[r][0], low);
-            store(out + r * step.out + c + WIDTH, total[r][1], high);
-        }
-    }
-}
-
-// A sum of squares in float64, so that neither tiny nor huge rows lose their length.
-void normalise(const float* row, int64_t dim, float* out) {
-    double square = 0;
-    for (int64_t m = 0; m < dim; ++m) square += double(row[m]) * double(row[m]);
-    const double scale = square > 0 ? 1.0 / __builtin_sqrt(square) : 0.0;
-    for (int64_t m = 0; m < dim; ++m) out[m] = float(double(row[m]) * scale);
-}
-
-void apply(const Step& step, const float* rows, int64_t count, float* scratch, float* out) {
-    const auto some = [&](auto size, int64_t r) {
-        constexpr int ROWS = decltype(size)::value;
-        const float* from = rows + r * step.in;
-        float* to = out + r * step.out;
-        if (step.kind == Step::MAP) map_rows<ROWS>(step, from, to);
-        else if (step.kind == Step::REMOVE) remove_rows<ROWS>(step, from, scratch, to);
-        else for (int q = 0; q < ROWS; ++q) normalise(from + q * step.in, step.in, to + q * step.in);
-    };
-    int64_t r = 0;
-    for (; r + 4 <= count; r += 4) some(Count<4>{}, r);
-    for (; r < count; ++r) some(Count<1>{}, r);
 }
 
 }  // namespace
@@ -397,7 +374,7 @@ void apply(const Step& step, const float* rows, int64_t count, float* scratch, f
 #define NOPPA_NAME(set) NOPPA_TEXT(set)
 
 const Kernels& NOPPA_NAMED(NOPPA_SET)() {
-    static const Kernels kernels = {NOPPA_NAME(NOPPA_SET), scratch_bytes, pool, apply, &NOPPA_POOLS(NOPPA_SET)()};
+    static const Kernels kernels = {NOPPA_NAME(NOPPA_SET), scratch_bytes, pool, apply_step, &NOPPA_POOLS(NOPPA_SET)()};
     return kernels;
 }
 

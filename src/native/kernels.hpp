@@ -9,6 +9,8 @@ namespace noppa {
 
 enum Storage : int { FLOAT32 = 0, FLOAT16 = 1, INT8 = 2 };
 enum PairKernel : int { LOG2 = 0, ABSOLUTE = 1, SQUARE = 2 };
+// What NoPPA concatenates; COSINE + k is the k-th coefficient of a cosine transform.
+enum Part : int { CONTEXT = 0, WORD = 1, ORDERED = 2, PRODUCT = 3, LARGEST = 4, SMALLEST = 5, SPREAD = 6, COSINE = 7 };
 
 // Word vectors as they are stored: matrix (words, dim), and a scale per row for 8-bit rows.
 struct Table {
@@ -32,8 +34,10 @@ struct Noppa {
     int kernel;
     bool attend_self;
     bool dropped_take_position;
-    bool context;
+    bool context;         // whether any part is one of pairs
     bool word;
+    const int32_t* parts;  // (part_count,): what a row consists of, in order
+    int64_t part_count;
 };
 
 // One thing done to a pooled row: subtract right' (left x - bias), or matrix' x + bias, or scale to length one.

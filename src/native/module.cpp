@@ -202,7 +202,8 @@ struct PySteps {
 
 nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weights, std::optional<Array2<float>> positions,
                         int kernel, bool attend_self, bool dropped_take_position, bool context, bool word,
-                        Array1<int32_t> ids, Array1<int64_t> offsets, const PySteps& steps, int threads) {
+                        Array1<int32_t> ids, Array1<int64_t> offsets, const PySteps& steps, int threads,
+                        std::optional<std::vector<int32_t>> parts) {
     const int64_t words = table.table.words, dim = table.table.dim;
     const int64_t sentences = int64_t(offsets.shape(0)) - 1, tokens = int64_t(ids.shape(0));
     require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
@@ -210,7 +211,18 @@ nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weigh
     const int64_t wide = (dim + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
     require(!positions || int64_t(positions->shape(1)) == wide, "positions of the wrong width");
     require(kernel >= LOG2 && kernel <= SQUARE, "no such kernel");
-    const int64_t width = dim * (int64_t(context) + int64_t(word));
+    if (!parts) {
+        parts.emplace();
+        if (context) parts->push_back(CONTEXT);
+        if (word) parts->push_back(WORD);
+    }
+    context = word = false;
+    for (const int32_t part : *parts) {
+        require(part >= CONTEXT && part != COSINE, "no such part");
+        context = context || part == CONTEXT || part == ORDERED || part == PRODUCT;
+        word = word || part == WORD;
+    }
+    const int64_t width = dim * int64_t(parts->size());
     require(steps.steps.empty() || steps.steps.front().in == width, "the first step does not fit the pooled rows");
     int64_t longest = 0;
     for (int64_t s = 0; s < sentences; ++s) {
@@ -224,7 +236,8 @@ nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weigh
     auto rows = empty<float>(sentences, last);
     auto known = empty<int32_t>(sentences);
     const Noppa noppa{weights ? weights->data() : nullptr, positions ? positions->data() : nullptr,
-                      kernel, attend_self, dropped_take_position, context, word};
+                      kernel, attend_self, dropped_take_position, context, word,
+                      parts->data(), int64_t(parts->size())};
     {
         nb::gil_scoped_release released;
         pool_noppa(table.table, noppa, {ids.data(), offsets.data(), sentences}, steps.steps, threads, rows.data(),
@@ -452,7 +465,7 @@ NB_MODULE(_native, module) {
     nb::class_<PySteps>(module, "Steps").def(nb::init<nb::list>(), "steps"_a);
     module.def("pool_noppa", &pool_noppa_py, "table"_a, "weights"_a.none(), "positions"_a.none(), "kernel"_a,
                "attend_self"_a, "dropped_take_position"_a, "context"_a, "word"_a, "ids"_a, "offsets"_a, "steps"_a,
-               "threads"_a);
+               "threads"_a, "parts"_a.none() = nb::none());
     module.def("pool_mean", &pool_mean_py, "table"_a, "weights"_a.none(), "divisor"_a, "scaled"_a, "ids"_a, "offsets"_a,
                "steps"_a, "threads"_a);
     module.def("pool_dct", &pool_dct_py, "table"_a, "k"_a, "ids"_a, "offsets"_a, "steps"_a, "threads"_a);

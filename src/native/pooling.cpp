@@ -1,10 +1,11 @@
 // Weighted means, DCT, VLAWE, S3E and GEM, one sentence at a time. Compiled once per instruction set (CMakeLists.txt).
 //
-// Sums run in float64 and in the order of the tokens: a sentence gets the same bytes in any company, and the plain loops
-// are left to the compiler's vectoriser, since none of these methods takes longer than looking its words up.
+// Sums run in float64 and in the order of the tokens: a sentence gets the same bytes in any company. Plain loops are left
+// to the compiler's vectoriser; sums across a vector, which it may not reorder, are written out.
 #include "pooling.hpp"
 
 #include "rows.hpp"
+#include "simd.hpp"
 
 namespace noppa {
 namespace {
@@ -72,6 +73,55 @@ void clear(double* values, int64_t count) {
     for (int64_t m = 0; m < count; ++m) values[m] = 0;
 }
 
+typedef double vd __attribute__((vector_size(WIDTH * 4)));
+typedef double vd_anywhere __attribute__((vector_size(WIDTH * 4), aligned(8), may_alias));
+constexpr int HALF = WIDTH / 2;  // float64 numbers in a vector
+
+inline vd load(const double* at) { return *reinterpret_cast<const vd_anywhere*>(at); }
+
+inline double across(vd a, vd b) {
+    const vd both = a + b;
+    double sum = 0;
+    for (int lane = 0; lane < HALF; ++lane) sum += both[lane];
+    return sum;
+}
+
+// The dot products of one vector with ROWS others (ROWS, dim): each has the bytes it has alone.
+template <int ROWS>
+void dots(const double* a, const double* b, int64_t dim, double* out) {
+    vd even[ROWS] = {}, odd[ROWS] = {};
+    double rest[ROWS] = {};
+    int64_t m = 0;
+    for (; m + 2 * HALF <= dim; m += 2 * HALF) {
+        const vd first = load(a + m), second = load(a + m + HALF);
+        for (int row = 0; row < ROWS; ++row) {
+            even[row] += first * load(b + row * dim + m);
+            odd[row] += second * load(b + row * dim + m + HALF);
+        }
+    }
+    for (; m < dim; ++m)
+        for (int row = 0; row < ROWS; ++row) rest[row] += a[m] * b[row * dim + m];
+    for (int row = 0; row < ROWS; ++row) out[row] = across(even[row], odd[row]) + rest[row];
+}
+
+double dot(const double* a, const double* b, int64_t dim) {
+    double out;
+    dots<1>(a, b, dim, &out);
+    return out;
+}
+
+double total(const double* a, int64_t dim) {
+    vd even = {}, odd = {};
+    double rest = 0;
+    int64_t m = 0;
+    for (; m + 2 * HALF <= dim; m += 2 * HALF) {
+        even += load(a + m);
+        odd += load(a + m + HALF);
+    }
+    for (; m < dim; ++m) rest += a[m];
+    return across(even, odd) + rest;
+}
+
 double weight_of(const Pooling& p, int32_t id) { return p.weights ? double(p.weights[id]) : 1.0; }
 
 // Average, TF-IDF, SIF and uSIF: one weighted sum.
@@ -79,16 +129,16 @@ void mean(const Table& table, const Pooling& p, Sentence& s, float* row) {
     const int64_t dim = table.dim;
     clear(s.sums, dim);
     clear(s.squares, dim);
-    double total = 0;
+    double weights = 0;
     for (int64_t t = 0; t < s.tokens; ++t) {
         read_row(table, s.ids[t], s.vector);
         const double weight = weight_of(p, s.ids[t]);
-        total += weight;
+        weights += weight;
         for (int64_t m = 0; m < dim; ++m) s.sums[m] += weight * double(s.vector[m]);
         if (p.scaled)
             for (int64_t m = 0; m < dim; ++m) s.squares[m] += double(s.vector[m]) * double(s.vector[m]);
     }
-    const double divisor = p.divisor == Pooling::TOKENS ? double(s.tokens) : p.divisor == Pooling::WEIGHTS ? total : 1.0;
+    const double divisor = p.divisor == Pooling::TOKENS ? double(s.tokens) : p.divisor == Pooling::WEIGHTS ? weights : 1.0;
     const double scale = divisor > 0 ? 1.0 / divisor : 0.0;
     for (int64_t m = 0; m < dim; ++m) {
         const double norm = p.scaled ? __builtin_sqrt(s.squares[m]) : 1.0;
@@ -140,25 +190,15 @@ int64_t residuals(const Table& table, const Pooling& p, Sentence& s) {
 void vlawe(const Table& table, const Pooling& p, Sentence& s, float* row) {
     residuals(table, p, s);
     const int64_t width = p.slots * table.dim;
-    double square = 0;
-    for (int64_t m = 0; m < width; ++m) {
-        const double size = __builtin_fabs(s.sums[m]);
-        const double raised = p.power == 0.5f ? __builtin_sqrt(size) : __builtin_pow(size, double(p.power));
-        s.sums[m] = __builtin_copysign(raised, s.sums[m]);
-    }
-    for (int64_t m = 0; m < width; ++m) square += s.sums[m] * s.sums[m];
+    if (p.power == 0.5f)
+        for (int64_t m = 0; m < width; ++m)
+            s.sums[m] = __builtin_copysign(__builtin_sqrt(__builtin_fabs(s.sums[m])), s.sums[m]);
+    else
+        for (int64_t m = 0; m < width; ++m)
+            s.sums[m] = __builtin_copysign(__builtin_pow(__builtin_fabs(s.sums[m]), double(p.power)), s.sums[m]);
+    const double square = dot(s.sums, s.sums, width);
     const double scale = square > 0 ? 1.0 / __builtin_sqrt(square) : 0.0;
     for (int64_t m = 0; m < width; ++m) row[m] = float(s.sums[m] * scale);
-}
-
-double dot(const double* a, const double* b, int64_t dim) {
-    double lanes[8] = {};
-    int64_t m = 0;
-    for (; m + 8 <= dim; m += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += a[m + lane] * b[m + lane];
-    double rest = 0;
-    for (; m < dim; ++m) rest += a[m] * b[m];
-    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7])) + rest;
 }
 
 // S3E: the covariance of the slots over the dimensions, as its upper triangle of length one.
@@ -173,9 +213,7 @@ void s3e(const Table& table, const Pooling& p, Sentence& s, float* row) {
     for (int64_t k = 0; k < p.slots; ++k) {
         if (!s.filled[k]) continue;
         double* sum = s.sums + k * dim;
-        double middle = 0;
-        for (int64_t m = 0; m < dim; ++m) middle += sum[m];
-        middle /= double(dim);
+        const double middle = total(sum, dim) / double(dim);
         for (int64_t m = 0; m < dim; ++m) sum[m] -= middle;
     }
     int64_t cells = 0;
@@ -269,8 +307,10 @@ void gem(const Table& table, const Pooling& p, Sentence& s, float* row) {
     for (int64_t t = 0; t < n; ++t) {
         for (int64_t other = t > 2 * p.window ? t - 2 * p.window : 0; other <= t; ++other)
             product(p, s, t, other) = dot(s.vectors + t * dim, s.vectors + other * dim, dim);
-        for (int64_t d = 0; d < p.slots; ++d)
-            s.shadows[t * p.slots + d] = dot(s.vectors + t * dim, p.directions + d * dim, dim);
+        double* shadow = s.shadows + t * p.slots;
+        int64_t d = 0;
+        for (; d + 4 <= p.slots; d += 4) dots<4>(s.vectors + t * dim, p.directions + d * dim, dim, shadow + d);
+        for (; d < p.slots; ++d) shadow[d] = dot(s.vectors + t * dim, p.directions + d * dim, dim);
     }
     choose(p, s);
     clear(s.sums, dim);

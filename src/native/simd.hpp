@@ -16,6 +16,8 @@ constexpr int WIDTH = 8;
 constexpr int WIDTH = 4;
 #endif
 
+constexpr int64_t BLOCK = 2 * WIDTH;  // floats that are worked on together
+
 typedef float vf __attribute__((vector_size(WIDTH * 4)));
 typedef int32_t vi __attribute__((vector_size(WIDTH * 4)));
 typedef float vf_anywhere __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));

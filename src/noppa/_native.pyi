@@ -63,6 +63,7 @@ def pool_noppa(
     offsets: NDArray[np.int64],
     steps: Steps,
     threads: int,
+    parts: list[int] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
 def pool_mean(
     table: Table,

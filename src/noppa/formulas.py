@@ -1,18 +1,99 @@
-"""The methods beside NoPPA, for the vectors (tokens, dim) of one sentence in float64: what `noppa.reference` runs."""
+"""NoPPA and its siblings for the vectors (tokens, dim) of one sentence, in float64: what `noppa.reference` runs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Float = NDArray[np.float64]
 Whole = NDArray[np.int32]
+
+#: Equation 12 and the cheaper kernels, of the difference of two positional vectors; the index is the native number.
+PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
+    "log2": lambda difference: np.log2(1 + difference**2),
+    "abs": np.abs,
+    "square": np.square,
+}
+
+#: What NoPPA can concatenate; the index is the native number, and `dct1`, `dct2`, … follow.
+PARTS = ("context", "word", "ordered", "product", "max", "min", "std")
 
 #: What a weighted sum is divided by; the index is the native number.
 DIVISORS = ("tokens", "weights", "one")
 
 #: A vector whose part outside the others is below this share of its length lies in their span.
 IN_SPAN = 1e-6
+
+
+def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
+    """Equation 13: softmax of v'_i · v'_j / sqrt(d) over j, (tokens, tokens); each row sums to 1."""
+    vectors = np.asarray(positional, np.float64)
+    scores = vectors @ vectors.T / np.sqrt(vectors.shape[1])
+    if not attend_self:
+        np.fill_diagonal(scores, -np.inf)
+        if len(scores) == 1:
+            return np.zeros((1, 1))
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def contextual(positional: Float, weights: Float, kernel: str, attend_self: bool) -> Float:
+    """Equation 9 with the pair half of equation 12: 1/n sum_i w_i sum_j A_ij K(v'_j - v'_i), (dim,)."""
+    tokens = len(positional)
+    shares = attention(positional, attend_self)
+    total = np.zeros(positional.shape[1])
+    for i in range(tokens):
+        total += weights[i] * (shares[i] @ PAIR_KERNELS[kernel](positional - positional[i]))
+    return total / tokens
+
+
+def part_number(name: str) -> int:
+    """The native number of a part, -1 where there is none of that name."""
+    if name in PARTS:
+        return PARTS.index(name)
+    order = name.removeprefix("dct")
+    return len(PARTS) + int(order) if name != order and order.isdecimal() and int(order) else -1
+
+
+def pair_part(
+    positional: Float, weights: Float, attend_self: bool, pair: Callable[[int], Float]
+) -> Float:
+    """1/n sum_i w_i sum_j A_ij f_ij with f_i = pair(i), (tokens, dim); f_ii counts for nothing."""
+    shares = attention(positional, attend_self)
+    np.fill_diagonal(shares, 0)
+    total = np.zeros(positional.shape[1])
+    for i in range(len(positional)):
+        total += weights[i] * (shares[i] @ pair(i))
+    return total / len(positional)
+
+
+def noppa_part(
+    part: int, vectors: Float, positional: Float, weights: Float, kernel: str, attend_self: bool
+) -> Float:
+    """One part of a pooled vector, (dim,)."""
+    tokens, name = len(vectors), PARTS[part] if part < len(PARTS) else "dct"
+    if name == "context":
+        return contextual(positional, weights, kernel, attend_self)
+    if name == "word":
+        return np.asarray(weights @ vectors / tokens)
+    if name == "ordered":
+
+        def signed(i: int) -> Float:
+            difference = positional - positional[i]
+            later = np.sign(np.arange(tokens) - i)[:, None]
+            return np.asarray(later * np.sign(difference) * PAIR_KERNELS[kernel](difference))
+
+        return pair_part(positional, weights, attend_self, signed)
+    if name == "product":
+        return pair_part(positional, weights, attend_self, lambda i: positional * positional[i])
+    if name == "dct":
+        waves = np.cos(np.pi * (2 * np.arange(tokens) + 1) * (part - len(PARTS)) / (2 * tokens))
+        return np.asarray((weights * waves) @ vectors / tokens)
+    if name == "std":
+        return np.asarray(vectors.std(axis=0))
+    return np.asarray(vectors.max(axis=0) if name == "max" else vectors.min(axis=0))
 
 
 def mean(vectors: Float, weights: Float, divisor: str, scaled: bool) -> Float:

@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from noppa import characters, formulas
 from noppa import tokens as scanner
+from noppa.formulas import PAIR_KERNELS as PAIR_KERNELS
+from noppa.formulas import attention as attention
+from noppa.formulas import contextual as contextual
 from noppa.reference_text import format_rows as format_rows
 from noppa.reference_text import parse_records as parse_records
 from noppa.reference_text import parse_vectors as parse_vectors
@@ -23,13 +26,6 @@ Float = NDArray[np.float64]
 REAL = "float64"
 POSITION_UNIT = 1
 DROPPED = -1
-
-#: Equation 12 and the cheaper kernels, of the difference of two positional vectors; the index is the native number.
-PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
-    "log2": lambda difference: np.log2(1 + difference**2),
-    "abs": np.abs,
-    "square": np.square,
-}
 
 tokenize = scanner.tokenize
 
@@ -136,28 +132,6 @@ def positions(places: int | NDArray[np.int64], dim: int, formula: str) -> Float:
     return np.where(index % 2 == 0, np.sin(angle), np.cos(angle))
 
 
-def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
-    """Equation 13: softmax of v'_i · v'_j / sqrt(d) over j, (tokens, tokens); each row sums to 1."""
-    vectors = np.asarray(positional, np.float64)
-    scores = vectors @ vectors.T / np.sqrt(vectors.shape[1])
-    if not attend_self:
-        np.fill_diagonal(scores, -np.inf)
-        if len(scores) == 1:
-            return np.zeros((1, 1))
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-def contextual(positional: Float, weights: Float, kernel: str, attend_self: bool) -> Float:
-    """Equation 9 with the pair half of equation 12: 1/n sum_i w_i sum_j A_ij K(v'_j - v'_i), (dim,)."""
-    tokens = len(positional)
-    shares = attention(positional, attend_self)
-    total = np.zeros(positional.shape[1])
-    for i in range(tokens):
-        total += weights[i] * (shares[i] @ PAIR_KERNELS[kernel](positional - positional[i]))
-    return total / tokens
-
-
 def pool_noppa(
     table: Table,
     weights: NDArray[Any] | None,
@@ -171,29 +145,35 @@ def pool_noppa(
     offsets: NDArray[np.int64],
     steps: Steps,
     threads: int,
+    parts: Sequence[int] | None = None,
 ) -> tuple[Float, NDArray[np.int32]]:
-    """Pooled and refined rows (sentences, width), and how many tokens of each took part."""
+    """Pooled and refined rows (sentences, width), and how many tokens of each took part.
+
+    `parts` are numbers in the order wanted; None stands for [context ; word] as far as the two flags say.
+    """
+    if parts is None:
+        parts = [number for number, wanted in enumerate((context, word)) if wanted]
     dim = table.matrix.shape[1]
     sentences = len(offsets) - 1
-    pooled = np.zeros((sentences, dim * (context + word)))
+    pooled = np.zeros((sentences, dim * len(parts)))
     known = np.zeros(sentences, np.int32)
     name = list(PAIR_KERNELS)[kernel]
     for row in range(sentences):
         sentence = ids[offsets[row] : offsets[row + 1]]
         kept = sentence != DROPPED
         known[row] = kept.sum()
-        if not known[row]:
+        if not known[row] or not parts:
             continue
         vectors = table.rows(sentence[kept])
         weight = np.ones(len(vectors)) if weights is None else weights[sentence[kept]].astype(float)
         places = np.flatnonzero(kept) if dropped_take_position else np.arange(len(vectors))
-        parts = []
-        if context:
-            positional = vectors if positions is None else vectors + positions[places]
-            parts.append(contextual(positional, weight, name, attend_self))
-        if word:
-            parts.append(weight @ vectors / len(vectors))
-        pooled[row] = np.concatenate(parts)
+        positional = vectors if positions is None else vectors + positions[places]
+        pooled[row] = np.concatenate(
+            [
+                formulas.noppa_part(part, vectors, positional, weight, name, attend_self)
+                for part in parts
+            ]
+        )
     return apply_steps(pooled, known, steps, threads), known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa import frequencies, storage
 from noppa.backend import kernels
+from noppa.coverage import Coverage, coverage_of
 from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
 from noppa.frequencies import Probabilities
 from noppa.texts import blocks_of, texts_of
@@ -38,36 +39,6 @@ NO_PROBABILITIES = (
     "words.with_counts(file or dict), count your own text with words.with_corpus(texts), or estimate them from the "
     "order of the words with words.with_ranks()"
 )
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How much of some texts the vocabulary knows."""
-
-    tokens: int
-    known_tokens: int
-    types: int
-    known_types: int
-    unknown: list[tuple[str, int]]
-    """Unknown words with their counts, most frequent first."""
-    empty: list[int]
-    """The texts without any known word."""
-
-    @property
-    def token_share(self) -> float:
-        return self.known_tokens / self.tokens if self.tokens else 0.0
-
-    @property
-    def type_share(self) -> float:
-        return self.known_types / self.types if self.types else 0.0
-
-    def __str__(self) -> str:
-        worst = ", ".join(f"{word} ({count})" for word, count in self.unknown[:5])
-        return (
-            f"{self.token_share:.1%} of {self.tokens} tokens and {self.type_share:.1%} of {self.types} "
-            f"different words are known; {len(self.empty)} texts have no known word"
-            + (f"; most frequent unknown: {worst}" if worst else "")
-        )
 
 
 class WordVectors:
@@ -146,7 +117,7 @@ class WordVectors:
         self.path = None
         self.report = None
         self._probabilities = None
-        if unknown == "unk" and self._known.find(UNK) < 0:
+        if unknown == "unk" and self.known.find(UNK) < 0:
             raise ParameterError(
                 f"unknown='unk' needs a row called {UNK}, and there is none: use 'skip' or 'zero'"
             )
@@ -161,7 +132,7 @@ class WordVectors:
         return self._index[1]
 
     @cached_property
-    def _known(self) -> kernels.Vocabulary:
+    def known(self) -> kernels.Vocabulary:
         """Look-up where an unknown word is -1, whatever the policy."""
         return self._vocabulary(-1)
 
@@ -169,8 +140,8 @@ class WordVectors:
     def vocabulary(self) -> kernels.Vocabulary:
         """Look-up with the unknown-word policy: -1 is dropped, `len(words)` stands for a vector of zeros."""
         if self.unknown == "skip":
-            return self._known
-        return self._vocabulary(len(self) if self.unknown == "zero" else self._known.find(UNK))
+            return self.known
+        return self._vocabulary(len(self) if self.unknown == "zero" else self.known.find(UNK))
 
     def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
         slots = self._slots
@@ -214,7 +185,7 @@ class WordVectors:
         return f"WordVectors({len(self)} words, dim={self.dim}, {self.matrix.dtype}, probabilities: {source})"
 
     def _row(self, word: str) -> int:
-        return int(self._known.look_up_tokens([[word]])[0][0])
+        return int(self.known.look_up_tokens([[word]])[0][0])
 
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Rows of the matrix as float32, (rows, dim)."""
@@ -285,29 +256,7 @@ class WordVectors:
 
     def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> Coverage:
         """How many tokens and different words of the texts are known, and which frequent ones are not."""
-        split = tokenizer or kernels.tokenize
-        known: Counter[str] = Counter()
-        unknown: Counter[str] = Counter()
-        empty = []
-        seen = 0
-        for block in blocks_of(texts, BLOCK):
-            sentences = [list(split(text)) for text in texts_of(block)]
-            ids, offsets = self._known.look_up_tokens(sentences)
-            for at, tokens in enumerate(sentences):
-                rows = ids[offsets[at] : offsets[at + 1]]
-                for token, row in zip(tokens, rows.tolist(), strict=True):
-                    (known if row >= 0 else unknown)[token] += 1
-                if not (rows >= 0).any():
-                    empty.append(seen + at)
-            seen += len(sentences)
-        return Coverage(
-            tokens=known.total() + unknown.total(),
-            known_tokens=known.total(),
-            types=len(known) + len(unknown),
-            known_types=len(known),
-            unknown=unknown.most_common(),
-            empty=empty,
-        )
+        return coverage_of(self.known, texts, tokenizer or kernels.tokenize)
 
     # Files
 
@@ -446,7 +395,7 @@ class WordVectors:
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the native objects, which are built again where they are needed."""
-        built = {"table", "vocabulary", "_known"}
+        built = {"table", "vocabulary", "known"}
         return {name: value for name, value in self.__dict__.items() if name not in built}
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import reference
+from noppa import formulas, reference
 from noppa.backend import kernels
 from noppa.errors import NoppaWarning, ParameterError
 from noppa.methods.protocol import Learnt, Pooler, Rows
@@ -24,7 +25,7 @@ from noppa.parameters import one_of, positive, whole
 from noppa.refine import NoiseRemoval, Refinement
 from noppa.words import WordVectors
 
-KERNELS = tuple(reference.PAIR_KERNELS)
+KERNELS = tuple(formulas.PAIR_KERNELS)
 PARTS = ("context", "word")
 POLICIES = ("error", "truncate", "window")
 
@@ -38,12 +39,26 @@ class NoPPA:
     position: "paper" (equation 11), "reference" (the authors' code), or None.
     noise: "paper" or "reference", see `NoiseRemoval`.
     kernel: "log2" is equation 12; "abs" |x| and "square" x² are cheaper, for the paper's call to try others.
-    parts: which halves to compute, in this order.
+    parts: what to concatenate, in this order. The paper's two halves are "context" and "word". "ordered" is the context
+        with the sign of the difference, later word minus earlier one, which keeps their order; "product" has v'_i v'_j in
+        place of the kernel; "max", "min" and "std" are those of the words; "dct1", "dct2", … are the word half times
+        cos(pi (2t + 1) j / 2n), t counting the words and j being the number. `NoPPA.RICH` is a good set of seven.
     attend_self: whether a word attends to itself. It adds nothing to the sum, but takes its share of the softmax.
     unknown_takes_position: whether a skipped unknown word still counts as a position.
     max_tokens, policy: a bound on the tokens of a text and what to do beyond it: "error", "truncate" (the first ones,
         with a warning), or "window" (overlapping windows of that many tokens, averaged by their length).
     """
+
+    #: The parts that forward selection on training and development data found best (bench/parts.py).
+    RICH: ClassVar[tuple[str, ...]] = (
+        "context",
+        "word",
+        "ordered",
+        "product",
+        "max",
+        "dct1",
+        "min",
+    )
 
     a: float | None = 0.05
     k: int = 12
@@ -65,8 +80,11 @@ class NoPPA:
         one_of(self.noise, "noise", ("paper", "reference"))
         one_of(self.kernel, "kernel", KERNELS)
         one_of(self.policy, "policy", POLICIES)
-        if not self.parts or tuple(part for part in PARTS if part in self.parts) != self.parts:
-            raise ParameterError(f"parts must be some of {PARTS} in that order, not {self.parts!r}")
+        known = all(formulas.part_number(part) >= 0 for part in self.parts)
+        if not self.parts or not known or len(set(self.parts)) < len(self.parts):
+            raise ParameterError(
+                f"parts must be some of {', '.join(formulas.PARTS)}, dct1, dct2, …, each once, not {self.parts!r}"
+            )
         if self.max_tokens is not None:
             object.__setattr__(self, "max_tokens", whole(self.max_tokens, "max_tokens", 2))
 
@@ -163,6 +181,7 @@ class _Pooler:
             offsets,
             steps,
             threads,
+            [formulas.part_number(part) for part in method.parts],
         )
 
     def _positions(self, count: int) -> NDArray[np.float64] | None:

@@ -48,7 +48,7 @@ def trained(
     scale = 1 / max(np.linalg.norm(start, axis=1).mean(), 1e-12)
     source = np.zeros((len(rows) + buckets, words.dim), kernels.REAL)
     source[: len(rows)] = scale * start
-    target = np.zeros((len(rows), words.dim), kernels.REAL)
+    target = (scale * start).astype(kernels.REAL)
     share = seen[rows] / seen.sum()
     keep = np.minimum(1, np.sqrt(method.t / share) + method.t / share).astype(np.float32)
     drawn = (

@@ -1,0 +1,109 @@
+// Refinement of pooled rows, for kernels.cpp: what `noppa.refine` fitted, as three kinds of linear algebra.
+#pragma once
+
+#include "kernels.hpp"
+#include "simd.hpp"
+
+namespace {
+
+using noppa::Step;
+
+// A number that is known when compiling, to pass to a lambda.
+template <int VALUE>
+struct Count {
+    static constexpr int value = VALUE;
+};
+
+// Every sum below runs in one order whether its row comes alone or in company: the same bytes for any batch.
+
+// amounts (ROWS, DIRECTIONS) = rows · left - bias.
+template <int ROWS, int DIRECTIONS>
+void project(const Step& step, const float* rows, int64_t first, float* amounts) {
+    vf total[ROWS][DIRECTIONS] = {};
+    for (int64_t m = 0; m < step.in; m += WIDTH) {
+        const int64_t some = step.in - m;
+        vf here[ROWS];
+        for (int r = 0; r < ROWS; ++r) here[r] = load(rows + r * step.in + m, some);
+        for (int d = 0; d < DIRECTIONS; ++d) {
+            const vf left = load(step.left + (first + d) * step.in + m, some);
+            for (int r = 0; r < ROWS; ++r) total[r][d] += left * here[r];
+        }
+    }
+    for (int r = 0; r < ROWS; ++r)
+        for (int d = 0; d < DIRECTIONS; ++d)
+            amounts[r * step.inner + first + d] = sum(total[r][d]) - step.bias[first + d];
+}
+
+// out = rows - amounts · right.
+template <int ROWS>
+void subtract(const Step& step, const float* rows, const float* amounts, float* out) {
+    for (int64_t m = 0; m < step.in; m += WIDTH) {
+        const int64_t some = step.in - m;
+        vf total[ROWS];
+        for (int r = 0; r < ROWS; ++r) total[r] = load(rows + r * step.in + m, some);
+        for (int64_t d = 0; d < step.inner; ++d) {
+            const vf right = load(step.right + d * step.in + m, some);
+            for (int r = 0; r < ROWS; ++r) total[r] -= amounts[r * step.inner + d] * right;
+        }
+        for (int r = 0; r < ROWS; ++r) store(out + r * step.in + m, total[r], some);
+    }
+}
+
+template <int ROWS>
+void remove_rows(const Step& step, const float* rows, float* amounts, float* out) {
+    constexpr int DIRECTIONS = ROWS == 1 ? 8 : 2;
+    int64_t d = 0;
+    for (; d + DIRECTIONS <= step.inner; d += DIRECTIONS) project<ROWS, DIRECTIONS>(step, rows, d, amounts);
+    for (; d < step.inner; ++d) project<ROWS, 1>(step, rows, d, amounts);
+    subtract<ROWS>(step, rows, amounts, out);
+}
+
+// out = rows · left + bias; ROWS rows share each load of the matrix.
+template <int ROWS>
+void map_rows(const Step& step, const float* rows, float* out) {
+    for (int64_t c = 0; c < step.out; c += BLOCK) {
+        const int64_t low = step.out - c, high = low > WIDTH ? low - WIDTH : 0;
+        vf total[ROWS][2];
+        for (int r = 0; r < ROWS; ++r) {
+            total[r][0] = load(step.bias + c, low);
+            total[r][1] = load(step.bias + c + WIDTH, high);
+        }
+        for (int64_t m = 0; m < step.in; ++m) {
+            const float* weights = step.left + m * step.out + c;
+            const vf w0 = load(weights, low), w1 = load(weights + WIDTH, high);
+            for (int r = 0; r < ROWS; ++r) {
+                const vf x = all(rows[r * step.in + m]);
+                total[r][0] += x * w0;
+                total[r][1] += x * w1;
+            }
+        }
+        for (int r = 0; r < ROWS; ++r) {
+            store(out + r * step.out + c, total[r][0], low);
+            store(out + r * step.out + c + WIDTH, total[r][1], high);
+        }
+    }
+}
+
+// A sum of squares in float64, so that neither tiny nor huge rows lose their length.
+void normalise(const float* row, int64_t dim, float* out) {
+    double square = 0;
+    for (int64_t m = 0; m < dim; ++m) square += double(row[m]) * double(row[m]);
+    const double scale = square > 0 ? 1.0 / __builtin_sqrt(square) : 0.0;
+    for (int64_t m = 0; m < dim; ++m) out[m] = float(double(row[m]) * scale);
+}
+
+void apply_step(const Step& step, const float* rows, int64_t count, float* scratch, float* out) {
+    const auto some = [&](auto size, int64_t r) {
+        constexpr int ROWS = decltype(size)::value;
+        const float* from = rows + r * step.in;
+        float* to = out + r * step.out;
+        if (step.kind == Step::MAP) map_rows<ROWS>(step, from, to);
+        else if (step.kind == Step::REMOVE) remove_rows<ROWS>(step, from, scratch, to);
+        else for (int q = 0; q < ROWS; ++q) normalise(from + q * step.in, step.in, to + q * step.in);
+    };
+    int64_t r = 0;
+    for (; r + 4 <= count; r += 4) some(Count<4>{}, r);
+    for (; r < count; ++r) some(Count<1>{}, r);
+}
+
+}  // namespace

@@ -1,0 +1,108 @@
+"""What NoPPA can concatenate besides the paper's two halves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa import _native, reference
+from noppa.errors import ParameterError
+from noppa.formulas import PARTS, attention, part_number
+
+from .conftest import made_texts, made_words
+from .test_kernels import DIMS, SIZES, pooled
+
+ALL = (*PARTS, "dct1", "dct2", "dct7")
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("kernel", [0, 1, 2])
+def test_native_equals_twin(instruction_set: str, dim: int, kernel: int) -> None:
+    numbers = [part_number(name) for name in reversed(ALL)]
+    rows, known = pooled(_native, "float32", dim, SIZES, kernel=kernel, parts=numbers)
+    wanted, counts = pooled(reference, "float32", dim, SIZES, kernel=kernel, parts=numbers)
+    assert (known == counts).all()
+    for part in range(len(ALL)):
+        here = slice(part * dim, (part + 1) * dim)
+        error = np.linalg.norm(rows[:, here] - wanted[:, here], axis=1)
+        size = np.linalg.norm(wanted[:, here], axis=1) + 1e-3 * np.linalg.norm(wanted, axis=1)
+        assert (error <= 1e-5 * size).all(), ALL[::-1][part]
+
+
+@pytest.mark.twin
+def test_a_part_does_not_depend_on_the_others() -> None:
+    words = made_words()
+    texts = made_texts(20, words)
+    rows = noppa.Encoder(words, noppa.NoPPA(k=0, parts=ALL)).encode(texts)
+    for at, part in enumerate(ALL):
+        alone = noppa.Encoder(words, noppa.NoPPA(k=0, parts=(part,))).encode(texts)
+        assert np.array_equal(alone, rows[:, at * words.dim : (at + 1) * words.dim]), part
+
+
+@pytest.mark.twin
+def test_parts_by_hand() -> None:
+    words = made_words()
+    tokens = "the girl eats a cake".split()
+    v = np.array([words[token] for token in tokens], float)
+    w = np.array([0.05 / (words.probabilities[words.words.index(t)] + 0.025) for t in tokens])
+    moved = v + reference.positions(5, 7, "paper")
+    shares = attention(moved)
+    ordered, product = np.zeros(7), np.zeros(7)
+    for i in range(5):
+        for j in range(5):
+            if i == j:
+                continue
+            kernel = np.log2(1 + (moved[j] - moved[i]) ** 2)
+            ordered += (
+                w[i] * shares[i, j] * np.sign(j - i) * np.sign(moved[j] - moved[i]) * kernel / 5
+            )
+            product += w[i] * shares[i, j] * moved[i] * moved[j] / 5
+    cosine = [np.cos(np.pi * (2 * t + 1) * 2 / 10) for t in range(5)]
+    expected = [ordered, product, v.max(axis=0), v.min(axis=0), v.std(axis=0), (w * cosine) @ v / 5]
+    method = noppa.NoPPA(k=0, parts=("ordered", "product", "max", "min", "std", "dct2"))
+    found = noppa.Encoder(words, method).encode(" ".join(tokens))
+    assert np.allclose(found, np.concatenate(expected), atol=2e-6)
+
+
+@pytest.mark.twin
+def test_ordered_turns_its_sign_with_the_sentence() -> None:
+    """Without positions, turning a sentence round keeps the context and negates its ordered variant."""
+    method = noppa.NoPPA(k=0, position=None, parts=("context", "ordered"))
+    encoder = noppa.Encoder(made_words(), method)
+    there, back = encoder.encode("the girl eats cake"), encoder.encode("cake eats girl the")
+    assert np.allclose(there[:7], back[:7], atol=1e-6)
+    assert np.allclose(there[7:], -back[7:], atol=1e-6)
+    assert np.abs(there[7:]).max() > 0.01
+
+
+def test_the_rich_preset_is_saved_like_any_other(tmp_path: Any) -> None:
+    words = made_words()
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0, parts=noppa.NoPPA.RICH))
+    assert encoder.dim == 7 * words.dim
+    encoder.save(tmp_path / "rich")
+    loaded = noppa.load(tmp_path / "rich")
+    assert loaded.method == encoder.method
+    assert loaded.encode("the girl eats").tobytes() == encoder.encode("the girl eats").tobytes()
+
+
+def test_the_same_bytes_in_any_company(instruction_set: str) -> None:
+    words = made_words(dim=37, extra=30)
+    texts = made_texts(60, words, longest=90, seed=5)
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0, parts=ALL))
+    whole = encoder.encode(texts, threads=1)
+    assert encoder.encode(texts, threads=3).tobytes() == whole.tobytes()
+    alone = np.array([encoder.encode(text) for text in texts])
+    assert alone.tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize(
+    "parts", [(), "context", ("word", "word"), ("dct",), ("dct0",), ("dctx",), ("dct-1",)]
+)
+def test_parts_that_do_not_exist(parts: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"parts must be some of context, word, .* each once, not"
+    ):
+        noppa.NoPPA(parts=parts)
