@@ -147,7 +147,18 @@ def test_closed_pipe_is_quiet(model, tmp_path):
 def started(model, source, target, *more):
     """A run on one thread that has come to its first checkpoint."""
     process = subprocess.Popen(
-        [*MAIN, "encode", str(source), "-m", str(model), "-o", str(target), "-t", "1", *more],
+        [
+            *MAIN,
+            "encode",
+            str(source),
+            "-m",
+            str(model),
+            "-o",
+            str(target),
+            "--threads",
+            "1",
+            *more,
+        ],
         stderr=subprocess.PIPE,
     )
     partial = target.with_name(f".{target.name}.partial")

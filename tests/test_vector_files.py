@@ -6,7 +6,9 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import pickle
+import threading
 import warnings
 import zipfile
 from types import SimpleNamespace
@@ -359,6 +361,7 @@ def test_folders_take_limit_keep_and_dtype(tmp_path):
     assert (kept.words, kept.matrix.dtype) == (["cake"], np.float16)
     assert kept.probabilities.tolist() == [0.2]
     same(WordVectors.load(tmp_path / "folder"))
+    assert "Cake" not in WordVectors.load(tmp_path / "folder", case="exact")
 
 
 @pytest.mark.parametrize(
@@ -442,6 +445,15 @@ def test_archive_of_several_files(tmp_path):
         WordVectors.load(path, member="c.txt")
 
 
+def test_a_pipe_is_a_file_too(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: text_file(pipe, LINES))
+    writer.start()
+    same(WordVectors.load(pipe))
+    writer.join()
+
+
 # Matrix and vocabulary
 
 
@@ -505,6 +517,10 @@ def test_what_a_format_cannot_hold(tmp_path):
         files.write(WordVectors(["a b"], [[1.0]]), tmp_path / "v.bin")
     with pytest.raises(NoppaError, match="has a line break"):
         files.write(WordVectors(["a\nb"], [[1.0]]), tmp_path / "v.txt")
+    with pytest.raises(NoppaError, match=r"noppa compresses to \.gz"):
+        files.write(WordVectors(["a"], [[1.0]]), tmp_path / "v.txt.zst")
+    with pytest.raises(NoppaError, match="has a line break"):
+        files.write(WordVectors(["a\nb"], [[1.0]]), tmp_path / "v.npy")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -126,3 +126,10 @@ def test_pieces_meet(threads):
     assert len(bounds) == len(expected) + 1
     assert all(block[at:].startswith(b"bad line") for at in bad.tolist())
     assert feeds == len(lines) - 1
+
+
+def test_blank_lines_take_no_memory():
+    """Room is made by the bytes, not by the lines alone: a million blank lines of a wide table need none."""
+    block = b"\n" * 1_000_000 + b"w" + b" 1" * 20000 + b"\nbad 1\n"
+    _, _, matrix, bad, _, _, feeds = kernels.parse_vectors(block, 20000, 2)
+    assert (matrix.shape, len(bad), feeds) == ((1, 20000), 1, 1_000_002)

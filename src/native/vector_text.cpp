@@ -188,14 +188,18 @@ VectorRows parse_vectors(const char* block, size_t length, int64_t dim, int thre
         cuts.push_back(line ? line + 1 : end);
     }
     const int64_t pieces = int64_t(cuts.size()) - 1;
-    std::vector<int64_t> first(size_t(pieces) + 1, 0);
+    std::vector<int64_t> feeds(size_t(pieces), 0), first(size_t(pieces) + 1, 0);
     run_tasks(pieces, threads, [&](int64_t at) {
-        first[size_t(at) + 1] = std::count(cuts[size_t(at)], cuts[size_t(at) + 1], '\n') + (at == pieces - 1);
+        feeds[size_t(at)] = std::count(cuts[size_t(at)], cuts[size_t(at) + 1], '\n');
     });
-    for (int64_t at = 0; at < pieces; ++at) first[size_t(at) + 1] += first[size_t(at)];
+    for (int64_t at = 0; at < pieces; ++at) {
+        // Room for every line, or for as many rows as the bytes can hold, a number and its separator being two at least.
+        const int64_t most = (cuts[size_t(at) + 1] - cuts[size_t(at)]) / (2 * dim);
+        first[size_t(at) + 1] = first[size_t(at)] + std::min(feeds[size_t(at)], most) + 1;
+    }
 
     VectorRows whole;
-    whole.passed = first.back() - (pieces > 0);
+    for (int64_t count : feeds) whole.passed += count;
     whole.matrix.reset(new float[size_t(std::max<int64_t>(1, first.back() * dim))]);
     std::vector<VectorRows> parts(static_cast<size_t>(pieces));
     run_tasks(pieces, threads, [&](int64_t at) {

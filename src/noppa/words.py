@@ -297,8 +297,8 @@ class WordVectors:
         strict: bool = False,
         member: str | None = None,
         vocabulary: str | PathLike[str] | None = None,
-        unknown: str = "skip",
-        case: str = "exact-then-lower",
+        unknown: str | None = None,
+        case: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> WordVectors:
@@ -306,7 +306,7 @@ class WordVectors:
 
         The content decides, not the name: GloVe text, word2vec text and binary, fastText `.vec`, `.npy` or safetensors
         with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. What was met is in `report`. A saved folder is
-        mapped into memory as it is, so that it takes none of these options but `limit` and `keep`.
+        mapped into memory as it is; `limit`, `keep` or another `dtype` copies what they ask for.
 
         limit: only the first rows. keep: only these words. drop: never these words.
         dtype: float32, float16, or int8 with a scale a row.
@@ -315,8 +315,14 @@ class WordVectors:
         on_error: what to do with a line that cannot be read: "error" or "skip".
         strict: refuse a file that ends early, instead of a warning.
         member: which file of a zip archive. vocabulary: where the words of a matrix file are.
+        unknown, case: as of `WordVectors`; a saved folder has its own.
         progress: called with the bytes read so far and in all.
         """
+        saved = None
+        if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
+            saved = cls._open(Path(path), unknown, case)
+            if limit is None and keep is None and dtype in ("float32", str(saved.matrix.dtype)):
+                return saved
         from noppa import (
             files,  # takes as long to import as all the rest, and a saved folder needs it not
         )
@@ -324,14 +330,9 @@ class WordVectors:
         options = files.Options(
             limit, keep, drop, dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
         )  # fmt: skip
-        if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
-            words = cls._open(Path(path))
-            if limit is None and keep is None and dtype == str(words.matrix.dtype):
-                return words
-            if limit is None and keep is None and dtype == "float32":
-                return words  # the type that it was saved in
-            return words._picked(options)
-        return cls.of(files.read(path, options), unknown, case)
+        if saved is not None:
+            return saved._picked(options)
+        return cls.of(files.read(path, options), unknown or "skip", case or "exact-then-lower")
 
     @classmethod
     def of(
@@ -345,7 +346,7 @@ class WordVectors:
         return words
 
     @classmethod
-    def _open(cls, path: Path) -> WordVectors:
+    def _open(cls, path: Path, unknown: str | None, case: str | None) -> WordVectors:
         folder = storage.read_folder(path, KIND)
         words = object.__new__(cls)
         arrays, header = folder.arrays, folder.header
@@ -356,8 +357,8 @@ class WordVectors:
                 arrays["slots"],
                 arrays["matrix"],
                 arrays.get("scales"),
-                header["unknown"],
-                header["case"],
+                unknown or header["unknown"],
+                case or header["case"],
             )
             if header["probabilities"] is not None:
                 words._probabilities = Probabilities(

@@ -14,6 +14,7 @@ import typer
 
 import noppa
 from noppa import METHODS, Encoder, WordVectors
+from noppa.cli.options import Model, Threads
 from noppa.cli.progress import bytes_bar, records_bar
 from noppa.errors import FileError, ParameterError
 from noppa.records import READERS, WRITERS, Input, Job, Outcome, read
@@ -38,14 +39,11 @@ NoHeader = Annotated[
 OnBad = Annotated[
     str, typer.Option(help=f"What to do with a bad record: {', '.join(ON_BAD)} (a row of zeros).")
 ]
-Threads = Annotated[int | None, typer.Option("--threads", "-t", help="Threads to use.")]
 
 
 def encode(
     inputs: Inputs = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="Folder of a saved encoder.")
-    ] = None,
+    model: Model = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
     ] = "-",
@@ -143,10 +141,10 @@ def fit(
 
 def _input(paths: list[str] | None, form: str | None, column: str | None, no_header: bool) -> Input:
     for path in paths or []:
-        if path != "-" and not Path(path).is_file():
-            raise FileError(
-                f"{path} does not exist" if not Path(path).exists() else f"{path} is no file"
-            )
+        if path != "-" and not Path(path).exists():
+            raise FileError(f"{path} does not exist")
+        if Path(path).is_dir():
+            raise FileError(f"{path} is a folder: give the files in it")
     return Input(tuple(paths or ["-"]), form, column, not no_header)
 
 

@@ -15,6 +15,7 @@ from noppa.backend import kernels
 from noppa.cli.encode import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import bytes_bar
 from noppa.errors import ParameterError
+from noppa.files.arrays import read_words
 from noppa.files.catalogue import CATALOGUE
 from noppa.files.download import download, home
 from noppa.nearest import nearest as nearest_words
@@ -60,7 +61,7 @@ def convert(
 
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
-    kept = None if keep is None else keep.read_text(encoding="utf-8").split("\n")
+    kept = None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
     folder = target.absolute().parent
     with tempfile.TemporaryDirectory(
         prefix=".noppa-", dir=folder if folder.is_dir() else None

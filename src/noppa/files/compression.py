@@ -59,7 +59,7 @@ class Source:
         return self._ahead
 
     def position(self) -> int:
-        return self.file.tell()
+        return self.file.tell() if self.file.seekable() else 0
 
     def close(self) -> None:
         self.stream.close()
@@ -73,8 +73,7 @@ def open_plain(path: Path, member: str | None = None) -> Source:
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
     try:
-        start = file.read(8)
-        file.seek(0)
+        start = file.peek(8)
         kind = next((name for magic, name in MAGIC.items() if start.startswith(magic)), "none")
         if member is not None and kind != "zip":
             raise ParameterError(
@@ -105,6 +104,10 @@ def _zstandard(file: IO[bytes], path: Path, member: str | None) -> Any:
 
 
 def _zip(file: IO[bytes], path: Path, member: str | None) -> Any:
+    if not file.seekable():
+        raise FileError(
+            f"{path} is a zip archive in a pipe, and its table stands at its end: save it first"
+        )
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:

@@ -40,6 +40,8 @@ def write(words: WordVectors, path: str | PathLike[str]) -> None:
     Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a native folder.
     """
     target = Path(path)
+    if target.suffix in (".zip", ".zst"):
+        raise FileError(f"cannot write {target}: noppa compresses to {', '.join(COMPRESSED)}")
     packed = COMPRESSED.get(target.suffix)
     form = target.with_suffix("").suffix if packed else target.suffix
     if form not in WRITERS:
@@ -52,19 +54,16 @@ def write(words: WordVectors, path: str | PathLike[str]) -> None:
     if form in BESIDE:
         if packed:
             raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
-        with whole_file(target.with_suffix(".vocab.txt")) as new:
-            new.write_bytes(b"".join(_line(word) for word in _words(words)))
-    with whole_file(target) as new:
-        if form in BESIDE:
+        with whole_file(target.with_suffix(".vocab.txt")) as names, whole_file(target) as new:
+            names.write_bytes(b"".join(_line(word) for word in _words(words)))
             WRITERS[form](words, new)
-            return
-        with new.open("wb") as file:
-            stream: Any = packed(file) if packed else file
-            out = io.BufferedWriter(stream, 1 << 20) if packed else stream
-            WRITERS[form](words, out)
-            out.flush()
-            if packed:
-                out.close()
+        return
+    with whole_file(target) as new, new.open("wb") as file:
+        if packed is None:
+            WRITERS[form](words, file)
+        else:
+            with io.BufferedWriter(packed(file), 1 << 20) as stream:
+                WRITERS[form](words, stream)
 
 
 def _words(words: WordVectors) -> Iterator[bytes]:
