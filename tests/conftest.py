@@ -57,7 +57,26 @@ def glove(shared: Callable[..., Path]) -> noppa.WordVectors:
     return words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
 
 
-VOCABULARY = "the a girl boy eats cake delicious is eating and of in on . , n't 's café".split()
+VOCABULARY = [
+    "the",
+    "a",
+    "girl",
+    "boy",
+    "eats",
+    "cake",
+    "delicious",
+    "is",
+    "eating",
+    "and",
+    "of",
+    "in",
+    "on",
+    ".",
+    ",",
+    "n't",
+    "'s",
+    "café",
+]
 
 
 def made_words(dim: int = 7, extra: int = 0, seed: int = 0, **options: object) -> noppa.WordVectors:

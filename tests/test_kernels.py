@@ -21,7 +21,9 @@ def stored(kind: str, words: int, dim: int) -> tuple[np.ndarray, np.ndarray | No
     return rows.astype(kind), None
 
 
-def batch(words: int, sizes: tuple[int, ...], dropped: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
+def batch(
+    words: int, sizes: tuple[int, ...], dropped: float = 0.2
+) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     ids = rng.integers(0, words + 1, sum(sizes)).astype(np.int32)  # `words` is the zero word
     ids[rng.random(len(ids)) < dropped] = -1
@@ -49,7 +51,8 @@ def pooled(module: Any, kind: str, dim: int, sizes: tuple[int, ...], **options: 
     places = None
     if position:
         places = np.pad(
-            reference.positions(max(sizes), dim, position), ((0, 0), (0, -dim % module.POSITION_UNIT))
+            reference.positions(max(sizes), dim, position),
+            ((0, 0), (0, -dim % module.POSITION_UNIT)),
         ).astype(module.REAL)
     steps = module.Steps(settings.pop("steps"))
     ids, offsets = batch(words, sizes)

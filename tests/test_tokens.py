@@ -32,7 +32,13 @@ RULES = {
     "Mr. Smith vs. St. Ives": ["Mr.", "Smith", "vs.", "St.", "Ives"],
     "AT&T R&D": ["AT&T", "R&D"],
     "mail me@foo.co.uk, or a.b+c@x.org.": ["mail", "me@foo.co.uk", ",", "or", "a.b+c@x.org", "."],
-    "(https://x.org/a?b=c,d) www.noppa.io.": ["(", "https://x.org/a?b=c,d", ")", "www.noppa.io", "."],
+    "(https://x.org/a?b=c,d) www.noppa.io.": [
+        "(",
+        "https://x.org/a?b=c,d",
+        ")",
+        "www.noppa.io",
+        ".",
+    ],
     "see google.com/foo. End.Start": ["see", "google.com/foo", ".", "End", ".", "Start"],
     "wait.... what--no": ["wait", "...", "what", "--", "no"],
     "日本語 text": ["日", "本", "語", "text"],
@@ -52,10 +58,46 @@ def test_rules(text: str) -> None:
 
 # Text that looks like text, and text that looks like nothing.
 pieces = st.sampled_from(
-    list(".,:;!?'\"`-–—_/&@#$%()[]<>\\|~^*+= \t\n")
-    + ["n't", "'s", "'ll", "'VE", "www.", "http://", "HTTPS://", "Mr", "a.b", ".com", ".de", "...", "--", "''"]
-    + ["a", "b", "I", "the", "Zürich", "ΣΑΣ", "İ", "ǅ", "1", "22", "٣", "½", "x@y", "日", "가", "e\u0301", "\u0301"]
-    + ["\u200d", "\ufe0f", "\u2019", "\u201c", "\u2011", "\x00", "\ud800", "\udfff", "\u2028", "👍🏽"]
+    [
+        *".,:;!?'\"`-–—_/&@#$%()[]<>\\|~^*+= \t\n",
+        *[
+            "n't",
+            "'s",
+            "'ll",
+            "'VE",
+            "www.",
+            "http://",
+            "HTTPS://",
+            "Mr",
+            "a.b",
+            ".com",
+            ".de",
+            "...",
+            "--",
+            "''",
+            "x@y",
+        ],
+        *[
+            "a",
+            "b",
+            "I",
+            "the",
+            "Zürich",
+            "ΣΑΣ",
+            "İ",
+            "ǅ",
+            "1",
+            "22",
+            "٣",
+            "½",
+            "日",
+            "가",
+            "é",
+            "́",
+            "👍🏽",
+        ],
+        *"\u200d\ufe0f\u2019\u201c\u2011\x00\ud800\udfff\u2028",
+    ]
 )
 
 
@@ -71,7 +113,9 @@ def test_native_equals_twin(text: str) -> None:
 @given(st.text(max_size=60))
 def test_normal_forms_give_the_same_tokens(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
-    assert tokenize(unicodedata.normalize("NFD", text)) == tokenize(unicodedata.normalize("NFC", text))
+    assert tokenize(unicodedata.normalize("NFD", text)) == tokenize(
+        unicodedata.normalize("NFC", text)
+    )
 
 
 @pytest.mark.parametrize("unit", ["a", "a.", "a-", "'s", "a@", "1.", "www.", "n't'", "x.com"])

@@ -56,6 +56,7 @@ def from_counts(
     words: Iterable[str],
     counts: Mapping[str, float] | str | PathLike[str],
     missing: str | float = "smallest",
+    source: str = "a dict of counts",
 ) -> Probabilities:
     """Probabilities of `words` from a dict or from a file of `word count` lines.
 
@@ -64,7 +65,7 @@ def from_counts(
     taken as the probability itself.
     """
     if isinstance(counts, Mapping):
-        table, source = dict(counts), "a dict of counts"
+        table = dict(counts)
     else:
         table, source = read_counts(counts), f"counts in {Path(counts).name}"
     merged: defaultdict[str, float] = defaultdict(float)

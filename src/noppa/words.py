@@ -250,7 +250,9 @@ class WordVectors:
         for block in blocks_of(texts, BLOCK):
             for text in texts_of(block):
                 counts.update(split(text))
-        return self._with(frequencies.from_counts(self.words, counts, missing))
+        return self._with(
+            frequencies.from_counts(self.words, counts, missing, "counts of a corpus")
+        )
 
     def with_ranks(self) -> WordVectors:
         """The same vectors with probabilities estimated from the order of the words, most frequent first."""

@@ -1,0 +1,61 @@
+"""Every Python block of the README and of docs/ runs, in order, as a reader would run it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [
+        body for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+    program = "\n".join(blocks(page, "python"))
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_console_blocks_run(page: Path, tmp_path: Path) -> None:
+    """Lines that start with `$ ` run one after another; what stands under a line is what it prints."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for block in blocks(page, "console"):
+        for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, wanted = entry.partition("\n")
+            run = subprocess.run(
+                ["bash", "-c", command],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "PATH": path},
+            )
+            assert run.returncode == 0, f"{command}: {run.stderr}"
+            if wanted.strip():
+                assert run.stdout.split() == wanted.split(), command
+
+
+def test_the_tree_names_every_module() -> None:
+    """The picture of the tree in CONTRIBUTING holds."""
+    tree = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    modules = [path for path in (ROOT / "src" / "noppa").iterdir() if path.name[:2] != "__"]
+    for path in sorted(modules):
+        if path.is_dir() or path.suffix == ".py":
+            assert path.name in tree, f"{path.name} is not in CONTRIBUTING.md"
+    for path in sorted((ROOT / "src" / "native").glob("*.cpp")):
+        assert path.stem in tree, f"{path.name} is not in CONTRIBUTING.md"

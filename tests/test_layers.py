@@ -1,0 +1,82 @@
+"""The layer rule: what `import noppa` brings, and who may know whom."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import noppa
+
+PACKAGE = Path(noppa.__file__).parent
+CONSUMERS = {"cli", "evaluate", "plot", "serve", "cluster", "integrations"}
+CORE = sorted(
+    path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in CONSUMERS
+)
+ALLOWED = {*sys.stdlib_module_names, "numpy", "noppa"}
+
+
+def test_import_brings_numpy_and_nothing_else() -> None:
+    program = "import sys, json; import noppa; print(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    tops = {name.split(".")[0] for name in json.loads(run.stdout)}
+    strangers = {
+        name for name in tops - ALLOWED if not name.startswith("_") and name != "characters"
+    }
+    assert not strangers
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_core_knows_no_consumer(path: Path) -> None:
+    """Also inside functions: a lazy import of an optional package is a consumer's affair, but for named exceptions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        for name in names:
+            parts = name.split(".")
+            assert parts[0] != "noppa" or len(parts) < 2 or parts[1] not in CONSUMERS, name
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_core_imports_nothing_but_numpy_at_the_top(path: Path) -> None:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        assert {name.split(".")[0] for name in names} <= ALLOWED
+
+
+def test_the_flow_is_one_way() -> None:
+    """A stage imports only stages before it."""
+    stages = [
+        "errors",
+        "characters",
+        "tokens",
+        "reference",
+        "backend",
+        "texts",
+        "frequencies",
+        "words",
+    ]
+    stages += ["refine", "methods", "encoder"]
+    for later, stage in enumerate(stages):
+        path = PACKAGE / f"{stage}.py"
+        if not path.exists():
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            if module and module.startswith("noppa."):
+                other = module.split(".")[1]
+                assert other not in stages[later + 1 :], f"{stage} imports {other}"

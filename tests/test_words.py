@@ -1,0 +1,229 @@
+"""Word vectors in memory: look-up, unknown words, probabilities, coverage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import noppa
+from noppa import _native, reference
+from noppa.frequencies import CLOSED_CLASS
+from tests.conftest import made_words
+
+MATRIX = np.arange(12, dtype=np.float32).reshape(4, 3)
+NAMES = ["The", "the", "cake", "<unk>"]
+
+
+@pytest.mark.twin
+def test_exact_then_lower_case() -> None:
+    words = noppa.WordVectors(NAMES, MATRIX)
+    assert words["The"].tolist() == [0, 1, 2]
+    assert words["THE"].tolist() == [3, 4, 5]
+    assert words["Cake"].tolist() == [6, 7, 8]
+    assert len(words) == 4
+    assert words.dim == 3
+    assert "CAKE" in words
+    assert "pie" not in words
+    assert 5 not in words
+    exact = noppa.WordVectors(NAMES, MATRIX, case="exact")
+    assert "CAKE" not in exact
+    lower = noppa.WordVectors(NAMES, MATRIX, case="lower")
+    assert lower["The"].tolist() == [3, 4, 5]
+
+
+@pytest.mark.twin
+def test_unknown_words_follow_their_policy() -> None:
+    def encoded(unknown: str, text: str) -> np.ndarray:
+        words = noppa.WordVectors(NAMES, MATRIX, unknown=unknown)
+        return noppa.Encoder(words, noppa.NoPPA(a=None, k=0, parts=("word",))).encode(text)
+
+    assert encoded("skip", "the pie").tolist() == [3, 4, 5]
+    assert encoded("zero", "the pie").tolist() == [1.5, 2, 2.5]
+    assert encoded("unk", "the pie").tolist() == [6, 7, 8]
+    with pytest.raises(noppa.NoppaError, match="needs a row called <unk>"):
+        noppa.WordVectors(["a"], [[1.0]], unknown="unk")
+
+
+@pytest.mark.twin
+def test_a_repeated_word_never_shifts_the_others() -> None:
+    """D9: the first vector counts, and every later word keeps its own."""
+    with pytest.warns(noppa.NoppaWarning, match="1 words stand more than once, the first is 'b'"):
+        words = noppa.WordVectors(["a", "b", "b", "c"], MATRIX)
+    assert words["b"].tolist() == [3, 4, 5]
+    assert words["c"].tolist() == [9, 10, 11]
+
+
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=30, unique=True), st.text(max_size=12))
+def test_native_look_up_equals_twin(vocabulary: list[str], other: str) -> None:
+    encoded = [word.encode("utf-8", "replace") for word in vocabulary]
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    bounds = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    sentences = [[*vocabulary, other, other.upper(), *(word.upper() for word in vocabulary)]]
+    for case in (0, 1, 2):
+        ids = [
+            module.Vocabulary(text, bounds, module.build_slots(text, bounds)[0], case, -1)
+            .look_up_tokens(sentences)[0]
+            .tolist()
+            for module in (_native, reference)
+        ]
+        assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "matrix", "options", "message"),
+    [
+        (
+            ["a", "b"],
+            np.ones((3, 2)),
+            {},
+            r"2 words need a matrix of shape \(2, dim\).*not \(3, 2\)",
+        ),
+        ([], np.ones((0, 2)), {}, "at least one row"),
+        (["a"], np.ones((1, 0)), {}, "at least one row and column"),
+        (["a"], np.ones(1), {}, "0 words|1 words need a matrix"),
+        (["a", "b"], [[1.0, 2.0], [np.nan, 1.0]], {}, "the vector of 'b' has nan at dimension 0"),
+        (["a"], [[np.inf]], {}, "the vector of 'a' has inf"),
+        (["a"], [["x"]], {}, "holds no numbers"),
+        (["a", 5], np.ones((2, 2)), {}, "item 1 is a int"),
+        (["a"], np.ones((1, 2)), {"probabilities": [0.1, 0.2]}, "1 words need 1 probabilities"),
+        (["a"], np.ones((1, 2)), {"probabilities": [1.5]}, "probability 0 is .*1.5"),
+        (["a"], np.ones((1, 2), np.int8), {}, "an int8 matrix needs scales"),
+        (["a"], np.ones((1, 2)), {"scales": [1.0]}, "scales belong to an int8 matrix"),
+        (["a"], np.ones((1, 2)), {"unknown": "guess"}, "unknown must be one of skip, zero, unk"),
+        (["a"], np.ones((1, 2)), {"case": "upper"}, "case must be one of"),
+    ],
+)
+def test_bad_words(
+    words: list[str], matrix: object, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(noppa.NoppaError, match=message):
+        noppa.WordVectors(words, matrix, **options)  # type: ignore[arg-type]
+
+
+def test_small_storage_reads_back() -> None:
+    rows = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    half = noppa.WordVectors(NAMES, rows.astype(np.float16))
+    assert np.allclose(half["cake"], rows[2], atol=1e-3)
+    scales = np.abs(rows).max(axis=1) / 127
+    eight = noppa.WordVectors(
+        NAMES, np.round(rows / scales[:, None]).astype(np.int8), scales=scales
+    )
+    assert np.allclose(eight["cake"], rows[2], atol=0.02)
+
+
+class TestProbabilities:
+    words = noppa.WordVectors(
+        ["the", "The", "cake", "rare", ".", "n't", "’"],
+        np.random.default_rng(0).normal(size=(7, 2)),
+    )
+
+    def of(self, words: noppa.WordVectors) -> dict[str, float]:
+        assert words.probabilities is not None
+        return dict(zip(words.words, words.probabilities.tolist(), strict=True))
+
+    def test_counts_merge_case_and_divide_by_all(self) -> None:
+        p = self.of(self.words.with_counts({"the": 6, "THE": 2, "cake": 1, "elsewhere": 11}))
+        assert p["the"] == p["The"] == pytest.approx(8 / 20)
+        assert p["cake"] == pytest.approx(1 / 20)
+
+    def test_missing_words_are_as_rare_as_the_rarest(self) -> None:
+        p = self.of(self.words.with_counts({"the": 9, "cake": 1}))
+        assert p["rare"] == p["cake"] == pytest.approx(0.1)
+        assert p["."] == CLOSED_CLASS["."]
+        assert p["n't"] == CLOSED_CLASS["n't"]
+        assert p["’"] == CLOSED_CLASS["'"]
+
+    def test_missing_may_be_a_number(self) -> None:
+        """`missing=0` is what the authors' code does: the largest weight for a word nobody counted (D5)."""
+        p = self.of(self.words.with_counts({"the": 9, "cake": 1}, missing=0))
+        assert p["rare"] == p["."] == 0
+        with pytest.raises(noppa.NoppaError, match="missing must be 'smallest' or a probability"):
+            self.words.with_counts({"the": 9}, missing="huge")
+
+    def test_from_a_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "counts.txt"
+        file.write_bytes(b"the 6\r\nThe\t2\n\ncake 1.0\nodd word 1\n")
+        assert self.of(self.words.with_counts(file))["the"] == pytest.approx(0.8)
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"the 6\ncake\n", "line 2: expected a word and a count, found 'cake'"),
+            (b"the x\n", "line 1: expected a word and a count"),
+            (b"the 1\ncaf\xe9 2\n", "line 2: byte 9 is not UTF-8"),
+            (b"", "adds up to nothing"),
+            (b"the -1\n", "the count of 'the' is -1.0"),
+        ],
+    )
+    def test_bad_files(self, tmp_path: Path, content: bytes, message: str) -> None:
+        file = tmp_path / "counts.txt"
+        file.write_bytes(content)
+        with pytest.raises(noppa.NoppaError, match=message):
+            self.words.with_counts(file)
+        with pytest.raises(noppa.NoppaError, match=r"nowhere.txt: No such file"):
+            self.words.with_counts(tmp_path / "nowhere.txt")
+
+    def test_from_a_corpus(self) -> None:
+        p = self.of(self.words.with_corpus(iter(["The cake.", "the cake", "the"])))
+        assert p["the"] == pytest.approx(3 / 6)
+        assert p["."] == pytest.approx(1 / 6)
+
+    def test_from_ranks_is_marked_as_an_estimate(self) -> None:
+        ranked = self.words.with_ranks()
+        p = self.of(ranked)
+        assert p["the"] == pytest.approx(2 * p["The"])
+        assert sum(p.values()) == pytest.approx(1)
+        assert "estimate" in repr(ranked)
+
+    def test_given_with_gaps(self) -> None:
+        words = noppa.WordVectors(["a", "b", "."], np.ones((3, 2)), [0.5, np.nan, np.nan])
+        assert self.of(words) == {"a": 0.5, "b": 0.5, ".": CLOSED_CLASS["."]}
+        assert words.counted is not None
+        assert words.counted.tolist() == [True, False, False]
+
+    def test_a_frequent_word_without_a_count_is_told(self) -> None:
+        words = self.words.with_counts({"the": 9, "cake": 1})
+        encoder = noppa.Encoder(words, noppa.NoPPA(k=1))
+        with pytest.warns(noppa.NoppaWarning, match=r"have no count, among them '\.'"):
+            encoder.fit(["the cake.", "the the cake.", "cake the cake", "the rare", "rare cake ."])
+
+    def test_the_original_is_left_alone(self) -> None:
+        self.words.with_ranks()
+        assert self.words.probabilities is None
+
+
+@pytest.mark.twin
+def test_coverage() -> None:
+    words = noppa.WordVectors(["the", "cake"], np.ones((2, 2)))
+    report = words.coverage(["The cake, the pie", "pie pie", "", "Cake"])
+    assert (report.tokens, report.known_tokens) == (8, 4)
+    assert (report.types, report.known_types) == (6, 4)
+    assert report.unknown == [("pie", 3), (",", 1)]
+    assert report.empty == [1, 2]
+    assert report.token_share == 0.5
+    assert "pie (3)" in str(report)
+    assert words.coverage([]).token_share == 0
+
+
+def test_npy_with_its_vocabulary(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", MATRIX)
+    (tmp_path / "v.vocab.txt").write_text("\n".join(NAMES) + "\n", encoding="utf-8")
+    words = noppa.WordVectors.load(tmp_path / "v.npy")
+    assert words.words == NAMES
+    assert (words.matrix == MATRIX).all()
+
+
+@pytest.mark.twin
+def test_save_and_load(tmp_path: Path) -> None:
+    words = made_words(unknown="zero", case="exact")
+    words.save(tmp_path / "words")
+    again = noppa.WordVectors.load(tmp_path / "words")
+    assert again.words == words.words
+    assert (again.matrix == words.matrix).all()
+    assert (again.probabilities == words.probabilities).all()
+    assert (again.unknown, again.case) == ("zero", "exact")
+    assert again["café"].tolist() == words["café"].tolist()
