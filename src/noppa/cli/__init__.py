@@ -7,7 +7,7 @@ import warnings
 
 import typer
 
-from noppa.cli import info, similarity
+from noppa.cli import bench, compare, data, info, similarity
 from noppa.errors import NoppaError, NoppaWarning
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Sentence vectors without a neural network.",
 )
-for commands in (similarity, info):
+for commands in (similarity, info, bench, data, compare):
     commands.register(app)
 
 

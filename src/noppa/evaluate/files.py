@@ -190,7 +190,9 @@ def _read_file(folder: Path, file: File, task: Task) -> list[Row]:
                 f"{folder / file.path} has {len(pairs)} pairs and {paths_of(file)[1]} {len(scores)} scores: "
                 "get both files again"
             )
-        contents = ["\n".join(f"{score}\t{pair}" for score, pair in zip(scores, pairs, strict=True))]
+        contents = [
+            "\n".join(f"{score}\t{pair}" for score, pair in zip(scores, pairs, strict=True))
+        ]
     try:
         return READERS[file.reader](contents[0], file)
     except ValueError as error:

@@ -14,7 +14,7 @@ Float = NDArray[np.float64]
 
 HISTORY = 8
 ITERATIONS = 200
-TOLERANCE = 1e-4
+TOLERANCE = 5e-4
 HALVINGS = 12
 SUFFICIENT = 1e-4
 
@@ -95,7 +95,12 @@ def _minimised(problem: _Problem) -> Float:
         if done.any():
             result[alive[done]] = points[done]
             left = np.flatnonzero(~done)
-            alive, points, losses, gradients = alive[left], points[left], losses[left], gradients[left]
+            alive, points, losses, gradients = (
+                alive[left],
+                points[left],
+                losses[left],
+                gradients[left],
+            )
             moves, turns, problem = moves[:, left], turns[:, left], problem.only(left)
         if not len(alive):
             return result
@@ -142,7 +147,9 @@ def _searched(
     new_losses, new_gradients = problem(new)
     for _ in range(HALVINGS):
         # float32 products cannot show a fall below this
-        bad = np.flatnonzero(new_losses > losses + SUFFICIENT * lengths * slopes + 1e-7 * np.abs(losses))
+        bad = np.flatnonzero(
+            new_losses > losses + SUFFICIENT * lengths * slopes + 1e-7 * np.abs(losses)
+        )
         if not len(bad):
             break
         lengths[bad] /= 2

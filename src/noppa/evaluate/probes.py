@@ -18,7 +18,7 @@ Labels = NDArray[np.int64]
 SENTEVAL_L2 = (1e-5, 1e-4, 1e-3, 1e-2)
 SENTEVAL_FOLDS = 10
 SENTEVAL_HELD_OUT = 0.05
-FAST_L2 = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+FAST_L2 = (1e-4, 1e-3, 1e-2, 1e-1)
 FAST_FOLDS = 5
 
 

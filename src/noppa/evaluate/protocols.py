@@ -169,9 +169,7 @@ def _similarity(
     more: dict[str, Any] = {"pearson": float(np.mean(linear))}
     if len(tests) > 1:
         more["subsets"] = dict(zip(tests, ordered, strict=True))
-    return Outcome(
-        float(np.mean(ordered)), dev, ordered, [] if dev is None else [dev], more
-    )
+    return Outcome(float(np.mean(ordered)), dev, ordered, [] if dev is None else [dev], more)
 
 
 def _correlations(encoder: Encodes, rows: Sequence[Row]) -> tuple[float, float]:

@@ -29,4 +29,6 @@ def stratified(labels: NDArray[np.int64], folds: int, seed: int) -> list[tuple[I
         own = np.arange(folds).repeat(share[:, code])
         random.shuffle(own)
         fold_of[codes == code] = own
-    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(folds)]
+    return [
+        (np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(folds)
+    ]
