@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 import noppa
-from noppa.errors import FileError, ParameterError
+from noppa.errors import FileError, NoppaWarning, ParameterError
 from noppa.evaluate import files, records
 from noppa.evaluate.bench import Conditions
 from noppa.evaluate.records import Record
@@ -124,6 +125,7 @@ def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> Non
         TextColumn("{task.description}"),
         TextColumn("{task.completed}/{task.total}"),
     )
+    warnings.simplefilter("once", NoppaWarning)  # not once a fold
     try:
         with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
             line = bar.add_task("scoring", total=total)
