@@ -122,8 +122,8 @@ def test_the_best_check_is_kept() -> None:
 def test_classes_that_lie_apart_are_told_apart(name: str, with_dev: bool, classes: int) -> None:
     one = exam(classes, with_dev)
     marks = PROBES[name](one)
-    assert (marks.predicted == one.test[1]).mean() > 0.8
-    assert marks.dev > 0.8
+    assert (marks.predicted == one.test[1]).mean() > 0.75
+    assert marks.dev > 0.75
 
 
 @pytest.mark.parametrize("name", PROBES)

@@ -95,7 +95,7 @@ def test_transductive_fits_on_everything(name: str, made: Path) -> None:
 
 def test_years_need_text_from_elsewhere(made: Path) -> None:
     parts = read(made, TASKS["STS13"])
-    with pytest.raises(noppa.NoppaError, match="STS13 has no training rows .* --corpus"):
+    with pytest.raises(noppa.NoppaError, match=r"STS13 has no training rows .* --corpus"):
         score(TASKS["STS13"], parts, Spy())
     spy = Spy()
     outcome = score(TASKS["STS13"], parts, spy, corpus=["some text"])
@@ -103,30 +103,29 @@ def test_years_need_text_from_elsewhere(made: Path) -> None:
     assert set(outcome.more["subsets"]) == {"FNWN", "headlines", "OnWN"}
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", CLASSIFICATION)
-def test_tasks_that_can_be_solved_are(name: str, protocol: str, tmp_path: Path) -> None:
-    write_folder(tmp_path, 60 if protocol == "senteval" else 90, (name,))
-    words = made_words(dim=20)
-    outcome = score(
-        TASKS[name],
-        read(tmp_path, TASKS[name]),
-        Recipe(words, noppa.Average(), "Average"),
-        protocol,
-    )
-    assert outcome.score > (70 if name in ("MRPC", "SICK-E") else 85)
+SOLVABLE = [("fast", name) for name in CLASSIFICATION]
+SOLVABLE += [
+    ("senteval", name) for name in ("CR", "SST2", "TREC", "MRPC", "SICK-E")
+]  # one of each kind
+
+
+@pytest.mark.parametrize(("protocol", "name"), SOLVABLE)
+def test_tasks_that_can_be_solved_are(protocol: str, name: str, tmp_path: Path) -> None:
+    write_folder(tmp_path, 150, (name,))
+    recipe = Recipe(made_words(dim=20), noppa.Average(), "Average")
+    outcome = score(TASKS[name], read(tmp_path, TASKS[name]), recipe, protocol)
+    assert outcome.score > (70 if name in ("MRPC", "SICK-E") or protocol == "senteval" else 85)
     assert outcome.dev is not None
-    assert (
-        len(outcome.folds) == len(outcome.dev_folds) == (10 if TASKS[name].layout == "folds" else 1)
-    )
+    folds = 10 if TASKS[name].layout == "folds" else 1
+    assert len(outcome.folds) == len(outcome.dev_folds) == folds
 
 
 @pytest.mark.parametrize(("name", "chance"), [("MR", 50), ("TREC", 100 / 3)])
 def test_shuffled_labels_score_chance(name: str, chance: float, tmp_path: Path) -> None:
-    write_folder(tmp_path, 600, (name,))
+    write_folder(tmp_path, 300, (name,))
     parts = shuffled(read(tmp_path, TASKS[name]), 0)
-    outcome = score(TASKS[name], parts, Recipe(made_words(dim=20), noppa.NoPPA(k=2), "NoPPA"))
-    assert abs(outcome.score - chance) < 7  # three standard errors of 600 rows
+    outcome = score(TASKS[name], parts, Recipe(made_words(dim=20), noppa.NoPPA(k=0), "NoPPA"))
+    assert abs(outcome.score - chance) < 9  # three standard errors of 300 rows
 
 
 def test_shuffled_labels_of_real_questions_score_the_largest_class(

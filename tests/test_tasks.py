@@ -63,9 +63,9 @@ def test_rows_stand_in_sentevals_order(made: Path) -> None:
 
 def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
     write_folder(tmp_path, tasks=("CR",))
-    (tmp_path / "downstream" / "CR" / "custrev.neg").unlink()
+    (tmp_path / "downstream" / "CR" / "custrev.pos").unlink()
     with pytest.raises(
-        noppa.NoppaError, match=r"CR needs .*downstream/CR/custrev.neg.* put SentEval's file"
+        noppa.NoppaError, match=r"CR needs .*downstream/CR/custrev.pos.* put SentEval's file"
     ):
         check(tmp_path, TASKS["CR"])
     assert available(tmp_path) == []
@@ -82,10 +82,10 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     folder = write_folder(tmp_path, tasks=("STS12", "MRPC", "STS-B")) / "downstream"
     gold = folder / "STS/STS12-en-test/STS.gs.MSRpar.txt"
     gold.write_text("1\n2\n")
-    with pytest.raises(noppa.NoppaError, match="48 pairs and .* 2 scores"):
+    with pytest.raises(noppa.NoppaError, match=r"48 pairs and .* 2 scores"):
         read(tmp_path, TASKS["STS12"])
     (folder / "MRPC/msr_paraphrase_train.txt").write_text("Quality\n1\t2\t3\n")
-    with pytest.raises(noppa.NoppaError, match="line 2 of MRPC/.* has 3 columns, not 5"):
+    with pytest.raises(noppa.NoppaError, match=r"line 2 of MRPC/.* has 3 columns, not 5"):
         read(tmp_path, TASKS["MRPC"])
     (folder / "STS/STSBenchmark/sts-dev.csv").write_text("a\tb\tc\td\tmuch\tf\tg\n")
     with pytest.raises(noppa.NoppaError, match=r"sts-dev.csv cannot be read: .*much"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from noppa.cli import scoring
+from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import settings
 from noppa.evaluate.pool import processes
@@ -38,8 +40,16 @@ def compare(
         typer.echo(
             "noppa: no --counts: word probabilities are estimated from the order of words", err=True
         )
+    warnings.simplefilter("once", NoppaWarning)  # not once a fold
+    found = []
     with processes(scoring.jobs_of(jobs)) as run:
-        found = list(comparison.lines(rows, settings.every_method(words), seed, run))
+        for recipe in settings.every_method(words):
+            try:
+                found.append(comparison.line_of(rows, recipe, seed, run))
+            except (
+                NoppaError
+            ) as error:  # such as more directions than dimensions: the others still compare
+                typer.echo(f"noppa: {recipe.name} is left out: {error}", err=True)
     table = Table("method", "accuracy %", "± error", "µs a text", "dim")
     for line in sorted(found, key=lambda line: -line.accuracy):
         table.add_row(

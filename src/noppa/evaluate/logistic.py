@@ -1,7 +1,8 @@
 """Multinomial logistic regression, many models at once: every fold and every l2 of a task in one L-BFGS.
 
 The models share the rows; a fold is a set of weights on them. One product of the rows with the coefficients of all
-models, and one back, is an iteration of them all.
+models, and one back, is an iteration of them all. The rows are turned to their principal axes first: the penalty does
+not notice, and the curvature of the loss becomes nearly diagonal, so that few iterations are enough.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Float = NDArray[np.float64]
 
 HISTORY = 8
 ITERATIONS = 200
-TOLERANCE = 5e-4
+TOLERANCE = 1e-4
 HALVINGS = 12
 SUFFICIENT = 1e-4
 
@@ -25,8 +26,12 @@ def fit(rows: Array, labels: NDArray[np.int64], weights: Array, l2: Float, class
     rows (n, dim); labels (n,); weights (models, n) say how much each row counts in each model; l2 (models,) is the
     penalty on half the squared coefficients, beside the mean loss.
     """
-    problem = _Problem(rows, labels, weights, l2, classes)
-    return _minimised(problem).reshape(len(l2), -1, classes).astype(np.float32)
+    wide = rows.astype(np.float64)
+    variances, axes = np.linalg.eigh(wide.T @ wide / len(wide))
+    turned = (wide @ axes).astype(np.float32)
+    problem = _Problem(turned, labels, weights, l2, classes, variances)
+    found = _minimised(problem).reshape(len(l2), -1, classes)
+    return np.concatenate([axes @ found[:, :-1], found[:, -1:]], axis=1).astype(np.float32)
 
 
 def predict(rows: Array, coefficients: Array) -> NDArray[np.int64]:
@@ -45,6 +50,7 @@ class _Problem:
         weights: Array,
         l2: Float,
         classes: int,
+        variances: Float,
     ) -> None:
         self.rows = np.hstack([rows, np.ones((len(rows), 1), np.float32)]).astype(np.float32)
         self.labels = labels
@@ -52,12 +58,18 @@ class _Problem:
         self.l2 = l2
         self.classes = classes
         self.size = self.rows.shape[1] * classes
+        # the curvature where all classes are equally probable
+        steepness = (classes - 1) / classes**2
+        curvature = steepness * np.maximum(variances, 0) + l2[:, None] + 1e-9
+        curvature = np.hstack([curvature, np.full((len(l2), 1), steepness)])
+        self.inverse = np.repeat(1 / curvature, classes, axis=1)
 
     def only(self, models: NDArray[np.int64]) -> _Problem:
         """The same problem for some of the models."""
         other = object.__new__(_Problem)
         other.__dict__.update(self.__dict__)
         other.weights, other.l2 = self.weights[models], self.l2[models]
+        other.inverse = self.inverse[models]
         return other
 
     def __call__(self, points: Float) -> tuple[Float, Float]:
@@ -104,7 +116,7 @@ def _minimised(problem: _Problem) -> Float:
             moves, turns, problem = moves[:, left], turns[:, left], problem.only(left)
         if not len(alive):
             return result
-        steps = _direction(gradients, moves, turns)
+        steps = _direction(gradients, moves, turns, problem.inverse)
         new, new_losses, new_gradients = _searched(problem, points, losses, gradients, steps)
         moves = np.concatenate([moves, [new - points]])[-HISTORY:]
         turns = np.concatenate([turns, [new_gradients - gradients]])[-HISTORY:]
@@ -117,10 +129,10 @@ def _dot(a: Float, b: Float) -> Float:
     return np.asarray(np.einsum("md,md->m", a, b))
 
 
-def _direction(gradients: Float, moves: Float, turns: Float) -> Float:
-    """The two loops of L-BFGS; a pair without positive curvature is passed over."""
+def _direction(gradients: Float, moves: Float, turns: Float, diagonal: Float) -> Float:
+    """The two loops of L-BFGS around a diagonal inverse; a pair without positive curvature is passed over."""
     if not len(moves):
-        return -gradients / np.maximum(1, np.sqrt(_dot(gradients, gradients)))[:, None]
+        return -gradients * diagonal
     curvatures = [_dot(move, turn) for move, turn in zip(moves, turns, strict=True)]
     inverse = [np.where(c > 1e-12, 1 / np.where(c > 1e-12, c, 1), 0) for c in curvatures]
     steps, shares = -gradients, []
@@ -128,12 +140,13 @@ def _direction(gradients: Float, moves: Float, turns: Float) -> Float:
         share = rho * _dot(move, steps)
         shares.append(share)
         steps = steps - share[:, None] * turn
-    last = _dot(turns[-1], turns[-1])
-    steps *= np.where(inverse[-1] > 0, curvatures[-1] / np.where(last > 0, last, 1), 1)[:, None]
+    last = _dot(turns[-1], diagonal * turns[-1])
+    scale = np.where(inverse[-1] > 0, curvatures[-1] / np.where(last > 0, last, 1), 1)
+    steps = scale[:, None] * diagonal * steps
     for move, turn, rho, share in zip(moves, turns, inverse, reversed(shares), strict=True):
         steps += (share - rho * _dot(turn, steps))[:, None] * move
     uphill = _dot(steps, gradients) >= 0
-    steps[uphill] = -gradients[uphill]
+    steps[uphill] = -(diagonal * gradients)[uphill]
     return steps
 
 
