@@ -243,12 +243,12 @@ def conditions() -> str:
     )
 
 
-def main() -> None:
-    parts = [HEAD, conditions(), methods(), ablations(), selection(), senteval(), parity(), USE]
-    page = ROOT / "docs" / "evaluation.md"
-    page.parent.mkdir(exist_ok=True)
-    page.write_text("".join(parts), encoding="utf-8")
+def page() -> str:
+    return "".join(
+        [HEAD, conditions(), methods(), ablations(), selection(), senteval(), parity(), USE]
+    )
 
 
 if __name__ == "__main__":
-    main()
+    (ROOT / "docs").mkdir(exist_ok=True)
+    (ROOT / "docs" / "evaluation.md").write_text(page(), encoding="utf-8")

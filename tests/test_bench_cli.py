@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 
 import noppa
 from noppa.evaluate import records, report
-from tests.conftest import made_words
+from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
 
 NOPPA = [sys.executable, "-c", "import noppa.cli; noppa.cli.main()"]
@@ -218,6 +219,11 @@ def test_report_is_made_of_the_rows_alone(tmp_path: Path) -> None:
     assert not re.search(r"(src|href)=|@import|url\(", page)
 
 
+def test_the_page_of_results_is_the_one_that_the_results_make() -> None:
+    page = runpy.run_path(str(ROOT / "bench" / "document.py"))["page"]()
+    assert (ROOT / "docs" / "evaluation.md").read_text("utf-8") == page
+
+
 def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
     for value in (1.0, 2.0):
@@ -248,12 +254,16 @@ def test_an_interruption_keeps_finished_rows(place: Path, tmp_path: Path) -> Non
         (["--method", "bert"], "there is no method 'bert'"),
         (["--protocol", "slow"], "protocol must be one of fast, senteval"),
         (["--tasks", "STS12", "-p", "k=2"], "STS12 has no training rows"),
+        (
+            ["--tasks", "SICK-R", "-p", "k=0", "-o", "no/folder/out"],
+            "no/folder/out cannot be written",
+        ),
     ],
 )
 def test_mistakes_are_one_line(
     arguments: list[str], message: str, place: Path, tmp_path: Path
 ) -> None:
-    done = run("bench", *options(place), *arguments, "-o", tmp_path / "out.jsonl", code=1)
+    done = run("bench", *options(place), "-o", tmp_path / "out.jsonl", *arguments, code=1)
     assert message in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
 

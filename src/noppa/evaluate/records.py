@@ -96,8 +96,13 @@ def identity(record: Record) -> str:
 
 def append(path: str | PathLike[str], record: Record) -> None:
     """Add one record to a file and close it, so that an interruption loses none."""
-    with Path(path).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise FileError(
+            f"{path} cannot be written ({error.strerror}): give a file in a folder that is there"
+        ) from error
 
 
 def read(paths: Iterable[str | PathLike[str]]) -> list[Record]:
