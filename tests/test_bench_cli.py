@@ -154,7 +154,7 @@ def test_search_goes_on_where_it_stopped(place: Path, tmp_path: Path) -> None:
     run(*search, "--trials", 4, "-o", out)
     full = rows_of(out)
     assert [("trial" in row) for row in full] == [True] * 4 + [False]
-    assert full[-1]["search"] == {"trials": 4, "seed": 0}
+    assert full[-1]["search"] == {"trials": 4, "seed": 0, "space": ["a=0.01:0.15", "k=0:3"]}
     other.write_text("".join(json.dumps(row) + "\n" for row in full[:2]), "utf-8")
     run(*search, "--trials", 4, "-o", other)
     again = rows_of(other)
@@ -177,7 +177,9 @@ def test_two_search_seeds_give_a_deviation(place: Path, tmp_path: Path) -> None:
         "--trials",
         2,
         "--search-seed",
-        "1,2",
+        1,
+        "--search-seed",
+        2,
         "-o",
         out,
     )

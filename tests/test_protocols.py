@@ -15,7 +15,7 @@ from noppa.evaluate import TASKS, Fixed, Recipe, read, score
 from noppa.evaluate.bench import Conditions, results, shuffled
 from noppa.evaluate.files import Row
 from noppa.evaluate.protocols import PROTOCOLS, texts_to_fit, units_of
-from noppa.evaluate.search import Range, chosen, trials
+from noppa.evaluate.search import Plan, Range, chosen, trials
 from noppa.evaluate.settings import ablations, every_method
 from noppa.evaluate.tasks import CLASSIFICATION
 from tests.conftest import made_words
@@ -184,21 +184,20 @@ def test_tables_of_candidates() -> None:
 
 
 def run_search(
-    made: Path, name: str, count: int, done: Sequence[dict[str, Any]] = (), select_on: str = "dev"
+    made: Path,
+    name: str,
+    count: int,
+    done: Sequence[dict[str, Any]] = (),
+    select_on: str = "dev",
 ) -> list[dict[str, Any]]:
     words = made_words(dim=8)
-    return list(
-        trials(
-            TASKS[name],
-            lambda values: Recipe(words, noppa.NoPPA(**values), "NoPPA"),
-            [Range.of("a=0.01:0.15"), Range.of("k=0:6")],
-            Conditions(made, unchecked=True),
-            count=count,
-            seed=3,
-            select_on=select_on,
-            done=done,
-        )
+    plan = Plan(
+        lambda values: Recipe(words, noppa.NoPPA(**values), "NoPPA"),
+        (Range.of("a=0.01:0.15"), Range.of("k=0:6")),
+        count,
+        select_on,
     )
+    return list(trials(TASKS[name], plan, Conditions(made, unchecked=True), 3, done))
 
 
 @pytest.mark.parametrize("name", ["CR", "SICK-R"])
@@ -214,7 +213,7 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(name: str, made: Pa
 
 def test_the_honest_choice_looks_at_development_rows_alone() -> None:
     def trial(number: int, dev: list[float], test: list[float]) -> dict[str, Any]:
-        about = {"number": number, "seed": 0, "parameters": {"k": number}}
+        about = {"number": number, "seed": 0, "space": [], "parameters": {"k": number}}
         return {
             "trial": about,
             "dev": np.mean(dev),

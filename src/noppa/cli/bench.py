@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,6 @@ from noppa.evaluate import bench as runs
 from noppa.evaluate import protocols, records, report, search, settings
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
 from noppa.evaluate.pool import processes
-from noppa.evaluate.records import Record
 from noppa.parameters import one_of
 
 group = typer.Typer(
@@ -149,8 +147,9 @@ def search_(
     ] = None,
     trials: Annotated[int, typer.Option(help="Trials of each search.", min=1)] = search.TRIALS,
     search_seed: Annotated[
-        str, typer.Option(help="Seeds of whole searches, with commas; five give a deviation.")
-    ] = "0",
+        list[int] | None,
+        typer.Option(help="Of a whole search, 0 if not given; repeat, five give a deviation."),
+    ] = None,
     select_on: Annotated[
         str, typer.Option(help="dev, or test to replay the paper's protocol; labelled.")
     ] = "dev",
@@ -180,47 +179,15 @@ def search_(
         return Recipe(words, settings.method_of(method, fixed | values), title)
 
     wanted = scoring.tasks_in(data, tasks)
-    seeds = [int(text) for text in search_seed.split(",")]
+    seeds = search_seed or [0]
+    plan = search.Plan(make, tuple(ranges), trials, select_on)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     about = scoring.sources(vectors, counts)
     old = records.read([output]) if output.exists() else []
-
-    def rows() -> Iterator[Record]:
-        for task in wanted:
-            for number in seeds:
-                like = {
-                    "task": task.name,
-                    "encoder": title,
-                    "protocol": protocol,
-                    "seed": seed,
-                    "transductive": transductive,
-                    "selected_on": select_on,
-                    **about,
-                }
-                done = [
-                    row
-                    for row in old
-                    if row.get("trial", {}).get("seed") == number
-                    and row["trial"]["parameters"].keys() == {part.name for part in ranges}
-                    and all(row.get(key) == value for key, value in like.items())
-                ][:trials]
-                for row in search.trials(
-                    task,
-                    make,
-                    ranges,
-                    conditions,
-                    count=trials,
-                    seed=number,
-                    select_on=select_on,
-                    done=done,
-                    run=run,
-                ):
-                    done.append(row)
-                    yield row
-                yield search.chosen(done, f"{title}, searched", select_on)
-
+    old = [row for row in old if all(row.get(key) == value for key, value in about.items())]
     with processes(scoring.jobs_of(jobs)) as run:
-        scoring.write(rows(), len(wanted) * len(seeds) * (trials + 1), output, about)
+        rows = search.searches(wanted, seeds, plan, conditions, old, run)
+        scoring.write(rows, len(wanted) * len(seeds) * (trials + 1), output, about)
 
 
 @group.command("report")

@@ -7,6 +7,7 @@ follow the test rows of the other folds. `select_on="test"` replays the paper: p
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ Make = Callable[[dict[str, Any]], Candidate]
 class Range:
     """Values that one parameter may take: numbers from low to high, both included, or some choices."""
 
+    text: str
     name: str
     low: float = 0
     high: float = 0
@@ -48,49 +50,103 @@ class Range:
             if not equals or not name:
                 raise ValueError
             if not colon:
-                return cls(name, choices=tuple(values.split("|")))
+                return cls(text, name, choices=tuple(values.split("|")))
             kind = int if low.lstrip("-").isdigit() and high.lstrip("-").isdigit() else float
-            return cls(name, kind(low), kind(high))
+            return cls(text, name, kind(low), kind(high))
         except ValueError:
             raise ParameterError(
                 f"{text!r} is no range: write a=0.01:0.15, k=0:24 or noise=paper|reference"
             ) from None
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a search tries, how often, and what it looks at to choose."""
+
+    make: Make
+    space: tuple[Range, ...]
+    count: int = TRIALS
+    select_on: str = "dev"
+
+    def __post_init__(self) -> None:
+        one_of(self.select_on, "select_on", SELECT_ON)
+
+
+def searches(
+    tasks: Sequence[Task],
+    seeds: Sequence[int],
+    plan: Plan,
+    conditions: Conditions,
+    old: Sequence[Record] = (),
+    run: Run = map,
+) -> Iterator[Record]:
+    """For each task and seed the trials that are not among the old records, and then what was chosen."""
+    for task in tasks:
+        for seed in seeds:
+            done = [row for row in old if _belongs(row, task, seed, plan, conditions)][: plan.count]
+            for row in trials(task, plan, conditions, seed, tuple(done), run):
+                done.append(row)
+                yield row
+            yield chosen(done, f"{done[0]['encoder']}, searched", plan.select_on)
+
+
+def _belongs(row: Record, task: Task, seed: int, plan: Plan, conditions: Conditions) -> bool:
+    """Whether a record is a trial of this very search."""
+    trial = row.get("trial")
+    if trial is None or trial["seed"] != seed or trial.get("space") != _written(plan.space):
+        return False
+    candidate = plan.make(trial["parameters"])
+    wanted = {
+        "task": task.name,
+        "encoder": candidate.name,
+        "parameters": json.loads(json.dumps(candidate.described())),
+        "protocol": conditions.protocol,
+        "seed": conditions.seed,
+        "transductive": conditions.transductive,
+        "checked": not conditions.unchecked,
+        "selected_on": plan.select_on,
+    }
+    return all(row.get(key) == value for key, value in wanted.items())
+
+
+def _written(space: Sequence[Range]) -> list[str]:
+    return [part.text for part in space]
+
+
 def trials(
     task: Task,
-    make: Make,
-    space: Sequence[Range],
+    plan: Plan,
     conditions: Conditions,
-    *,
-    count: int = TRIALS,
     seed: int = 0,
-    select_on: str = "dev",
     done: Sequence[Record] = (),
     run: Run = map,
 ) -> Iterator[Record]:
     """The trials of one search that are not in `done`; an interrupted search goes on as if it had not been."""
-    one_of(select_on, "select_on", SELECT_ON)
     optuna = _optuna()
-    guided = select_on == "test" or task.layout != "folds"
+    guided = plan.select_on == "test" or task.layout != "folds"
     study = optuna.create_study(direction="maximize")
-    distributions = {part.name: _distribution(optuna, part) for part in space}
+    distributions = {part.name: _distribution(optuna, part) for part in plan.space}
     for old in done:
         study.add_trial(
             optuna.trial.create_trial(
                 params=old["trial"]["parameters"],
                 distributions=distributions,
-                value=_value(old, select_on),
+                value=_value(old, plan.select_on),
             )
         )
-    for number in range(len(done), count):
+    for number in range(len(done), plan.count):
         kind = optuna.samplers.TPESampler if guided else optuna.samplers.RandomSampler
         study.sampler = kind(seed=1000 * seed + number)
         trial = study.ask(distributions)
-        (record,) = bench.results([task], [make(trial.params)], conditions, run)
-        about = {"number": number, "seed": seed, "parameters": trial.params}
-        record |= {"selected_on": select_on, "trial": about}
-        study.tell(trial, _value(record, select_on))
+        (record,) = bench.results([task], [plan.make(trial.params)], conditions, run)
+        about = {
+            "number": number,
+            "seed": seed,
+            "space": _written(plan.space),
+            "parameters": trial.params,
+        }
+        record |= {"selected_on": plan.select_on, "trial": about}
+        study.tell(trial, _value(record, plan.select_on))
         yield record
 
 
@@ -112,7 +168,11 @@ def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
         "dev": round(float(np.mean([done[at]["dev"] for at in best])), 4),
         "parameters": {"chosen": picked if len(set(best)) > 1 else picked[0]},
         "selected_on": select_on,
-        "search": {"trials": len(done), "seed": first["trial"]["seed"]},
+        "search": {
+            "trials": len(done),
+            "seed": first["trial"]["seed"],
+            "space": first["trial"]["space"],
+        },
         "seconds": round(sum(trial["seconds"] for trial in done), 2),
     }
 
