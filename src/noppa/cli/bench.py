@@ -17,9 +17,7 @@ from noppa.evaluate.candidates import Candidate, Fixed, Recipe
 from noppa.evaluate.pool import processes
 from noppa.parameters import one_of
 
-group = typer.Typer(
-    invoke_without_command=True, help="Score encoders on SentEval's tasks, on this machine."
-)
+group = typer.Typer(invoke_without_command=True)
 
 Method = Annotated[
     str,
@@ -106,7 +104,7 @@ def _candidates(
 @group.command()
 def ablations(
     data: scoring.Data,
-    vectors: scoring.Vectors,
+    vectors: scoring.RequiredVectors,
     output: scoring.Output,
     counts: scoring.Counts = None,
     a: Annotated[float, typer.Option(help="Strength of the frequency weight.")] = 0.05,
@@ -124,7 +122,7 @@ def ablations(
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     wanted = scoring.tasks_in(data, tasks)
-    candidates = settings.ablations(scoring.words_of(_needed(vectors), counts), a, k)
+    candidates = settings.ablations(scoring.words_of(vectors, counts), a, k)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
         rows = runs.results(wanted, candidates, conditions, run)
@@ -134,7 +132,7 @@ def ablations(
 @group.command("search")
 def search_(
     data: scoring.Data,
-    vectors: scoring.Vectors,
+    vectors: scoring.RequiredVectors,
     output: scoring.Output,
     counts: scoring.Counts = None,
     method: Method = "noppa",
@@ -166,7 +164,7 @@ def search_(
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     one_of(select_on, "select_on", search.SELECT_ON)
-    words = scoring.words_of(_needed(vectors), counts)
+    words = scoring.words_of(vectors, counts)
     ranges = [search.Range.of(text) for text in space or search.SPACE]
     fixed = scoring.parameters_of(parameter or [])
     settings.method_of(
@@ -211,12 +209,6 @@ def report_(
         typer.echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
-
-
-def _needed(vectors: Path | None) -> Path:
-    if vectors is None:
-        raise typer.BadParameter("give a file of word vectors", param_hint="--vectors")
-    return vectors
 
 
 def register(app: typer.Typer) -> None:

@@ -22,7 +22,7 @@ def compare(
     data: Annotated[Path, typer.Argument(help="A CSV file.", show_default=False)],
     text: Annotated[str, typer.Option(help="Its column of texts.", show_default=False)],
     label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
-    vectors: Annotated[Path, typer.Option(help="File of word vectors.", show_default=False)],
+    vectors: scoring.RequiredVectors,
     counts: scoring.Counts = None,
     seed: scoring.Seed = SEED,
     jobs: scoring.Jobs = None,

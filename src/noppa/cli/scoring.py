@@ -28,6 +28,7 @@ Data = Annotated[
     ),
 ]
 Vectors = Annotated[Path | None, typer.Option(help="File of word vectors.", show_default=False)]
+RequiredVectors = Annotated[Path, typer.Option(help="File of word vectors.", show_default=False)]
 Counts = Annotated[
     Path | None, typer.Option(help="File of word counts, `word count` a line.", show_default=False)
 ]

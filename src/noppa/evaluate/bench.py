@@ -102,6 +102,10 @@ def results(
     tasks: Sequence[Task], candidates: Sequence[Candidate], conditions: Conditions, run: Run = map
 ) -> Iterator[Record]:
     """Records of every candidate on every task, task by task."""
+    given = bool(conditions.corpus) or conditions.transductive
+    for task in tasks:  # before hours are spent on the others
+        for candidate in candidates:
+            protocols.require_text(task, candidate, given)
     for task in tasks:
         parts, hashes = load(task, conditions)
         for candidate in candidates:

@@ -25,6 +25,7 @@ from noppa.parameters import one_of
 SEED = 1111
 OUTER_FOLDS = 10
 PROTOCOLS = tuple(PROBES)
+TRAIN = ("train", "all")
 
 Parts = Mapping[str, Sequence[Row]]
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -94,6 +95,14 @@ def units_of(
         yield Unit([rows[at] for at in train], None, [rows[at] for at in test])
 
 
+def require_text(task: Task, candidate: Candidate, given: bool) -> None:
+    """Raise where a candidate learns from text, the task has none to train on, and none was given."""
+    if candidate.learns and not given and not any(file.part in TRAIN for file in task.files):
+        raise ParameterError(
+            f"{task.name} has no training rows and {candidate.name} learns from text: give some with --corpus FILE"
+        )
+
+
 def texts_to_fit(unit: Unit, transductive: bool) -> list[str]:
     """The texts that an encoder may see before it is scored."""
     rows = [*unit.train]
@@ -157,10 +166,7 @@ def _similarity(
     if transductive:
         others = [*parts.get("dev", ()), *(row for rows in counted.values() for row in rows)]
         texts += [text for row in others for text in row.texts]
-    if candidate.learns and not texts:
-        raise ParameterError(
-            f"{task.name} has no training rows and {candidate.name} learns from text: give some with --corpus FILE"
-        )
+    require_text(task, candidate, bool(texts))
     encoder = candidate.fitted(texts)
     tests = {name: _correlations(encoder, rows) for name, rows in counted.items()}
     dev = 100 * _correlations(encoder, parts["dev"])[0] if "dev" in parts else None
