@@ -1,0 +1,136 @@
+"""SentEval's classifier in torch beside ours in NumPy, on the same vectors, folds and rows.
+
+    python bench/parity_torch.py ../shared/data [--tasks SICK-E,MRPC,TREC] [-o bench/results/parity.jsonl]
+
+Needs torch, which the package does not. Both draw the same batches; they start from other random weights, so their
+scores differ by what a seed is worth. Prints a table in Markdown; -o adds a JSON line a task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import noppa
+from noppa.evaluate import TASKS, Recipe, check, read, records, score
+from noppa.evaluate.probes import SENTEVAL_FOLDS, SENTEVAL_HELD_OUT, SENTEVAL_L2, Exam, Marks
+from noppa.evaluate.splits import stratified
+
+
+class Classifier:
+    """One network of SentEval, written after its description: Adam, batches of 64, tenacity 5, epoch size 4."""
+
+    def __init__(self, dim: int, classes: int, l2: float, seed: int) -> None:
+        self.random = np.random.RandomState(seed)
+        torch.manual_seed(seed)
+        layers = (torch.nn.Linear(dim, 50), torch.nn.Sigmoid(), torch.nn.Linear(50, classes))
+        self.model = torch.nn.Sequential(*layers)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), weight_decay=l2)
+        self.loss = torch.nn.CrossEntropyLoss()
+
+    def fit(self, train: tuple, dev: tuple | None = None) -> float:
+        """Train until the sixth check without a gain; the accuracy of the best check, whose weights are kept."""
+        rows, labels = map(torch.from_numpy, train)
+        if dev is None:
+            order = self.random.permutation(len(rows))
+            held_out = int(SENTEVAL_HELD_OUT * len(rows))
+            dev = (train[0][order[:held_out]], train[1][order[:held_out]])
+            rows, labels = rows[order[held_out:]], labels[order[held_out:]]
+        best, worse, epoch = -1.0, 0, 0
+        kept = copy.deepcopy(self.model)
+        while epoch <= 200:
+            for _ in range(4):
+                order = torch.from_numpy(self.random.permutation(len(rows)))
+                for start in range(0, len(rows), 64):
+                    batch = order[start : start + 64]
+                    self.optimizer.zero_grad()
+                    self.loss(self.model(rows[batch]), labels[batch]).backward()
+                    self.optimizer.step()
+            epoch += 4
+            accuracy = float((self.predict(dev[0]) == dev[1]).mean())
+            if accuracy > best:
+                best, kept = accuracy, copy.deepcopy(self.model)
+            else:
+                if worse >= 5:
+                    break
+                worse += 1
+        self.model = kept
+        return best
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            return self.model(torch.from_numpy(rows)).argmax(1).numpy()
+
+
+def in_torch(exam: Exam) -> Marks:
+    """The same choice of l2 and the same final network as `probes.senteval`."""
+    rows, labels = exam.train
+    made = lambda l2: Classifier(rows.shape[1], exam.classes, l2, exam.seed)  # noqa: E731
+    if exam.dev is not None:
+        tried = [(made(l2), l2) for l2 in SENTEVAL_L2]
+        accuracy = [network.fit(exam.train, exam.dev) for network, _ in tried]
+        best = int(np.argmax(accuracy))
+        return Marks(tried[best][1], accuracy[best], tried[best][0].predict(exam.test[0]))
+    folds = stratified(labels, SENTEVAL_FOLDS, exam.seed)
+    accuracy = [
+        np.mean([made(l2).fit((rows[i], labels[i]), (rows[o], labels[o])) for i, o in folds])
+        for l2 in SENTEVAL_L2
+    ]
+    best = int(np.round(accuracy, 4).argmax())
+    final = made(SENTEVAL_L2[best])
+    final.fit(exam.train)
+    return Marks(SENTEVAL_L2[best], accuracy[best], final.predict(exam.test[0]))
+
+
+def torch_map(_: object, exams: Iterable[Exam]) -> Iterator[Marks]:
+    return map(in_torch, exams)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    options.add_argument("data", type=Path)
+    options.add_argument("--tasks", default="SICK-E,MRPC,TREC")
+    options.add_argument("--seeds", type=int, default=1, help="seeds to take the mean over")
+    options.add_argument("-o", "--output", type=Path)
+    given = options.parse_args()
+    warnings.simplefilter("ignore", noppa.NoppaWarning)
+    torch.set_num_threads(1)
+    words = noppa.WordVectors.load(given.data / "vectors/glove.6B.100d.npy")
+    words = words.with_counts(given.data / "frequency/enwiki_vocab_min200.txt")
+    recipe = Recipe(words, noppa.NoPPA(), "NoPPA")
+    seeds = range(1111, 1111 + given.seeds)
+    print(
+        "| task | seeds | NumPy dev | torch dev | NumPy test | torch test | difference |\n|---|"
+        + "---:|" * 6
+    )
+    for name in given.tasks.split(","):
+        check(given.data / "senteval", TASKS[name])
+        parts = read(given.data / "senteval", TASKS[name])
+        ours = [score(TASKS[name], parts, recipe, "senteval", seed=seed) for seed in seeds]
+        theirs = [
+            score(TASKS[name], parts, recipe, "senteval", seed=seed, run=torch_map)
+            for seed in seeds
+        ]
+        means = [float(np.mean([o.dev for o in some])) for some in (ours, theirs)]
+        means += [float(np.mean([o.score for o in some])) for some in (ours, theirs)]
+        cells = " | ".join(f"{mean:.2f}" for mean in means)
+        print(f"| {name} | {given.seeds} | {cells} | {means[2] - means[3]:+.2f} |", flush=True)
+        if given.output:
+            keys = ("numpy_dev", "torch_dev", "numpy_test", "torch_test")
+            about = records.surroundings() | {"seeds": list(seeds), "torch": torch.__version__}
+            row = {"task": name, **{k: round(v, 4) for k, v in zip(keys, means, strict=True)}}
+            with given.output.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row | about) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""`noppa bench`: scores on SentEval's tasks, and what is made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import noppa
+from noppa.cli import scoring
+from noppa.cli.options import Model
+from noppa.errors import ParameterError
+from noppa.evaluate import bench as runs
+from noppa.evaluate import protocols, records, report, search, settings
+from noppa.evaluate.candidates import Candidate, Fixed, Recipe
+from noppa.evaluate.pool import processes
+from noppa.parameters import one_of
+
+group = typer.Typer(invoke_without_command=True)
+
+Method = Annotated[
+    str,
+    typer.Option(help=f"With --vectors: {', '.join(noppa.METHODS)}, or all of them with `all`."),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter", "-p", help="Of the method, such as a=0.05; repeat.", show_default=False
+    ),
+]
+
+
+@group.callback()
+def bench(
+    context: typer.Context,
+    data: Annotated[
+        Path | None, typer.Option(help="SentEval's data folder.", show_default=False)
+    ] = None,
+    model: Model = None,
+    vectors: scoring.Vectors = None,
+    counts: scoring.Counts = None,
+    method: Method = "noppa",
+    parameter: Parameters = None,
+    protocol: scoring.Protocol = "fast",
+    tasks: scoring.Tasks = None,
+    jobs: scoring.Jobs = None,
+    seed: scoring.Seed = protocols.SEED,
+    transductive: scoring.Transductive = False,
+    unchecked: scoring.Unchecked = False,
+    corpus: scoring.Corpus = None,
+    shuffle_labels: Annotated[
+        bool, typer.Option("--shuffle-labels", help="A control that must score chance; labelled.")
+    ] = False,
+    sbert: Annotated[
+        str | None,
+        typer.Option(help="A sentence-transformers model to score instead.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="JSON lines; rows are added.")
+    ] = Path("results.jsonl"),
+) -> None:
+    """Score a saved model, or word vectors with a method, on SentEval's tasks.
+
+    Example: noppa bench --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt -p a=0.05 -o results.jsonl
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if data is None:
+        raise typer.BadParameter("give SentEval's data folder", param_hint="--data")
+    one_of(protocol, "protocol", protocols.PROTOCOLS)
+    candidates = _candidates(model, vectors, counts, method, parameter or [], sbert)
+    wanted = scoring.tasks_in(data, tasks)
+    conditions = scoring.conditions_of(
+        data, protocol, seed, transductive, unchecked, corpus, shuffle_labels
+    )
+    with processes(scoring.jobs_of(jobs)) as run:
+        rows = runs.results(wanted, candidates, conditions, run)
+        scoring.write(rows, len(wanted) * len(candidates), output, scoring.sources(vectors, counts))
+
+
+def _candidates(
+    model: Path | None,
+    vectors: Path | None,
+    counts: Path | None,
+    method: str,
+    parameter: list[str],
+    sbert: str | None,
+) -> list[Candidate]:
+    if sbert is not None:
+        return [Fixed(noppa.external(sbert), Path(sbert).name)]
+    if vectors is None:
+        return [Fixed(noppa.load(model), model.name if model else "embedded")]
+    if model is not None:
+        raise ParameterError("--model and --vectors are both given: choose one of them")
+    words = scoring.words_of(vectors, counts)
+    if method == "all":
+        return [*settings.every_method(words)]
+    parameters = scoring.parameters_of(parameter)
+    made = settings.method_of(method, parameters)
+    return [Recipe(words, made, settings.named(method, parameters))]
+
+
+@group.command()
+def ablations(
+    data: scoring.Data,
+    vectors: scoring.RequiredVectors,
+    output: scoring.Output,
+    counts: scoring.Counts = None,
+    a: Annotated[float, typer.Option(help="Strength of the frequency weight.")] = 0.05,
+    k: Annotated[int, typer.Option(help="Directions that noise removal takes out.")] = 12,
+    protocol: scoring.Protocol = "fast",
+    tasks: scoring.Tasks = None,
+    jobs: scoring.Jobs = None,
+    seed: scoring.Seed = protocols.SEED,
+    transductive: scoring.Transductive = False,
+    unchecked: scoring.Unchecked = False,
+) -> None:
+    """The average, CE-avg, CE-avg+NR, CE+SFW, NoPPA, and NoPPA with other kinds of noise removal.
+
+    Example: noppa bench ablations --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt -o ablations.jsonl
+    """
+    one_of(protocol, "protocol", protocols.PROTOCOLS)
+    wanted = scoring.tasks_in(data, tasks)
+    candidates = settings.ablations(scoring.words_of(vectors, counts), a, k)
+    conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
+    with processes(scoring.jobs_of(jobs)) as run:
+        rows = runs.results(wanted, candidates, conditions, run)
+        scoring.write(rows, len(wanted) * len(candidates), output, scoring.sources(vectors, counts))
+
+
+@group.command("search")
+def search_(
+    data: scoring.Data,
+    vectors: scoring.RequiredVectors,
+    output: scoring.Output,
+    counts: scoring.Counts = None,
+    method: Method = "noppa",
+    parameter: Parameters = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="a=0.01:0.15, k=0:24 or noise=paper|reference; repeat. By default the paper's."
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Trials of each search.", min=1)] = search.TRIALS,
+    search_seed: Annotated[
+        list[int] | None,
+        typer.Option(help="Of a whole search, 0 if not given; repeat, five give a deviation."),
+    ] = None,
+    select_on: Annotated[
+        str, typer.Option(help="dev, or test to replay the paper's protocol; labelled.")
+    ] = "dev",
+    protocol: scoring.Protocol = "fast",
+    tasks: scoring.Tasks = None,
+    jobs: scoring.Jobs = None,
+    seed: scoring.Seed = protocols.SEED,
+    transductive: scoring.Transductive = False,
+    unchecked: scoring.Unchecked = False,
+) -> None:
+    """Search the parameters of a method on development rows; run again, it goes on where it stopped.
+
+    Example: noppa bench search --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt --tasks TREC -o search.jsonl
+    """
+    one_of(protocol, "protocol", protocols.PROTOCOLS)
+    one_of(select_on, "select_on", search.SELECT_ON)
+    words = scoring.words_of(vectors, counts)
+    ranges = [search.Range.of(text) for text in space or search.SPACE]
+    fixed = scoring.parameters_of(parameter or [])
+    settings.method_of(
+        method,
+        fixed | {part.name: part.choices[0] if part.choices else part.high for part in ranges},
+    )
+    title = noppa.METHODS[method].__name__
+
+    def make(values: dict[str, Any]) -> Candidate:
+        return Recipe(words, settings.method_of(method, fixed | values), title)
+
+    wanted = scoring.tasks_in(data, tasks)
+    seeds = search_seed or [0]
+    plan = search.Plan(make, tuple(ranges), trials, select_on)
+    conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
+    about = scoring.sources(vectors, counts)
+    old = records.read([output]) if output.exists() else []
+    old = [row for row in old if all(row.get(key) == value for key, value in about.items())]
+    with processes(scoring.jobs_of(jobs)) as run:
+        rows = search.searches(wanted, seeds, plan, conditions, old, run)
+        scoring.write(rows, len(wanted) * len(seeds) * (trials + 1), output, about)
+
+
+@group.command("report")
+def report_(
+    results: Annotated[list[Path], typer.Argument(help="Files of results.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="A file; by default standard output.", show_default=False
+        ),
+    ] = None,
+    format: Annotated[str, typer.Option(help="markdown, latex or html.")] = "markdown",
+) -> None:
+    """Tables of results in Markdown or LaTeX, or one HTML page with plots.
+
+    Example: noppa bench report results.jsonl --format html -o results.html
+    """
+    one_of(format, "format", tuple(report.FORMATS))
+    text = report.FORMATS[format](records.read(results))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(group, name="bench")

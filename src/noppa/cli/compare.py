@@ -1,0 +1,71 @@
+"""`noppa compare`."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from noppa.cli import scoring
+from noppa.errors import NoppaError, NoppaWarning
+from noppa.evaluate import compare as comparison
+from noppa.evaluate import settings
+from noppa.evaluate.pool import processes
+from noppa.evaluate.protocols import SEED
+
+
+def compare(
+    data: Annotated[Path, typer.Argument(help="A CSV file.", show_default=False)],
+    text: Annotated[str, typer.Option(help="Its column of texts.", show_default=False)],
+    label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
+    vectors: scoring.RequiredVectors,
+    counts: scoring.Counts = None,
+    seed: scoring.Seed = SEED,
+    jobs: scoring.Jobs = None,
+) -> None:
+    """All methods on your own labelled texts: accuracy in ten folds, time and size, and a recommendation.
+
+    Example: noppa compare data.csv --text review --label stars --vectors glove.6B.100d.npy --counts counts.txt
+    """
+    rows = comparison.read(data, text, label)
+    words = scoring.words_of(vectors, counts)
+    if counts is None:
+        words = (
+            words.with_ranks()
+        )  # the methods need some probabilities, and most files are sorted by frequency
+        typer.echo(
+            "noppa: no --counts: word probabilities are estimated from the order of words", err=True
+        )
+    warnings.simplefilter("once", NoppaWarning)  # not once a fold
+    found = []
+    with processes(scoring.jobs_of(jobs)) as run:
+        for recipe in settings.every_method(words):
+            try:
+                found.append(comparison.line_of(rows, recipe, seed, run))
+            except (
+                NoppaError
+            ) as error:  # such as more directions than dimensions: the others still compare
+                typer.echo(f"noppa: {recipe.name} is left out: {error}", err=True)
+    table = Table("method", "accuracy %", "± error", "µs a text", "dim")
+    for line in sorted(found, key=lambda line: -line.accuracy):
+        table.add_row(
+            line.name,
+            f"{line.accuracy:.2f}",
+            f"{line.error:.2f}",
+            f"{line.microseconds:.1f}",
+            str(line.dim),
+        )
+    Console().print(table)
+    choice = comparison.recommended(found)
+    typer.echo(
+        f"Take {choice.name}: the smallest vectors ({choice.dim}) among the methods within one standard error "
+        "of the best."
+    )
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(compare)

@@ -1,0 +1,154 @@
+"""What the commands that score share: options, candidates from options, and rows written as they are ready."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+import noppa
+from noppa.errors import FileError, NoppaWarning, ParameterError
+from noppa.evaluate import files, records
+from noppa.evaluate.bench import Conditions
+from noppa.evaluate.records import Record
+from noppa.evaluate.tasks import Task
+from noppa.threads import thread_count
+
+Data = Annotated[
+    Path,
+    typer.Option(
+        help="SentEval's data folder, the one that holds downstream/.", show_default=False
+    ),
+]
+Vectors = Annotated[Path | None, typer.Option(help="File of word vectors.", show_default=False)]
+RequiredVectors = Annotated[Path, typer.Option(help="File of word vectors.", show_default=False)]
+Counts = Annotated[
+    Path | None, typer.Option(help="File of word counts, `word count` a line.", show_default=False)
+]
+Tasks = Annotated[
+    str | None,
+    typer.Option(help="Names with commas; by default all that DIR holds.", show_default=False),
+]
+Protocol = Annotated[
+    str, typer.Option(help="fast (logistic regression) or senteval (the paper's).")
+]
+Jobs = Annotated[
+    int | None, typer.Option(help="Processes; one a core if not given.", show_default=False, min=1)
+]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="JSON lines; rows are added.", show_default=False)
+]
+Transductive = Annotated[
+    bool, typer.Option("--transductive", help="Fit on test text too, as the paper did; labelled.")
+]
+Unchecked = Annotated[
+    bool, typer.Option("--unchecked", help="Score files that are not SentEval's; labelled.")
+]
+Seed = Annotated[int, typer.Option(help="Of the folds and of the classifier.")]
+Corpus = Annotated[
+    Path | None,
+    typer.Option(help="Texts to fit on, one a line, for tasks that have none.", show_default=False),
+]
+
+
+def words_of(vectors: Path, counts: Path | None) -> noppa.WordVectors:
+    """Word vectors from a file, with counts if there are any."""
+    words = noppa.WordVectors.load(vectors)
+    return words if counts is None else words.with_counts(counts)
+
+
+def parameters_of(given: Iterable[str]) -> dict[str, Any]:
+    """`a=0.05` as a parameter: a number, true, false, none, a JSON list, or else a string."""
+    parameters = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ParameterError(f"-p {text} is no parameter: write -p a=0.05")
+        try:
+            parameters[name] = None if value.lower() == "none" else json.loads(value)
+        except ValueError:
+            parameters[name] = value
+    return parameters
+
+
+def tasks_in(data: Path, names: str | None) -> list[Task]:
+    """The named tasks, or all of which the files are there."""
+    if names is not None:
+        return files.tasks_of(names)
+    found = files.available(data)
+    if not found:
+        raise FileError(f"{data} holds the files of no task: see `noppa data check {data}`")
+    return found
+
+
+def lines_of(path: Path | None) -> list[str] | None:
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path} cannot be read: {error}") from error
+
+
+def fingerprint(path: Path | None) -> dict[str, str] | None:
+    """The name of a file and its sha256."""
+    if path is None or not path.is_file():
+        return None if path is None else {"file": path.name}
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return {"file": path.name, "sha256": found.hexdigest()}
+
+
+def sources(vectors: Path | None, counts: Path | None) -> Record:
+    return {"vectors": fingerprint(vectors), "counts": fingerprint(counts)}
+
+
+def jobs_of(jobs: int | None) -> int:
+    return thread_count() if jobs is None else jobs
+
+
+def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> None:
+    """Add rows to a file one by one, under a progress bar; Ctrl-C keeps those that are there."""
+    about = more | records.surroundings()
+    written = 0
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.completed}/{task.total}"),
+    )
+    warnings.simplefilter("once", NoppaWarning)  # not once a fold
+    try:
+        with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
+            line = bar.add_task("scoring", total=total)
+            for row in rows:
+                records.append(output, row | about)
+                written += 1
+                bar.update(line, advance=1, description=f"{row['task']} {row['score']:.2f}")
+    except KeyboardInterrupt:
+        typer.echo(
+            f"noppa: interrupted; {output} holds the {written} rows that were ready", err=True
+        )
+        raise typer.Exit(130) from None
+
+
+def conditions_of(
+    data: Path,
+    protocol: str,
+    seed: int,
+    transductive: bool,
+    unchecked: bool,
+    corpus: Path | None = None,
+    shuffled_labels: bool = False,
+) -> Conditions:
+    texts = lines_of(corpus)
+    return Conditions(data, protocol, seed, transductive, unchecked, shuffled_labels, texts)

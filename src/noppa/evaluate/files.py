@@ -1,0 +1,217 @@
+"""From SentEval's folder to rows: readers that take the files as they are, and checks before anything is scored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from noppa.errors import FileError, ParameterError
+from noppa.evaluate.tasks import TASKS, File, Task
+
+GOLD = ("STS.input.", "STS.gs.")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One item: a text, or two of them, with its label or its human score."""
+
+    texts: tuple[str, ...]
+    label: float | str
+
+
+Reader = Callable[[str, File], list[Row]]
+
+
+def _records(text: str, skipped: int = 0) -> list[str]:
+    """Lines between line feeds only: the Latin-1 files hold NEL characters, where `splitlines` would break."""
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")][skipped:]
+
+
+def _columns(text: str, least: int, file: File, skipped: int = 0) -> list[list[str]]:
+    rows = [line.split("\t") for line in _records(text, skipped)]
+    for at, cells in enumerate(rows, 1 + skipped):
+        if len(cells) < least:
+            raise FileError(
+                f"line {at} of {file.path} has {len(cells)} columns, not {least}: get the file again"
+            )
+    return rows
+
+
+def _lines(text: str, file: File) -> list[Row]:
+    return [Row((line,), float(file.label or 0)) for line in _records(text)]
+
+
+def _sst(text: str, file: File) -> list[Row]:
+    return [Row((cells[0],), float(cells[1])) for cells in _columns(text, 2, file)]
+
+
+def _trec(text: str, file: File) -> list[Row]:
+    rows = []
+    for line in _records(text):
+        target, _, question = line.partition(" ")
+        rows.append(Row((question,), target.partition(":")[0]))
+    return rows
+
+
+def _mrpc(text: str, file: File) -> list[Row]:
+    return [
+        Row((cells[3], cells[4]), float(cells[0])) for cells in _columns(text, 5, file, skipped=1)
+    ]
+
+
+def _sick_entailment(text: str, file: File) -> list[Row]:
+    return [Row((cells[1], cells[2]), cells[4]) for cells in _columns(text, 5, file, skipped=1)]
+
+
+def _sick_relatedness(text: str, file: File) -> list[Row]:
+    return [
+        Row((cells[1], cells[2]), float(cells[3])) for cells in _columns(text, 5, file, skipped=1)
+    ]
+
+
+def _sts_benchmark(text: str, file: File) -> list[Row]:
+    return [Row((cells[5], cells[6]), float(cells[4])) for cells in _columns(text, 7, file)]
+
+
+def _sts_year(text: str, file: File) -> list[Row]:
+    """A score, which `_read_file` puts before its pair, and the pair; pairs without a score are left out."""
+    rows = []
+    for cells in _columns(text, 3, file):
+        if cells[0].strip():
+            rows.append(Row((cells[1], cells[2]), float(cells[0])))
+    return rows
+
+
+READERS: dict[str, Reader] = {
+    "lines": _lines,
+    "sst": _sst,
+    "trec": _trec,
+    "mrpc": _mrpc,
+    "sick-entailment": _sick_entailment,
+    "sick-relatedness": _sick_relatedness,
+    "sts-benchmark": _sts_benchmark,
+    "sts-year": _sts_year,
+}
+
+
+def folder_of(data: str | PathLike[str]) -> Path:
+    """The folder that holds MR, CR and so on: the given one, or `downstream` in it."""
+    path = Path(data)
+    if not path.is_dir():
+        raise FileError(
+            f"{path} is no folder: give SentEval's data folder, the one that holds downstream/"
+        )
+    return path / "downstream" if (path / "downstream").is_dir() else path
+
+
+def tasks_of(names: str | Iterable[str] | None) -> list[Task]:
+    """Tasks by their names, a comma between them; all that have a row in the table if none is given."""
+    if names is None:
+        return list(TASKS.values())
+    wanted = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    for name in wanted:
+        if name not in TASKS:
+            raise ParameterError(f"there is no task {name!r}: choose from {', '.join(TASKS)}")
+    return [TASKS[name] for name in wanted]
+
+
+def available(data: str | PathLike[str]) -> list[Task]:
+    """The tasks of which every file is in the folder."""
+    folder = folder_of(data)
+    return [
+        task
+        for task in TASKS.values()
+        if all((folder / path).is_file() for file in task.files for path in paths_of(file))
+    ]
+
+
+def paths_of(file: File) -> tuple[str, ...]:
+    """The file, and beside pairs of a SemEval year the file of their scores."""
+    if file.reader == "sts-year":
+        return (file.path, file.path.replace(*GOLD))
+    return (file.path,)
+
+
+def check(data: str | PathLike[str], task: Task) -> dict[str, str]:
+    """The sha256 of each file of the task, or an error that names the first one that is missing or another."""
+    folder = folder_of(data)
+    hashes = {}
+    for file in task.files:
+        for path in paths_of(file):
+            hashes[path] = found = hashlib.sha256(_bytes(folder, path, task)).hexdigest()
+            if file.sha256 is not None and found != file.sha256:
+                raise FileError(
+                    f"{folder / path} is not the file that {task.name} is scored on (sha256 {found[:12]}…, "
+                    f"not {file.sha256[:12]}…): get SentEval's copy, or score it as it is with --unchecked"
+                )
+        rows = len(_read_file(folder, file, task))
+        if rows != file.rows:
+            raise FileError(
+                f"{folder / file.path} has {rows} rows, not {file.rows}: get SentEval's copy, "
+                "or score it as it is with --unchecked"
+            )
+    return hashes
+
+
+def hashes_of(data: str | PathLike[str], task: Task) -> dict[str, str]:
+    """The sha256 of each file of the task, whatever it is."""
+    folder = folder_of(data)
+    return {
+        path: hashlib.sha256(_bytes(folder, path, task)).hexdigest()
+        for file in task.files
+        for path in paths_of(file)
+    }
+
+
+def read(data: str | PathLike[str], task: Task) -> dict[str, list[Row]]:
+    """The rows of a task by part, in SentEval's order: by length, then by label, so that its folds are ours."""
+    folder = folder_of(data)
+    parts: dict[str, list[Row]] = {}
+    for file in task.files:
+        parts.setdefault(file.part, []).extend(_read_file(folder, file, task))
+    if task.layout == "similarity":
+        return parts
+    return {name: sorted(rows, key=_senteval_order) for name, rows in parts.items()}
+
+
+def _senteval_order(row: Row) -> tuple[object, ...]:
+    return (*(len(text.split()) for text in row.texts), row.label)
+
+
+def _read_file(folder: Path, file: File, task: Task) -> list[Row]:
+    contents = [_decoded(_bytes(folder, path, task)) for path in paths_of(file)]
+    if file.reader == "sts-year":
+        pairs, scores = map(_records, contents)
+        if len(pairs) != len(scores):
+            raise FileError(
+                f"{folder / file.path} has {len(pairs)} pairs and {paths_of(file)[1]} {len(scores)} scores: "
+                "get both files again"
+            )
+        contents = [
+            "\n".join(f"{score}\t{pair}" for score, pair in zip(scores, pairs, strict=True))
+        ]
+    try:
+        return READERS[file.reader](contents[0], file)
+    except ValueError as error:
+        raise FileError(f"{folder / file.path} cannot be read: {error}; get it again") from error
+
+
+def _bytes(folder: Path, path: str, task: Task) -> bytes:
+    try:
+        return (folder / path).read_bytes()
+    except OSError as error:
+        raise FileError(
+            f"{task.name} needs {folder / path}, which cannot be read ({error.strerror}): put SentEval's file "
+            f"{Path(path).name} there"
+        ) from error
+
+
+def _decoded(content: bytes) -> str:
+    """UTF-8 with or without a mark at its start; MR, SUBJ and TREC are Latin-1."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")

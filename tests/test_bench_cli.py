@@ -1,0 +1,325 @@
+"""The commands that score, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa.evaluate import records, report
+from tests.conftest import ROOT, made_words
+from tests.made_senteval import BAD, GOOD, write_folder
+
+NOPPA = [sys.executable, "-c", "import noppa.cli; noppa.cli.main()"]
+
+
+def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*NOPPA, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made data, made vectors with their counts, and a saved model."""
+    folder = write_folder(tmp_path_factory.mktemp("place"))
+    words = made_words(dim=8)
+    np.save(folder / "made.npy", words.matrix)
+    (folder / "made.vocab.txt").write_text("\n".join(words.words) + "\n", "utf-8")
+    counts = "".join(f"{word} {number}\n" for number, word in enumerate(words.words, 5))
+    (folder / "counts.txt").write_text(counts, "utf-8")
+    noppa.Encoder(words, noppa.SIF(components=0)).save(folder / "model")
+    return folder
+
+
+def options(place: Path) -> list[object]:
+    return [
+        "--data",
+        place,
+        "--vectors",
+        place / "made.npy",
+        "--counts",
+        place / "counts.txt",
+        "--unchecked",
+        "--jobs",
+        2,
+    ]
+
+
+def test_bench_writes_rows_that_say_how_they_came_about(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    run("bench", *options(place), "-p", "a=0.1", "-p", "k=2", "--tasks", "CR,STS-B", "-o", out)
+    rows = rows_of(out)
+    assert [row["task"] for row in rows] == ["CR", "STS-B"]
+    for row in rows:
+        assert row["encoder"] == "NoPPA(a=0.1, k=2)"
+        assert row["protocol"] == "fast"
+        assert row["metric"] in ("accuracy", "spearman")
+        assert -100 <= row["score"] <= 100
+        assert row["fitted_on"] == "train text"
+        assert row["checked"] is False
+        assert row["seed"] == 1111
+        assert row["vectors"]["file"] == "made.npy"
+        assert len(row["vectors"]["sha256"]) == 64
+        assert {"noppa", "numpy", "python"} <= set(row["versions"])
+        assert {"commit", "machine", "seconds", "parameters"} <= set(row)
+        assert all(len(found) == 64 for found in row["data"].values())
+
+
+def test_jobs_change_no_bit(place: Path, tmp_path: Path) -> None:
+    found = []
+    for jobs in (1, 2):
+        out = tmp_path / f"{jobs}.jsonl"
+        run(
+            "bench",
+            *options(place)[:-1],
+            jobs,
+            "--tasks",
+            "CR,SICK-E",
+            "-p",
+            "k=2",
+            "--protocol",
+            "senteval",
+            "-o",
+            out,
+        )
+        rows = rows_of(out)
+        for row in rows:
+            row.pop("seconds")
+        found.append(rows)
+    assert found[0] == found[1]
+
+
+def test_a_saved_model_is_scored_as_it_is(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    run(
+        "bench",
+        "--data",
+        place,
+        "-m",
+        place / "model",
+        "--unchecked",
+        "--tasks",
+        "SICK-R,STS14",
+        "-o",
+        out,
+    )
+    assert [row["fitted_on"] for row in rows_of(out)] == ["nothing", "nothing"]
+
+
+def test_what_is_not_honest_is_labelled_in_every_table(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    run("bench", *options(place), "-p", "k=2", "--tasks", "TREC", "--transductive", "-o", out)
+    run("bench", *options(place), "-p", "k=2", "--tasks", "TREC", "--shuffle-labels", "-o", out)
+    space = ["--space", "k=0:3", "--trials", 2, "--tasks", "SICK-R"]
+    run("bench", "search", *options(place), *space, "--select-on", "test", "-o", out)
+    rows = rows_of(out)
+    assert rows[0]["fitted_on"] == "train, dev and test text"
+    for kind in report.FORMATS:
+        text = run("bench", "report", out, "--format", kind).stdout
+        assert "[transductive, unchecked data]" in text
+        assert "[unchecked data, shuffled labels]" in text
+        assert "NoPPA, searched [selected on test, unchecked data]" in text
+
+
+def test_search_goes_on_where_it_stopped(place: Path, tmp_path: Path) -> None:
+    out, other = tmp_path / "search.jsonl", tmp_path / "other.jsonl"
+    search = [
+        "bench",
+        "search",
+        *options(place),
+        "--space",
+        "a=0.01:0.15",
+        "--space",
+        "k=0:3",
+        "--tasks",
+        "SICK-R",
+    ]
+    run(*search, "--trials", 4, "-o", out)
+    full = rows_of(out)
+    assert [("trial" in row) for row in full] == [True] * 4 + [False]
+    assert full[-1]["search"] == {"trials": 4, "seed": 0, "space": ["a=0.01:0.15", "k=0:3"]}
+    other.write_text("".join(json.dumps(row) + "\n" for row in full[:2]), "utf-8")
+    run(*search, "--trials", 4, "-o", other)
+    again = rows_of(other)
+    assert [row.get("trial") for row in again] == [row.get("trial") for row in full]
+    assert [row["score"] for row in again] == [row["score"] for row in full]
+
+
+def test_two_search_seeds_give_a_deviation(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "search.jsonl"
+    run(
+        "bench",
+        "search",
+        *options(place),
+        "--tasks",
+        "STS-B",
+        "--space",
+        "a=0.01:9.5",
+        "-p",
+        "k=0",
+        "--trials",
+        2,
+        "--search-seed",
+        1,
+        "--search-seed",
+        2,
+        "-o",
+        out,
+    )
+    assert re.search(
+        r"NoPPA, searched \[unchecked data\] \| -?\d+\.\d\d ± \d",
+        run("bench", "report", out).stdout,
+    )
+
+
+def test_ablations(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "ablations.jsonl"
+    run("bench", "ablations", *options(place), "-o", out, "--k", 2, "--tasks", "SICK-R")
+    assert [row["encoder"] for row in rows_of(out)][:5] == [
+        "Average",
+        "CE-avg",
+        "CE-avg+NR",
+        "CE+SFW",
+        "NoPPA",
+    ]
+
+
+def test_report_is_made_of_the_rows_alone(tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    tasks = ["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC", "SICK-E"]
+    for at, task in enumerate(tasks):
+        records.append(
+            out, {"task": task, "score": 80 + at, "encoder": "A & B_<x>", "protocol": "fast"}
+        )
+    records.append(out, {"task": "MR", "score": 50.0, "encoder": "C", "protocol": "fast"})
+    text = run("bench", "report", out).stdout
+    assert "| A & B_<x> | 80.00 | 81.00 |" in text
+    assert text.splitlines()[-2].endswith("| 83.50 |")
+    assert text.splitlines()[-1].startswith("| C | 50.00 |  |")
+    assert r"A \& B\_<x> & 80.00" in run("bench", "report", out, "--format", "latex").stdout
+    run("bench", "report", out, "--format", "html", "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.count("<svg") == 9
+    assert "A &amp; B_&lt;x&gt;" in page
+    assert not re.search(r"(src|href)=|@import|url\(", page)
+
+
+def test_the_page_of_results_is_the_one_that_the_results_make() -> None:
+    page = runpy.run_path(str(ROOT / "bench" / "document.py"))["page"]()
+    assert (ROOT / "docs" / "evaluation.md").read_text("utf-8") == page
+
+
+def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    for value in (1.0, 2.0):
+        records.append(out, {"task": "MR", "score": value, "encoder": "A", "protocol": "fast"})
+    assert [row["score"] for row in records.read([out])] == [2.0]
+
+
+def test_an_interruption_keeps_finished_rows(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    slow = ["--protocol", "senteval", "-p", "k=2", "--tasks", "SICK-E,MR,CR,SUBJ,MPQA"]
+    command = [*NOPPA, "bench", *map(str, options(place)), *slow, "-o", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while process.poll() is None and not (out.exists() and out.stat().st_size):
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    message = process.communicate()[1]
+    assert process.returncode == 130, message
+    rows = rows_of(out)
+    assert rows
+    assert f"{len(rows)} rows that were ready" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tasks", "IMDB"], "there is no task 'IMDB'"),
+        (["-p", "b=1"], "noppa has no parameter 'b': it has a, k, position"),
+        (["-p", "a"], "-p a is no parameter"),
+        (["--method", "bert"], "there is no method 'bert'"),
+        (["--protocol", "slow"], "protocol must be one of fast, senteval"),
+        (["--tasks", "CR,STS12", "-p", "k=2"], "STS12 has no training rows"),
+        (
+            ["--tasks", "SICK-R", "-p", "k=0", "-o", "no/folder/out"],
+            "no/folder/out cannot be written",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], message: str, place: Path, tmp_path: Path
+) -> None:
+    done = run("bench", *options(place), "-o", tmp_path / "out.jsonl", *arguments, code=1)
+    assert message in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+
+
+def test_data_check(place: Path, shared: Callable[..., Path]) -> None:
+    assert (
+        "TREC     good: 5452 + 500 rows"
+        in run("data", "check", shared("senteval"), "--tasks", "TREC,CR").stdout
+    )
+    wrong = run("data", "check", place, "--tasks", "CR", code=1)
+    assert "custrev.pos is not the file that CR is scored on" in wrong.stdout
+
+
+def test_without_optuna_the_install_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from noppa.evaluate import search
+
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[eval\]'"):
+        search._optuna()
+
+
+# Compare
+
+
+def labelled(path: Path, rows: int = 60) -> Path:
+    random = np.random.default_rng(0)
+    lines = ["id,review,stars"]
+    for at in range(rows):
+        text = " ".join(random.choice(GOOD if at % 2 else BAD, 6))
+        lines.append(f'{at},"{text}, the ""cake""",{"good" if at % 2 else "bad"}')
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def test_compare_names_every_method_and_recommends_one(place: Path, tmp_path: Path) -> None:
+    data = labelled(tmp_path / "data.csv")
+    words = made_words(dim=30, extra=200)
+    np.save(tmp_path / "wide.npy", words.matrix)
+    (tmp_path / "wide.vocab.txt").write_text("\n".join(words.words) + "\n", "utf-8")
+    done = run(
+        "compare", data, "--text", "review", "--label", "stars", "--vectors", tmp_path / "wide.npy"
+    )
+    for name in ("NoPPA", "Average", "USIF", "VLAWE"):
+        assert name in done.stdout
+    assert "GEM is left out: GEM(k=45) wants more directions" in done.stderr
+    assert re.search(r"Take \w+: the smallest vectors \(\d+\)", done.stdout)
+    assert "estimated from the order of words" in done.stderr
+
+
+def test_compare_names_what_is_wrong_with_the_file(place: Path, tmp_path: Path) -> None:
+    data = labelled(tmp_path / "data.csv")
+    base = ["compare", data, "--vectors", place / "made.npy"]
+    wrong = run(*base, "--text", "body", "--label", "stars", code=1)
+    assert "has no column 'body': it has id, review, stars" in wrong.stderr
+    wrong = run(*base, "--text", "review", "--label", "id", code=1)
+    assert "'0' on only 1 rows" in wrong.stderr

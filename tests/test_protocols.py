@@ -1,0 +1,247 @@
+"""What may be fitted on what, what counts, and what chance is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa.evaluate import TASKS, Fixed, Recipe, read, score
+from noppa.evaluate.bench import Conditions, results, shuffled
+from noppa.evaluate.files import Row
+from noppa.evaluate.protocols import PROTOCOLS, texts_to_fit, units_of
+from noppa.evaluate.search import Plan, Range, chosen, trials
+from noppa.evaluate.settings import ablations, every_method
+from noppa.evaluate.tasks import CLASSIFICATION
+from tests.conftest import made_words
+from tests.made_senteval import write_folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folder(tmp_path_factory.mktemp("senteval"))
+
+
+class Spy:
+    """A candidate that remembers what it was fitted on, and what it encoded after each fit."""
+
+    name = "spy"
+    learns = True
+
+    def __init__(self) -> None:
+        self.fits: list[Counter[str]] = []
+        self.seen: list[Counter[str]] = []
+
+    def described(self) -> dict[str, Any]:
+        return {}
+
+    def fitted(self, texts: Sequence[str]) -> Spy:
+        self.fits.append(Counter(texts))
+        self.seen.append(Counter())
+        return self
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        self.seen[-1] += Counter(texts)
+        return np.array([[len(text), text.count("e"), text.count("n")] for text in texts], float)
+
+
+def numbered(parts: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """The same rows, each text unlike every other."""
+    return {
+        name: [
+            Row(tuple(f"{t} {name} {at} {c}" for c, t in enumerate(row.texts)), row.label)
+            for at, row in enumerate(rows)
+        ]
+        for name, rows in parts.items()
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name[:4] != "STS1"])
+def test_no_test_row_reaches_a_fit(name: str, made: Path) -> None:
+    """Each fit saw the training rows, all of them, and nothing that was scored after it."""
+    parts = numbered(read(made, TASKS[name]))
+    spy = Spy()
+    score(TASKS[name], parts, spy)
+    everything = Counter(text for rows in parts.values() for row in rows for text in row.texts)
+    assert len(spy.fits) == (10 if TASKS[name].layout == "folds" else 1)
+    tested: Counter[str] = Counter()
+    for fit, seen in zip(spy.fits, spy.seen, strict=True):
+        if "train" in parts:
+            assert fit == Counter(text for row in parts["train"] for text in row.texts)
+        unseen = seen - fit
+        assert unseen
+        assert not unseen & fit
+        tested += unseen
+    if TASKS[name].layout == "folds":
+        assert tested == everything  # each row is scored once, by an encoder that has not seen it
+    else:
+        wanted = {text for row in parts["test"] for text in row.texts}
+        assert wanted <= set(tested)
+
+
+@pytest.mark.parametrize("name", ["CR", "TREC", "SICK-E", "STS-B"])
+def test_transductive_fits_on_everything(name: str, made: Path) -> None:
+    parts = numbered(read(made, TASKS[name]))
+    spy = Spy()
+    score(TASKS[name], parts, spy, transductive=True)
+    everything = Counter(text for rows in parts.values() for row in rows for text in row.texts)
+    assert all(fit == everything for fit in spy.fits)
+
+
+def test_years_need_text_from_elsewhere(made: Path) -> None:
+    parts = read(made, TASKS["STS13"])
+    with pytest.raises(noppa.NoppaError, match=r"STS13 has no training rows .* --corpus"):
+        score(TASKS["STS13"], parts, Spy())
+    spy = Spy()
+    outcome = score(TASKS["STS13"], parts, spy, corpus=["some text"])
+    assert spy.fits == [Counter(["some text"])]
+    assert set(outcome.more["subsets"]) == {"FNWN", "headlines", "OnWN"}
+
+
+SOLVABLE = [("fast", name) for name in CLASSIFICATION]
+SOLVABLE += [
+    ("senteval", name) for name in ("CR", "SST2", "TREC", "MRPC", "SICK-E")
+]  # one of each kind
+
+
+@pytest.mark.parametrize(("protocol", "name"), SOLVABLE)
+def test_tasks_that_can_be_solved_are(protocol: str, name: str, tmp_path: Path) -> None:
+    write_folder(tmp_path, 150, (name,))
+    recipe = Recipe(made_words(dim=20), noppa.Average(), "Average")
+    outcome = score(TASKS[name], read(tmp_path, TASKS[name]), recipe, protocol)
+    assert outcome.score > (70 if name in ("MRPC", "SICK-E") or protocol == "senteval" else 85)
+    assert outcome.dev is not None
+    folds = 10 if TASKS[name].layout == "folds" else 1
+    assert len(outcome.folds) == len(outcome.dev_folds) == folds
+
+
+@pytest.mark.parametrize(("name", "chance"), [("MR", 50), ("TREC", 100 / 3)])
+def test_shuffled_labels_score_chance(name: str, chance: float, tmp_path: Path) -> None:
+    write_folder(tmp_path, 300, (name,))
+    parts = shuffled(read(tmp_path, TASKS[name]), 0)
+    outcome = score(TASKS[name], parts, Recipe(made_words(dim=20), noppa.NoPPA(k=0), "NoPPA"))
+    assert abs(outcome.score - chance) < 9  # three standard errors of 300 rows
+
+
+def test_shuffled_labels_of_real_questions_score_the_largest_class(
+    shared: Callable[..., Path], glove: noppa.WordVectors
+) -> None:
+    parts = read(shared("senteval"), TASKS["TREC"])
+    largest = Counter(row.label for row in parts["test"]).most_common(1)[0][1] / len(parts["test"])
+    recipe = Recipe(glove, noppa.Average(), "Average")
+    assert score(TASKS["TREC"], parts, recipe).score > 65
+    assert score(TASKS["TREC"], shuffled(parts, 0), recipe).score < 100 * largest + 5
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_same_seed_same_record(protocol: str, made: Path) -> None:
+    recipe = Recipe(made_words(dim=8), noppa.NoPPA(k=2), "NoPPA")
+    conditions = Conditions(made, protocol, unchecked=True)
+    tasks = [TASKS["CR"], TASKS["SICK-E"]]
+    first, second = (list(results(tasks, [recipe], conditions)) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        one.pop("seconds"), other.pop("seconds")
+        assert one == other
+
+
+def test_a_fixed_encoder_is_never_fitted_and_encodes_each_text_once(made: Path) -> None:
+    calls: Counter[str] = Counter()
+
+    def rows_of(texts: list[str]) -> list[list[float]]:
+        calls.update(texts)
+        return [[len(text), text.count("e")] for text in texts]
+
+    score(TASKS["CR"], read(made, TASKS["CR"]), Fixed(noppa.external(rows_of), "function"))
+    assert set(calls.values()) == {1}
+
+
+def test_units_do_not_overlap(made: Path) -> None:
+    parts = numbered(read(made, TASKS["MPQA"]))
+    for unit in units_of(TASKS["MPQA"], parts, {0.0: 0, 1.0: 1}):
+        tested = {text for row in unit.test for text in row.texts}
+        assert not tested & set(texts_to_fit(unit, transductive=False))
+        assert tested <= set(texts_to_fit(unit, transductive=True))
+
+
+def test_tables_of_candidates() -> None:
+    words = made_words()
+    assert [recipe.name for recipe in every_method(words)] == [
+        kind.__name__ for kind in noppa.METHODS.values()
+    ]
+    names = [recipe.name for recipe in ablations(words, 0.05, 3)]
+    assert {"Average", "CE-avg", "CE-avg+NR", "CE+SFW", "NoPPA"} <= set(names)
+    assert [recipe.learns for recipe in ablations(words, 0.05, 3)] == [
+        name not in ("Average", "CE-avg", "CE+SFW") for name in names
+    ]
+
+
+# Search
+
+
+def run_search(
+    made: Path,
+    name: str,
+    count: int,
+    done: Sequence[dict[str, Any]] = (),
+    select_on: str = "dev",
+) -> list[dict[str, Any]]:
+    words = made_words(dim=8)
+    plan = Plan(
+        lambda values: Recipe(words, noppa.NoPPA(**values), "NoPPA"),
+        (Range.of("a=0.01:0.15"), Range.of("k=0:6")),
+        count,
+        select_on,
+    )
+    return list(trials(TASKS[name], plan, Conditions(made, unchecked=True), 3, done))
+
+
+@pytest.mark.parametrize("name", ["CR", "SICK-R"])
+def test_an_interrupted_search_goes_on_as_if_it_had_not_been(name: str, made: Path) -> None:
+    whole = run_search(made, name, 5)
+    again = whole[:3] + run_search(made, name, 5, whole[:3])
+    assert [row["trial"] for row in again] == [row["trial"] for row in whole]
+    assert [row["score"] for row in again] == [row["score"] for row in whole]
+    for row in whole:
+        assert 0.01 <= row["trial"]["parameters"]["a"] <= 0.15
+        assert row["trial"]["parameters"]["k"] in range(7)
+
+
+def test_the_honest_choice_looks_at_development_rows_alone() -> None:
+    def trial(number: int, dev: list[float], test: list[float]) -> dict[str, Any]:
+        about = {"number": number, "seed": 0, "space": [], "parameters": {"k": number}}
+        return {
+            "trial": about,
+            "dev": np.mean(dev),
+            "dev_folds": dev,
+            "folds": test,
+            "score": np.mean(test),
+            "seconds": 1,
+        }
+
+    done = [trial(0, [90, 80], [50, 60]), trial(1, [80, 90], [70, 40]), trial(2, [0, 0], [99, 99])]
+    honest = chosen(done, "NoPPA", "dev")
+    assert honest["folds"] == [50, 40]
+    assert honest["selected_on"] == "dev"
+    paper = chosen(done, "NoPPA", "test")
+    assert paper["score"] == 99
+    assert paper["selected_on"] == "test"
+    assert paper["parameters"] == {"chosen": {"k": 2}}
+
+
+def test_test_selection_is_never_below_the_honest_one(made: Path) -> None:
+    done = run_search(made, "SICK-R", 6, select_on="test")
+    assert all(row["selected_on"] == "test" for row in done)
+    assert chosen(done, "NoPPA", "test")["score"] >= chosen(done, "NoPPA", "dev")["score"]
+
+
+def test_ranges() -> None:
+    assert Range.of("noise=paper|reference").choices == ("paper", "reference")
+    assert isinstance(Range.of("k=0:24").high, int)
+    for wrong in ("a", "=1:2", "a=low:high"):
+        with pytest.raises(noppa.NoppaError, match="is no range"):
+            Range.of(wrong)

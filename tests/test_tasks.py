@@ -1,0 +1,113 @@
+"""The table of tasks against the real files, and the readers on small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa.evaluate import TASKS, check, read
+from noppa.evaluate.files import available, tasks_of
+from noppa.evaluate.splits import stratified
+from tests.made_senteval import write_folder
+
+HERE = [name for name in TASKS if name[:3] != "STS" or name == "STS-B"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folder(tmp_path_factory.mktemp("senteval"))
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_the_real_files_are_the_ones_of_the_table(name: str, shared: Callable[..., Path]) -> None:
+    hashes = check(shared("senteval"), TASKS[name])
+    assert list(hashes.values()) == [file.sha256 for file in TASKS[name].files]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_reader_gives_every_row(name: str, made: Path) -> None:
+    parts = read(made, TASKS[name])
+    assert set(parts) == {file.part for file in TASKS[name].files}
+    for part, rows in parts.items():
+        files = [file for file in TASKS[name].files if file.part == part]
+        wanted = 36 if files[0].reader == "sts-year" else 48 * len(files)
+        assert len(rows) == wanted
+        for row in rows:
+            assert len(row.texts) == len(rows[0].texts)
+            assert all(text and not set("\r\n\t\ufeff") & set(text) for text in row.texts)
+
+
+def test_dialects(made: Path) -> None:
+    lines = [row.texts[0] for row in read(made, TASKS["MR"])["all"]]
+    assert sum("café \x85 on" in text for text in lines) == 2
+    assert all(row.texts[0].endswith("é ?") for row in read(made, TASKS["TREC"])["train"])
+    assert {row.label for row in read(made, TASKS["TREC"])["test"]} == {"DESC", "NUM", "LOC"}
+    assert all(row.texts[0].startswith('"') for row in read(made, TASKS["MRPC"])["train"])
+    assert {row.label for row in read(made, TASKS["SICK-E"])["test"]} == {
+        "NEUTRAL",
+        "ENTAILMENT",
+        "CONTRADICTION",
+    }
+    assert {row.label for row in read(made, TASKS["STS16"])["headlines"]} <= {0, 1, 2, 3, 4, 5}
+
+
+def test_rows_stand_in_sentevals_order(made: Path) -> None:
+    rows = read(made, TASKS["SST2"])["train"]
+    keys = [(len(row.texts[0].split()), row.label) for row in rows]
+    assert keys == sorted(keys)
+
+
+def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
+    write_folder(tmp_path, tasks=("CR",))
+    (tmp_path / "downstream" / "CR" / "custrev.pos").unlink()
+    with pytest.raises(
+        noppa.NoppaError, match=r"CR needs .*downstream/CR/custrev.pos.* put SentEval's file"
+    ):
+        check(tmp_path, TASKS["CR"])
+    assert available(tmp_path) == []
+
+
+def test_another_file_is_refused(made: Path) -> None:
+    with pytest.raises(noppa.NoppaError, match=r"custrev.pos is not the file that CR is scored on"):
+        check(made, TASKS["CR"])
+    with pytest.raises(noppa.NoppaError, match=r"STS.input.MSRpar.txt has 36 rows, not 750"):
+        check(made, TASKS["STS12"])
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, tasks=("STS12", "MRPC", "STS-B")) / "downstream"
+    gold = folder / "STS/STS12-en-test/STS.gs.MSRpar.txt"
+    gold.write_text("1\n2\n")
+    with pytest.raises(noppa.NoppaError, match=r"48 pairs and .* 2 scores"):
+        read(tmp_path, TASKS["STS12"])
+    (folder / "MRPC/msr_paraphrase_train.txt").write_text("Quality\n1\t2\t3\n")
+    with pytest.raises(noppa.NoppaError, match=r"line 2 of MRPC/.* has 3 columns, not 5"):
+        read(tmp_path, TASKS["MRPC"])
+    (folder / "STS/STSBenchmark/sts-dev.csv").write_text("a\tb\tc\td\tmuch\tf\tg\n")
+    with pytest.raises(noppa.NoppaError, match=r"sts-dev.csv cannot be read: .*much"):
+        read(tmp_path, TASKS["STS-B"])
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(noppa.NoppaError, match="there is no task 'IMDB'"):
+        tasks_of("CR,IMDB")
+    with pytest.raises(noppa.NoppaError, match="is no folder"):
+        check("nowhere", TASKS["CR"])
+
+
+def test_folds_are_those_of_scikit_learn() -> None:
+    """StratifiedKFold(3, shuffle=True, random_state=1111) of scikit-learn 1.9 on these labels, written down."""
+    labels = np.array([1, 0, 0, 1, 2, 2, 0, 1, 1, 0, 2, 1])
+    folds = stratified(labels, 3, 1111)
+    together = np.sort(np.concatenate([test for _, test in folds]))
+    assert together.tolist() == list(range(12))
+    assert [test.tolist() for _, test in folds] == FOLDS
+    for train, test in folds:
+        assert not set(train) & set(test)
+
+
+FOLDS = [[0, 7, 9, 10], [1, 3, 4, 8], [2, 5, 6, 11]]
