@@ -124,7 +124,7 @@ def ablations() -> str:
         return ""
     (table,) = report.tables(rows)
     return (
-        f"## Ablations and noise removal\n\n{report.markdown(rows)}\n"
+        f"## Ablations and noise removal\n\nWith {used(rows)}.\n\n{report.markdown(rows)}\n"
         f"- The contextual half (CE-avg against the average): {gain(table, 'CE-avg', 'Average')}.\n"
         f"- The frequency weight (CE+SFW against CE-avg): {gain(table, 'CE+SFW', 'CE-avg')}.\n"
         f"- Noise removal as the paper writes it, without weights (CE-avg+NR against CE-avg): "
@@ -136,6 +136,11 @@ def ablations() -> str:
         f"{gain(table, 'NoPPA, first-k removed', 'CE+SFW')}.\n"
         f"{similarity_of_noise(table)}\n"
     )
+
+
+def used(rows: list[records.Record]) -> str:
+    parameters = next(row["parameters"] for row in rows if row["encoder"] == "NoPPA")
+    return f"a={parameters['a']} and k={parameters['k']}"
 
 
 def similarity_of_noise(table: Table) -> str:
@@ -173,8 +178,8 @@ def selection() -> str:
             row["task"]: row["score"] for row in found("ablations") if row["encoder"] == "Average"
         }
         text += (
-            f"The same search of {whole[0]['search']['trials']} trials over a and k, chosen on development rows and "
-            "chosen as the paper did: "
+            f"A search of {whole[0]['search']['trials']} trials over a and k that follows development rows, against "
+            "one as the paper's, which follows the test score and fits on test text: "
             + "; ".join(
                 f"{task} {honest[task]:.2f} against {paper[task]:.2f} ({paper[task] - honest[task]:+.2f})"
                 for task in both
