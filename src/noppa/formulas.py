@@ -27,6 +27,19 @@ DIVISORS = ("tokens", "weights", "one")
 IN_SPAN = 1e-6
 
 
+def positions(places: int | NDArray[np.int64], dim: int, formula: str) -> Float:
+    """Equation 11 for the given positions, or for 0 … places - 1, (positions, dim).
+
+    `paper`: dimensions 2m and 2m + 1 share the angle pos / 10000^(2m/d). `reference`: the authors' code puts the
+    dimension's own index in place of m, so that the exponent is doubled and no two dimensions share an angle.
+    """
+    index = np.arange(dim)
+    exponent = 2 * (index // 2) / dim if formula == "paper" else 2 * index / dim
+    place = np.arange(places) if isinstance(places, int) else places
+    angle = place[:, None] / np.power(10000.0, exponent)
+    return np.where(index % 2 == 0, np.sin(angle), np.cos(angle))
+
+
 def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
     """Equation 13: softmax of v'_i · v'_j / sqrt(d) over j, (tokens, tokens); each row sums to 1."""
     vectors = np.asarray(positional, np.float64)

@@ -16,6 +16,7 @@ from noppa import tokens as scanner
 from noppa.formulas import PAIR_KERNELS as PAIR_KERNELS
 from noppa.formulas import attention as attention
 from noppa.formulas import contextual as contextual
+from noppa.formulas import positions as positions
 from noppa.reference_text import format_rows as format_rows
 from noppa.reference_text import parse_records as parse_records
 from noppa.reference_text import parse_vectors as parse_vectors
@@ -117,19 +118,6 @@ class Table:
         if self.scales is not None:
             found[real] *= self.scales[ids[real], None]
         return found
-
-
-def positions(places: int | NDArray[np.int64], dim: int, formula: str) -> Float:
-    """Equation 11 for the given positions, or for 0 … places - 1, (positions, dim).
-
-    `paper`: dimensions 2m and 2m + 1 share the angle pos / 10000^(2m/d). `reference`: the authors' code puts the
-    dimension's own index in place of m, so that the exponent is doubled and no two dimensions share an angle.
-    """
-    index = np.arange(dim)
-    exponent = 2 * (index // 2) / dim if formula == "paper" else 2 * index / dim
-    place = np.arange(places) if isinstance(places, int) else places
-    angle = place[:, None] / np.power(10000.0, exponent)
-    return np.where(index % 2 == 0, np.sin(angle), np.cos(angle))
 
 
 def pool_noppa(

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import formulas, reference
+from noppa import formulas
 from noppa.backend import kernels
 from noppa.errors import NoppaWarning, ParameterError
 from noppa.methods.protocol import Learnt, Pooler, Rows
@@ -190,7 +190,7 @@ class _Pooler:
         places = np.zeros((count, wide), kernels.REAL)
         for start in range(0, count, 1024):  # the float64 of a block, not of all, lies in memory
             block = np.arange(start, min(start + 1024, count))
-            places[block, : self.dim] = reference.positions(block, self.dim, self.method.position)
+            places[block, : self.dim] = formulas.positions(block, self.dim, self.method.position)
         return places
 
 
