@@ -142,8 +142,13 @@ class Job:
         """Records after the first `done` through the model into `file`; encoding never waits for the disk."""
         writer = self.writer(file, self.options.get("dim") or self.model.dim, outcome.rows)
         last = time.monotonic()
-        waiting: deque[Future[None]] = deque()
-        with ThreadPoolExecutor(1) as behind, warnings.catch_warnings():
+        waiting: deque[Future[Any]] = deque()
+        settled: Future[Any] | None = None
+        with (
+            ThreadPoolExecutor(1) as settling,
+            ThreadPoolExecutor(1) as behind,
+            warnings.catch_warnings(),
+        ):
             warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
             for batch in _ahead(_after(read(self.source), done)):
                 numbers, texts = self._chosen(batch, outcome)
@@ -152,9 +157,13 @@ class Job:
                 outcome.zero += _zero_rows(vectors)
                 waiting.append(behind.submit(writer.write, numbers, vectors))
                 if self.writer.resumable and self.target != STDIN:
-                    if outcome.rows and time.monotonic() - last > SECONDS_BETWEEN_CHECKPOINTS:
+                    due = time.monotonic() - last > SECONDS_BETWEEN_CHECKPOINTS
+                    if outcome.rows and due and (settled is None or settled.done()):
                         last = time.monotonic()
-                        waiting.append(behind.submit(self._save, file, asdict(outcome)))
+                        reached = behind.submit(_reached, file)
+                        settled = settling.submit(
+                            self._save, file.fileno(), reached, asdict(outcome)
+                        )
                 elif self.target == STDIN:
                     waiting.append(behind.submit(file.flush))
                 while len(waiting) > WAITING:
@@ -163,6 +172,8 @@ class Job:
                     self.progress(outcome.records, batch.position)
             while waiting:
                 waiting.popleft().result()
+            if settled is not None:
+                settled.result()
         writer.finish()
 
     def _chosen(self, batch: Batch, outcome: Outcome) -> tuple[NDArray[np.int64], list[str]]:
@@ -181,9 +192,11 @@ class Job:
 
     # Checkpoints
 
-    def _save(self, file: IO[bytes], outcome: dict[str, Any]) -> None:
-        file.flush()
-        state = {"job": self._described, "bytes": file.tell(), "outcome": outcome}
+    def _save(self, file: int, reached: Future[int], outcome: dict[str, Any]) -> None:
+        """A checkpoint of what has reached the disk. Forcing it there now leaves little to force at the end."""
+        size = reached.result()
+        os.fsync(file)
+        state = {"job": self._described, "bytes": size, "outcome": outcome}
         new = self.checkpoint.with_suffix(".new")
         new.write_text(json.dumps(state), encoding="utf-8")
         os.replace(new, self.checkpoint)
@@ -240,6 +253,12 @@ def _after(batches: Iterator[Batch], done: int) -> Iterator[Batch]:
             continue
         yield batch.after(done) if done else batch
         done = 0
+
+
+def _reached(file: IO[bytes]) -> int:
+    """The length of a file with all that was written to it so far."""
+    file.flush()
+    return file.tell()
 
 
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:
