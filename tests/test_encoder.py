@@ -194,6 +194,19 @@ class TestFiles:
                 file.write_bytes(content)
         assert noppa.load(tmp_path / "model").dim == 18
 
+    def test_large_files_are_verified_on_request(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fitted().save(tmp_path / "model")
+        matrix = tmp_path / "model" / "words" / "matrix.npy"
+        content = bytearray(matrix.read_bytes())
+        content[-1] ^= 1
+        matrix.write_bytes(content)
+        monkeypatch.setattr("noppa.storage.VERIFIED_BYTES", 0)  # every file counts as large
+        assert noppa.load(tmp_path / "model").dim == 18
+        with pytest.raises(noppa.NoppaError, match=r"matrix\.npy is damaged: its checksum"):
+            noppa.load(tmp_path / "model", verify=True)
+
     def test_a_newer_format_is_told(self, tmp_path: Path) -> None:
         fitted().save(tmp_path / "model")
         header = tmp_path / "model" / "noppa.json"

@@ -46,14 +46,16 @@ def __getattr__(name: str) -> str:
 
 
 def load(
-    name_or_path: str | PathLike[str] | None = None, tokenizer: Tokenizer | None = None
+    name_or_path: str | PathLike[str] | None = None,
+    tokenizer: Tokenizer | None = None,
+    verify: bool = False,
 ) -> Encoder:
     """A saved encoder from its folder."""
     if name_or_path is None:
         raise NoppaError(
             "this version has no embedded model yet: give the folder of a saved encoder"
         )
-    return Encoder.load(name_or_path, tokenizer)
+    return Encoder.load(name_or_path, tokenizer, verify)
 
 
 __all__ = [

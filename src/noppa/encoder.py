@@ -322,9 +322,14 @@ class Encoder:
         )
 
     @classmethod
-    def load(cls, path: str | PathLike[str], tokenizer: Tokenizer | None = None) -> Encoder:
-        """A saved encoder; one with a tokenizer of its own needs that again."""
-        folder = storage.read_folder(path, KIND)
+    def load(
+        cls, path: str | PathLike[str], tokenizer: Tokenizer | None = None, verify: bool = False
+    ) -> Encoder:
+        """A saved encoder; one with a tokenizer of its own needs that again.
+
+        verify: compare the checksums of large files too, which reads them whole.
+        """
+        folder = storage.read_folder(path, KIND, verify)
         header = folder.header
         if (header["tokenizer"] == "custom") != (tokenizer is not None):
             raise ParameterError(
@@ -332,7 +337,7 @@ class Encoder:
                 if tokenizer is None
                 else f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
             )
-        words = WordVectors.load(folder.path / "words")
+        words = WordVectors.load(folder.path / "words", verify=verify)
         try:
             method = dict(header["method"])
             made = METHODS[method.pop("name")](**method)

@@ -47,11 +47,6 @@ class Probabilities:
     counted: NDArray[np.bool_]
     source: str
 
-    @property
-    def estimated(self) -> bool:
-        """Whether the values come from the order of the words and not from counts."""
-        return not self.counted.any()
-
 
 def from_counts(
     words: Iterable[str],

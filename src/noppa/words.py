@@ -301,6 +301,7 @@ class WordVectors:
         case: str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
+        verify: bool = False,
     ) -> WordVectors:
         """Word vectors from a saved folder, any common vector file, or a gensim `KeyedVectors` object.
 
@@ -317,15 +318,15 @@ class WordVectors:
         member: which file of a zip archive. vocabulary: where the words of a matrix file are.
         unknown, case: as of `WordVectors`; a saved folder has its own.
         progress: called with the bytes read so far and in all.
+        verify: compare the checksums of a saved folder's large files too, which reads them whole.
         """
         saved = None
         if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
-            saved = cls._open(Path(path), unknown, case)
+            saved = cls._open(Path(path), unknown, case, verify)
             if limit is None and keep is None and dtype in ("float32", str(saved.matrix.dtype)):
                 return saved
-        from noppa import (
-            files,  # takes as long to import as all the rest, and a saved folder needs it not
-        )
+        # Takes as long to import as all the rest, and a saved folder needs it not.
+        from noppa import files
 
         options = files.Options(
             limit, keep, drop, dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
@@ -346,8 +347,8 @@ class WordVectors:
         return words
 
     @classmethod
-    def _open(cls, path: Path, unknown: str | None, case: str | None) -> WordVectors:
-        folder = storage.read_folder(path, KIND)
+    def _open(cls, path: Path, unknown: str | None, case: str | None, verify: bool) -> WordVectors:
+        folder = storage.read_folder(path, KIND, verify)
         words = object.__new__(cls)
         arrays, header = folder.arrays, folder.header
         try:
