@@ -8,7 +8,7 @@ noppa.external("models/all-MiniLM-L6-v2")                    # a sentence-transf
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -87,7 +87,7 @@ def external(source: Any) -> External:
     )
 
 
-def sentence_transformer(path: str) -> Callable[[list[str]], Any]:
+def sentence_transformer(path: str) -> Callable[..., Any]:
     """The `encode` of a sentence-transformers model, loaded now."""
     try:
         from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
@@ -95,5 +95,4 @@ def sentence_transformer(path: str) -> Callable[[list[str]], Any]:
         raise NoppaError(
             f"{path} is read by sentence-transformers, which is not installed: {INSTALL}"
         ) from error
-    model = SentenceTransformer(path)
-    return lambda texts: model.encode(texts, show_progress_bar=False)
+    return partial(SentenceTransformer(path).encode, show_progress_bar=False)

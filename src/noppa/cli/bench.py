@@ -14,8 +14,8 @@ from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
 from noppa.evaluate import protocols, records, report, search, settings
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
-from noppa.evaluate.pool import processes
 from noppa.parameters import one_of
+from noppa.processes import processes
 
 group = typer.Typer(invoke_without_command=True)
 

@@ -14,8 +14,8 @@ from noppa.cli import scoring
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import settings
-from noppa.evaluate.pool import processes
 from noppa.evaluate.protocols import SEED
+from noppa.processes import processes
 
 
 def compare(

@@ -13,9 +13,10 @@ import numpy as np
 from noppa.evaluate import files, protocols
 from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.files import Row
-from noppa.evaluate.protocols import Outcome, Run
+from noppa.evaluate.protocols import Outcome
 from noppa.evaluate.records import Record
 from noppa.evaluate.tasks import Task
+from noppa.processes import Run
 
 
 @dataclass(frozen=True)

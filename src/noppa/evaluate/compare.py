@@ -15,8 +15,9 @@ import numpy as np
 from noppa.errors import FileError, ParameterError
 from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.files import Row
-from noppa.evaluate.protocols import OUTER_FOLDS, SEED, Run, score
+from noppa.evaluate.protocols import OUTER_FOLDS, SEED, score
 from noppa.evaluate.tasks import Task
+from noppa.processes import Run
 
 #: A gain that is smaller than this many standard errors is none.
 SURE = 1.0

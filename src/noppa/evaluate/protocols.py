@@ -6,7 +6,7 @@ breaks it as the paper's program did, and says so in every result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from noppa.evaluate.similarity import cosines, pearson, spearman
 from noppa.evaluate.splits import stratified
 from noppa.evaluate.tasks import Task
 from noppa.parameters import one_of
+from noppa.processes import Run
 
 SEED = 1111
 OUTER_FOLDS = 10
@@ -28,7 +29,6 @@ PROTOCOLS = tuple(PROBES)
 TRAIN = ("train", "all")
 
 Parts = Mapping[str, Sequence[Row]]
-Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from noppa.errors import NoppaError, ParameterError
 from noppa.evaluate import bench
 from noppa.evaluate.bench import Conditions
 from noppa.evaluate.candidates import Candidate
-from noppa.evaluate.protocols import Run
 from noppa.evaluate.records import Record
 from noppa.evaluate.tasks import Task
 from noppa.parameters import one_of
+from noppa.processes import Run
 
 INSTALL = "pip install 'noppa[eval]'"
 SPACE = ("a=0.01:0.15", "k=0:24")

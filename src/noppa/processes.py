@@ -1,13 +1,14 @@
-"""Processes for the classifiers, each with one thread of linear algebra."""
+"""A pool of processes, each with one thread of linear algebra: what they compute does not depend on their number."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from noppa.evaluate.protocols import Run
+Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 #: Small products are slower with threads of their own, and with one thread their last bit is always the same.
 ONE_THREAD = (

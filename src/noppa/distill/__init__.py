@@ -1,0 +1,1 @@
+"""Word vectors distilled from a sentence transformer."""
