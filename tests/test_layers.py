@@ -67,10 +67,13 @@ def test_the_flow_is_one_way() -> None:
         "errors",
         "characters",
         "tokens",
+        "pieces",
         "reference",
         "backend",
         "texts",
         "frequencies",
+        "lexicon",
+        "matrix",
         "coverage",
         "words",
     ]

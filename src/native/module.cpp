@@ -126,18 +126,29 @@ struct PyVocabulary {
     Array1<uint8_t> text;
     Array1<int64_t> bounds;
     Array1<uint64_t> slots;
+    std::optional<Array1<uint64_t>> piece_slots;
     Vocabulary vocabulary;
 
-    PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown)
-        : text(t), bounds(b), slots(s) {
-        const uint64_t size = slots.shape(0);
-        require(bounds.shape(0) > 0 && size > 0 && (size & (size - 1)) == 0, "damaged vocabulary");
-        vocabulary = {text.data(),  bounds.data(), int64_t(bounds.shape(0)) - 1,
-                      slots.data(), size - 1,      letter_case, unknown};
+    // `slots` are those of all words but the last `pieces`, which have `piece_slots`.
+    PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
+                 int64_t pieces, std::optional<Array1<uint64_t>> p)
+        : text(t), bounds(b), slots(s), piece_slots(p) {
+        require(pieces >= 0 && int64_t(bounds.shape(0)) > pieces && (!pieces || p), "damaged vocabulary");
+        const int64_t words = int64_t(bounds.shape(0)) - 1 - pieces;
+        vocabulary = {index(0, words, slots), {}, letter_case, unknown};
+        if (!pieces) return;  // only a search for pieces asks how long a word can be
+        vocabulary.pieces = index(words, pieces, *piece_slots);
+        for (Index* each : {&vocabulary.words, &vocabulary.pieces}) each->longest = longest_of(each->bounds, each->words);
+    }
+
+    Index index(int64_t first, int64_t words, const Array1<uint64_t>& slots_of) const {
+        const uint64_t size = slots_of.shape(0);
+        require(size > uint64_t(words) && (size & (size - 1)) == 0, "damaged vocabulary");
+        return {text.data(), bounds.data() + first, words, slots_of.data(), size - 1, first, 0};
     }
 
     int32_t find(const std::string& word) const {
-        return vocabulary.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
+        return vocabulary.words.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
     }
 
     nb::tuple look_up(nb::list texts, int threads) const {
@@ -451,8 +462,10 @@ NB_MODULE(_native, module) {
     nb::class_<PyTable>(module, "Table")
         .def(nb::init<AnyMatrix, std::optional<Array1<float>>>(), "matrix"_a, "scales"_a.none());
     nb::class_<PyVocabulary>(module, "Vocabulary")
-        .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t>(), "text"_a, "bounds"_a,
-             "slots"_a, "letter_case"_a, "unknown"_a)
+        .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
+                      std::optional<Array1<uint64_t>>>(),
+             "text"_a, "bounds"_a, "slots"_a, "letter_case"_a, "unknown"_a, "pieces"_a = 0,
+             "piece_slots"_a = nb::none())
         .def("find", &PyVocabulary::find, "word"_a)
         .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a)
         .def("look_up_tokens", &PyVocabulary::look_up_tokens, "sentences"_a);

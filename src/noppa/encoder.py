@@ -138,8 +138,9 @@ class Encoder:
         return self
 
     def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
-        """Tell when a frequent word of the corpus has a probability that nobody counted."""
+        """Tell when a frequent word of the corpus has a probability that nobody counted; pieces seldom have a count."""
         counted = self.words.counted
+        seen = seen[: self.words.lexicon.whole_words]
         # `a` is the strength of the frequency weight in every paper that has one.
         weighs = hasattr(self.method, "a")
         if counted is None or not counted.any() or not weighs:

@@ -47,6 +47,10 @@ class Probabilities:
     counted: NDArray[np.bool_]
     source: str
 
+    def of_rows(self, rows: NDArray[np.int64] | slice) -> Probabilities:
+        """Those of some words."""
+        return Probabilities(self.values[rows], self.counted[rows], self.source)
+
 
 def from_counts(
     words: Iterable[str],
