@@ -81,11 +81,12 @@ class Scratch {
 // The rows of a sentence lie far apart in memory: asking for the next sentence's while this one is worked on lets them
 // arrive in time.
 void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
-    const int64_t bytes = table.dim * (table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1);
+    const int64_t size = table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1;
+    const int64_t bytes = table.dim * size, apart = table.stride * size;
     for (int64_t t = 0; t < std::min(tokens, MOST_PREFETCHED); ++t)
         if (ids[t] >= 0 && ids[t] < table.words)
             for (int64_t at = 0; at < bytes; at += 64)
-                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * bytes + at);
+                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * apart + at);
 }
 
 int64_t width_after(const std::vector<Step>& steps, int64_t width) {

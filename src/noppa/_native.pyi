@@ -32,7 +32,12 @@ def instruction_sets() -> list[str]: ...
 def use_instruction_set(name: str) -> bool: ...
 
 class Table:
-    def __init__(self, matrix: NDArray[Any], scales: NDArray[np.float32] | None) -> None: ...
+    def __init__(
+        self,
+        matrix: NDArray[Any],
+        scales: NDArray[np.float32] | None,
+        blocks: Sequence[int] = (),
+    ) -> None: ...
 
 class Vocabulary:
     def __init__(

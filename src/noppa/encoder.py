@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import cached_property
@@ -29,6 +29,7 @@ from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
 KIND = "encoder"
+WORDS = "words"
 FIT_BLOCK = 4096
 FREQUENT = 100
 
@@ -310,17 +311,30 @@ class Encoder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
+        self._write(path, {"words": WORDS}, lambda new: self.words.save(new / WORDS))
+
+    def save_beside(
+        self, path: str | PathLike[str], words: str, columns: tuple[int, int] | None
+    ) -> None:
+        """Write a folder without words: `words` says, relative to it, where those lie, `columns` which of theirs it takes."""
+        self._write(path, {"words": words, "columns": columns})
+
+    def _write(
+        self,
+        path: str | PathLike[str],
+        words: dict[str, Any],
+        inside: Callable[[Path], None] | None = None,
+    ) -> None:
         state = self._state
         name = next(name for name, kind in METHODS.items() if kind is type(self.method))
         header = {
             "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
             "refine": [refine.described(refinement) for refinement in self.refine],
             "tokenizer": "noppa" if self.tokenizer is None else "custom",
+            **words,
             **state.header(),
         }
-        storage.write_folder(
-            path, KIND, header, state.arrays(), lambda new: self.words.save(new / "words")
-        )
+        storage.write_folder(path, KIND, header, state.arrays(), inside)
 
     @classmethod
     def load(
@@ -330,7 +344,18 @@ class Encoder:
 
         verify: compare the checksums of large files too, which reads them whole.
         """
-        folder = storage.read_folder(path, KIND, verify)
+        verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
+        return cls.open_folder(path, tokenizer, verified)
+
+    @classmethod
+    def open_folder(
+        cls,
+        path: str | PathLike[str],
+        tokenizer: Tokenizer | None = None,
+        verified: int = storage.VERIFIED_BYTES,
+    ) -> Encoder:
+        """A saved encoder, its files up to `verified` bytes compared with their checksums."""
+        folder = storage.read_folder(path, KIND, verified)
         header = folder.header
         if (header["tokenizer"] == "custom") != (tokenizer is not None):
             raise ParameterError(
@@ -338,7 +363,9 @@ class Encoder:
                 if tokenizer is None
                 else f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
             )
-        words = WordVectors.load(folder.path / "words", verify=verify)
+        words = WordVectors.open_folder(folder.path / header.get("words", WORDS), verified=verified)
+        if header.get("columns") is not None:
+            words = words.columns(*header["columns"])
         try:
             method = dict(header["method"])
             made = METHODS[method.pop("name")](**method)

@@ -122,9 +122,15 @@ class Vocabulary:
 class Table:
     """Word vectors as they are stored; rows come out as float64."""
 
-    def __init__(self, matrix: NDArray[Any], scales: NDArray[np.float32] | None) -> None:
+    def __init__(
+        self,
+        matrix: NDArray[Any],
+        scales: NDArray[np.float32] | None,
+        blocks: Sequence[int] = (),
+    ) -> None:
         self.matrix = matrix
-        self.scales = scales
+        self.blocks = list(blocks) or [matrix.shape[1]]
+        self.scales = None if scales is None else scales.reshape(len(matrix), len(self.blocks))
 
     def rows(self, ids: NDArray[np.int32]) -> Float:
         words, dim = self.matrix.shape
@@ -132,7 +138,7 @@ class Table:
         real = ids < words
         found[real] = self.matrix[ids[real]]
         if self.scales is not None:
-            found[real] *= self.scales[ids[real], None]
+            found[real] *= np.repeat(self.scales[ids[real]], self.blocks, axis=1)
         return found
 
 

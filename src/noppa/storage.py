@@ -1,7 +1,7 @@
 """Folders on disk: a JSON header, arrays as `.npy`, checksums, a format version; written whole or not at all.
 
 Arrays are memory-mapped on reading. Every file's size and, up to `VERIFIED_BYTES`, its checksum are verified on opening;
-`verify=True` checks the large ones too, at the price of reading them.
+the checksums of larger ones cost as much as reading them, and are compared where somebody asks for it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from noppa.errors import FileError
 FORMAT = 1
 HEADER = "noppa.json"
 VERIFIED_BYTES = 16 << 20
+EVERY_BYTE = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,11 @@ def write_folder(
         (new / HEADER).write_text(f"{text}\n{seal}\n", encoding="utf-8")
 
 
-def read_folder(path: str | os.PathLike[str], kind: str, verify: bool = False) -> Folder:
-    """Open a saved folder of the given kind, its arrays memory-mapped and read-only."""
+def read_folder(path: str | os.PathLike[str], kind: str, verified: int = VERIFIED_BYTES) -> Folder:
+    """Open a saved folder of the given kind, its arrays memory-mapped and read-only.
+
+    verified: up to how many bytes a file is compared with its checksum, larger ones with their size alone.
+    """
     folder = Path(path)
     header = _read_header(folder)
     if header.get("kind") != kind:
@@ -81,7 +85,7 @@ def read_folder(path: str | os.PathLike[str], kind: str, verify: bool = False) -
                 raise FileError(
                     f"{file} is damaged: {size} bytes where {facts['bytes']} were written; copy it again"
                 )
-            if (verify or size <= VERIFIED_BYTES) and sha256(file) != facts["sha256"]:
+            if size <= verified and sha256(file) != facts["sha256"]:
                 raise FileError(f"{file} is damaged: its checksum does not match; copy it again")
             arrays[file.stem] = np.load(file, mmap_mode="r" if size > 4096 else None)
         except (OSError, ValueError) as error:

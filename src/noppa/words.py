@@ -43,6 +43,8 @@ class WordVectors:
     A word is looked up as it is, then in lower case (`case`), then by the `unknown` policy: `skip` drops it, `zero`
     gives it a vector of zeros, `unk` the row called `<unk>`, `pieces` the rows of its pieces (see `noppa.pieces`).
 
+    scales: of an int8 matrix, one a row, (words,), or one a row and block of columns, (words, blocks).
+    blocks: how many columns each scale of a row is for.
     pieces: how many of the last rows are pieces of words and no words; `##ing` is one that continues a word.
 
     >>> words = WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]])
@@ -64,10 +66,11 @@ class WordVectors:
         unknown: str = "skip",
         case: str = "exact-then-lower",
         pieces: int = 0,
+        blocks: Sequence[int] = (),
     ) -> None:
         words = texts_of(words)
         self._set(
-            rows=Matrix.of(words, matrix, scales),
+            rows=Matrix.of(words, matrix, scales, blocks),
             lexicon=Lexicon.of(words, pieces, unknown, case),
         )
         if probabilities is not None:
@@ -171,7 +174,17 @@ class WordVectors:
             return self
         count = self.lexicon.whole_words
         other = self._with(self._probabilities and self._probabilities.of_rows(slice(count)))
-        other.lexicon, other.rows = self.lexicon.without_pieces(), self.rows.first(count)
+        other.lexicon, other.rows = self.lexicon.without_pieces(), self.rows.some(slice(count))
+        return other
+
+    def shares_with(self, other: WordVectors) -> bool:
+        """Whether all but the vectors is the same object in both."""
+        return self.lexicon is other.lexicon and self._probabilities is other._probabilities
+
+    def columns(self, start: int, stop: int) -> WordVectors:
+        """The same words with the columns from `start` up to `stop` of their vectors, which are not copied."""
+        other = self._with(self._probabilities)
+        other.rows = self.rows.columns(start, stop)
         return other
 
     # Word probabilities
@@ -293,6 +306,7 @@ class WordVectors:
             "words": len(self),
             "dim": self.dim,
             "pieces": self.pieces,
+            "blocks": self.rows.blocks,
             "unknown": self.unknown,
             "case": self.case,
             "probabilities": self._probabilities.source if self._probabilities else None,
@@ -339,7 +353,8 @@ class WordVectors:
         """
         saved = None
         if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
-            saved = cls._open(Path(path), unknown, case, verify)
+            verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
+            saved = cls.open_folder(Path(path), unknown, case, verified)
             if limit is None and keep is None and dtype in ("float32", str(saved.matrix.dtype)):
                 return saved
         # Takes as long to import as all the rest, and a saved folder needs it not.
@@ -367,8 +382,15 @@ class WordVectors:
         return words
 
     @classmethod
-    def _open(cls, path: Path, unknown: str | None, case: str | None, verify: bool) -> WordVectors:
-        folder = storage.read_folder(path, KIND, verify)
+    def open_folder(
+        cls,
+        path: Path,
+        unknown: str | None = None,
+        case: str | None = None,
+        verified: int = storage.VERIFIED_BYTES,
+    ) -> WordVectors:
+        """A saved folder as it is, its files up to `verified` bytes compared with their checksums."""
+        folder = storage.read_folder(path, KIND, verified)
         words = object.__new__(cls)
         arrays, header = folder.arrays, folder.header
         try:
@@ -381,7 +403,7 @@ class WordVectors:
                     unknown or header["unknown"],
                     case or header["case"],
                 ),
-                Matrix(arrays["matrix"], arrays.get("scales")),
+                Matrix(arrays["matrix"], arrays.get("scales"), header.get("blocks", ())),
             )
             if header["probabilities"] is not None:
                 words._probabilities = Probabilities(
@@ -408,14 +430,17 @@ class WordVectors:
                 f"{self.path} gave no vectors: none of its {self.lexicon.whole_words} words is kept"
             )
         rows = np.array([*kept, *range(self.lexicon.whole_words, len(self))], np.int64)
-        matrix, scales = in_dtype(self.vectors(rows), options.dtype)
+        picked = self.rows.some(rows)
+        if options.dtype != str(self.matrix.dtype):
+            picked = Matrix(*in_dtype(picked.vectors(np.arange(len(rows))), options.dtype))
         other = WordVectors(
             [self.words[row] for row in rows.tolist()],
-            matrix,
-            scales=scales,
+            picked.values,
+            scales=picked.scales,
             unknown=self.unknown,
             case=self.case,
             pieces=self.pieces,
+            blocks=picked.blocks,
         )
         other._probabilities = self._probabilities and self._probabilities.of_rows(rows)
         return other

@@ -123,7 +123,10 @@ def _npy(words: WordVectors, path: Path) -> None:
 
 
 def _safetensors(words: WordVectors, path: Path) -> None:
-    safetensors.write_matrix(path, words.matrix, words.scales)
+    matrix, scales = words.matrix, words.scales
+    if words.rows.blocks:  # which others would not understand
+        matrix, scales = words.vectors(np.arange(len(words))), None
+    safetensors.write_matrix(path, matrix, scales)
 
 
 #: How each ending is written: into a stream, or, for those with a vocabulary beside them, to a path.
