@@ -311,30 +311,36 @@ class Encoder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
-        self._write(path, {"words": WORDS}, lambda new: self.words.save(new / WORDS))
+        arrays = self._state.arrays()
+        self._write(path, {"words": WORDS}, arrays, lambda new: self.words.save(new / WORDS))
 
     def save_beside(
         self, path: str | PathLike[str], words: str, columns: tuple[int, int] | None
     ) -> None:
-        """Write a folder without words: `words` says, relative to it, where those lie, `columns` which of theirs it takes."""
-        self._write(path, {"words": words, "columns": columns})
+        """Write a small folder: `words` says, relative to it, where the words lie, `columns` which of theirs it takes.
+
+        Steps are in float32, which is how the native kernels apply them.
+        """
+        state = self._state
+        small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
+        self._write(path, {"words": words, "columns": columns}, {**state.learnt, **small})
 
     def _write(
         self,
         path: str | PathLike[str],
         words: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
         inside: Callable[[Path], None] | None = None,
     ) -> None:
-        state = self._state
         name = next(name for name, kind in METHODS.items() if kind is type(self.method))
         header = {
             "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
             "refine": [refine.described(refinement) for refinement in self.refine],
             "tokenizer": "noppa" if self.tokenizer is None else "custom",
             **words,
-            **state.header(),
+            **self._state.header(),
         }
-        storage.write_folder(path, KIND, header, state.arrays(), inside)
+        storage.write_folder(path, KIND, header, arrays, inside)
 
     @classmethod
     def load(

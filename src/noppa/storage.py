@@ -2,15 +2,13 @@
 
 Arrays are memory-mapped on reading. Every file's size and, up to `VERIFIED_BYTES`, its checksum are verified on opening;
 the checksums of larger ones cost as much as reading them, and are compared where somebody asks for it.
+
+What only writing needs, or only a folder, is imported there: `import noppa` stays quick.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "noppa.json"
 VERIFIED_BYTES = 16 << 20
 EVERY_BYTE = 1 << 62
@@ -48,6 +46,9 @@ def write_folder(
 
     `inside` may add folders of its own to the one being written.
     """
+    import hashlib
+    import json
+
     target = Path(path)
     if target.exists() and kind_of(target) != kind:
         raise FileError(
@@ -95,6 +96,12 @@ def read_folder(path: str | os.PathLike[str], kind: str, verified: int = VERIFIE
     return Folder(folder, header, arrays)
 
 
+def narrowed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The array in a smaller type where that loses nothing, else as it is."""
+    small = array.astype(dtype)
+    return small if np.array_equal(small.astype(array.dtype), array) else array
+
+
 def kind_of(path: Path) -> str | None:
     """The kind of a saved folder, None for anything else."""
     try:
@@ -105,6 +112,9 @@ def kind_of(path: Path) -> str | None:
 
 
 def _read_header(folder: Path) -> dict[str, Any]:
+    import hashlib
+    import json
+
     if not folder.exists():
         raise FileError(f"{folder} does not exist")
     if not (folder / HEADER).is_file():
@@ -125,6 +135,8 @@ def _read_header(folder: Path) -> dict[str, Any]:
 
 
 def sha256(path: Path) -> str:
+    import hashlib
+
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):
@@ -135,6 +147,9 @@ def sha256(path: Path) -> str:
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    import shutil
+    import tempfile
+
     target = target.absolute()
     if not target.parent.is_dir():
         raise FileError(f"cannot write {target}: the folder {target.parent} does not exist")
@@ -168,6 +183,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
     """A temporary file beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    import tempfile
+
     target = target.absolute()
     if target.is_dir():
         raise FileError(f"cannot write {target}: it is a folder")

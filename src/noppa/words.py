@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 KIND = "words"
 BLOCK = 4096
+#: Up to so many words a folder is kept small, and what look-up needs is made on opening, in a few milliseconds; the
+#: arrays of a larger one are mapped as they are.
+SMALL = 200_000
 
 NO_PROBABILITIES = (
     "{method} needs word probabilities and these word vectors have none: give counts with "
@@ -294,7 +297,6 @@ class WordVectors:
         arrays: dict[str, NDArray[Any]] = {
             "text": lexicon.text,
             "bounds": lexicon.bounds,
-            "slots": lexicon.slots,
             "matrix": self.matrix,
         }
         if self.scales is not None:
@@ -302,6 +304,12 @@ class WordVectors:
         if self._probabilities is not None:
             arrays["probabilities"] = self._probabilities.values
             arrays["counted"] = self._probabilities.counted
+        if len(self) > SMALL:
+            arrays["slots"] = lexicon.slots
+        else:
+            arrays["bounds"] = storage.narrowed(lexicon.bounds, np.int32)
+            if "probabilities" in arrays:
+                arrays["probabilities"] = storage.narrowed(arrays["probabilities"], np.float32)
         header = {
             "words": len(self),
             "dim": self.dim,
@@ -397,8 +405,8 @@ class WordVectors:
             words._set(
                 Lexicon(
                     arrays["text"],
-                    arrays["bounds"],
-                    arrays["slots"],
+                    np.asarray(arrays["bounds"], np.int64),
+                    arrays.get("slots"),
                     header.get("pieces", 0),
                     unknown or header["unknown"],
                     case or header["case"],
@@ -407,7 +415,9 @@ class WordVectors:
             )
             if header["probabilities"] is not None:
                 words._probabilities = Probabilities(
-                    arrays["probabilities"], arrays["counted"], header["probabilities"]
+                    np.asarray(arrays["probabilities"], np.float64),
+                    arrays["counted"],
+                    header["probabilities"],
                 )
         except KeyError as error:
             raise FileError(
