@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import noppa
 from noppa import backend, embedded
+from noppa.cli import app
 from noppa.files import in_dtype
 from tests.conftest import VOCABULARY, made_texts
 
@@ -197,6 +199,12 @@ def test_small_and_large_folders_give_the_same(
     assert np.load(tmp_path / "exact" / "probabilities.npy").dtype == np.float64
 
 
+def test_a_preset_and_other_words_do_not_go_together(model: Path) -> None:
+    made_model_words().with_ranks().save(model / "words")
+    with pytest.raises(noppa.NoppaError, match="was written for other words"):
+        noppa.load()
+
+
 def test_a_damaged_model_is_noticed_when_asked(model: Path) -> None:
     file = model / "words" / "matrix.npy"
     content = bytearray(file.read_bytes())
@@ -208,6 +216,29 @@ def test_a_damaged_model_is_noticed_when_asked(model: Path) -> None:
     file.write_bytes(content[:-1])
     with pytest.raises(noppa.NoppaError, match="is damaged"):
         noppa.load()
+
+
+def test_the_command_line_takes_presets(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = CliRunner()
+    told = run.invoke(app, ["info"]).output
+    assert "embedded model   18 words, 2 pieces, 13 dimensions" in told
+    assert "presets: default, similarity" in told
+    pair = TEXTS[:2]
+    for arguments, name in (([], "default"), (["--model", "similarity"], "similarity")):
+        found = run.invoke(app, ["similarity", *pair, *arguments]).output
+        assert float(found) == pytest.approx(noppa.load(name).similarity(*pair), abs=1e-4)
+    (tmp_path / "texts").write_text("\n".join(TEXTS))
+    target = tmp_path / "rows.npy"
+    done = run.invoke(
+        app, ["encode", str(tmp_path / "texts"), "-m", "similarity", "-o", str(target)]
+    )
+    assert done.exit_code == 0
+    assert (np.load(target) == noppa.load("similarity").encode(TEXTS)).all()
+    assert isinstance(run.invoke(app, ["similarity", *pair, "-m", "x"]).exception, noppa.NoppaError)
+    monkeypatch.setattr(embedded, "FOLDER", tmp_path / "nowhere")
+    assert "embedded model   none" in run.invoke(app, ["info"]).output
 
 
 class TestColumns:

@@ -228,8 +228,6 @@ class TestFiles:
         WORDS.save(tmp_path / "words")
         with pytest.raises(noppa.NoppaError, match="holds a saved words, not a saved encoder"):
             noppa.load(tmp_path / "words")
-        with pytest.raises(noppa.NoppaError, match="no embedded model yet"):
-            noppa.load()
 
     def test_a_failed_save_leaves_the_old_one(self, tmp_path: Path) -> None:
         encoder = fitted()

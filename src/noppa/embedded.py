@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from noppa import storage
 from noppa.encoder import WORDS, Encoder
@@ -23,12 +24,19 @@ DEFAULT = "default"
 FOLDER = Path(__file__).parent / "model"
 
 
-def presets(folder: Path | None = None) -> list[str]:
+def described() -> dict[str, Any] | None:
+    """What the embedded model holds: `presets`, `words`, `pieces`, `dim` and `bytes`; None where there is no model."""
+    if not (FOLDER / storage.HEADER).is_file():
+        return None
+    size = sum(file.stat().st_size for file in FOLDER.rglob("*") if file.is_file())
+    return {**storage.read_folder(FOLDER, KIND).header, "bytes": size}
+
+
+def presets() -> list[str]:
     """The names of the presets, none where there is no model."""
-    folder = folder or FOLDER
-    if not (folder / storage.HEADER).is_file():
+    if not (FOLDER / storage.HEADER).is_file():
         return []
-    return list(storage.read_folder(folder, KIND).header["presets"])
+    return list(storage.read_folder(FOLDER, KIND).header["presets"])
 
 
 def load(
@@ -75,7 +83,12 @@ def write_model(
         for name, encoder in presets.items():
             encoder.save_beside(new / name, f"../{WORDS}", places[name])
 
-    header = {"presets": [*presets], "words": words.lexicon.whole_words, "dim": words.dim}
+    header = {
+        "presets": [*presets],
+        "words": words.lexicon.whole_words,
+        "pieces": words.pieces,
+        "dim": words.dim,
+    }
     storage.write_folder(folder, KIND, header, {}, inside)
 
 

@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -319,11 +320,14 @@ class Encoder:
     ) -> None:
         """Write a small folder: `words` says, relative to it, where the words lie, `columns` which of theirs it takes.
 
-        Steps are in float32, which is how the native kernels apply them.
+        The header has their seal, so that a preset and words of different versions do not go together. Steps are in
+        float32, which is how the native kernels apply them.
         """
         state = self._state
         small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
-        self._write(path, {"words": words, "columns": columns}, {**state.learnt, **small})
+        seal = storage.seal_of(Path(normpath(Path(path) / words)))
+        place = {"words": words, "seal of words": seal, "columns": columns}
+        self._write(path, place, {**state.learnt, **small})
 
     def _write(
         self,
@@ -369,7 +373,10 @@ class Encoder:
                 if tokenizer is None
                 else f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
             )
-        words = WordVectors.open_folder(folder.path / header.get("words", WORDS), verified=verified)
+        place = folder.path / header.get("words", WORDS)
+        words = WordVectors.open_folder(place, verified=verified)
+        if "seal of words" in header and storage.seal_of(place) != header["seal of words"]:
+            raise FileError(f"{path} was written for other words than {place}: copy both again")
         if header.get("columns") is not None:
             words = words.columns(*header["columns"])
         try:

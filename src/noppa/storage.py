@@ -134,6 +134,14 @@ def _read_header(folder: Path) -> dict[str, Any]:
     return dict(header)
 
 
+def seal_of(folder: Path) -> str:
+    """The checksum at the end of a folder's header, which stands for all that is in it."""
+    try:
+        return (folder / HEADER).read_text(encoding="utf-8").rstrip("\n").rpartition("\n")[2]
+    except (OSError, ValueError) as error:
+        raise FileError(f"{folder / HEADER} cannot be read: {error}; copy it again") from error
+
+
 def sha256(path: Path) -> str:
     import hashlib
 
