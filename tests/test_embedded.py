@@ -180,7 +180,7 @@ def test_small_and_large_folders_give_the_same(
 ) -> None:
     encoder = noppa.load()
     encoder.save(tmp_path / "small")
-    monkeypatch.setattr("noppa.words.SMALL", 0)
+    monkeypatch.setattr("noppa.word_folder.SMALL", 0)
     encoder.save(tmp_path / "large")
     files = [
         {file.name for file in (tmp_path / name / "words").iterdir()} for name in ("small", "large")

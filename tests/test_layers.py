@@ -75,6 +75,7 @@ def test_the_flow_is_one_way() -> None:
         "lexicon",
         "matrix",
         "coverage",
+        "word_folder",
         "words",
     ]
     stages += ["refine", "methods", "encoder"]

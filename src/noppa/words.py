@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa import frequencies, storage
+from noppa import frequencies, storage, word_folder
 from noppa.backend import kernels
 from noppa.coverage import Coverage, coverage_of
 from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
@@ -27,11 +26,7 @@ if TYPE_CHECKING:
     from noppa.files import Loaded, Options, Report
     from noppa.files.options import Progress
 
-KIND = "words"
 BLOCK = 4096
-#: Up to so many words a folder is kept small, and what look-up needs is made on opening, in a few milliseconds; the
-#: arrays of a larger one are mapped as they are.
-SMALL = 200_000
 
 NO_PROBABILITIES = (
     "{method} needs word probabilities and these word vectors have none: give counts with "
@@ -250,23 +245,10 @@ class WordVectors:
     def _counted(
         self, found: Probabilities, shares: NDArray[np.float64] | None = None
     ) -> WordVectors:
-        """With these probabilities of whole words; a piece has its share, or what it had, or that of the rarest word."""
-        if not self.pieces:
-            return self._with(found)
+        """With these probabilities of whole words, and of pieces: their shares, or what they had."""
         before = self.probabilities
-        pieces = np.full(self.pieces, found.values.min())
-        if before is not None:
-            pieces = before[-self.pieces :]
-        if shares is not None:
-            pieces = np.where(shares > 0, shares, pieces)
-        counted = np.zeros(self.pieces, bool) if shares is None else shares > 0
-        return self._with(
-            replace(
-                found,
-                values=np.append(found.values, pieces),
-                counted=np.append(found.counted, counted),
-            )
-        )
+        kept = None if before is None else before[self.lexicon.whole_words :]
+        return self._with(found.with_pieces(self.pieces, kept, shares))
 
     def _piece_shares(self, counts: Counter[str]) -> NDArray[np.float64] | None:
         """Of all tokens counted, how many each piece was needed for, (pieces,)."""
@@ -293,33 +275,7 @@ class WordVectors:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `load` maps into memory; an existing one is replaced only by a complete new one."""
-        lexicon = self.lexicon
-        arrays: dict[str, NDArray[Any]] = {
-            "text": lexicon.text,
-            "bounds": lexicon.bounds,
-            "matrix": self.matrix,
-        }
-        if self.scales is not None:
-            arrays["scales"] = self.scales
-        if self._probabilities is not None:
-            arrays["probabilities"] = self._probabilities.values
-            arrays["counted"] = self._probabilities.counted
-        if len(self) > SMALL:
-            arrays["slots"] = lexicon.slots
-        else:
-            arrays["bounds"] = storage.narrowed(lexicon.bounds, np.int32)
-            if "probabilities" in arrays:
-                arrays["probabilities"] = storage.narrowed(arrays["probabilities"], np.float32)
-        header = {
-            "words": len(self),
-            "dim": self.dim,
-            "pieces": self.pieces,
-            "blocks": self.rows.blocks,
-            "unknown": self.unknown,
-            "case": self.case,
-            "probabilities": self._probabilities.source if self._probabilities else None,
-        }
-        storage.write_folder(path, KIND, header, arrays)
+        word_folder.write(path, self.lexicon, self.rows, self._probabilities)
 
     @classmethod
     def load(
@@ -398,31 +354,10 @@ class WordVectors:
         verified: int = storage.VERIFIED_BYTES,
     ) -> WordVectors:
         """A saved folder as it is, its files up to `verified` bytes compared with their checksums."""
-        folder = storage.read_folder(path, KIND, verified)
+        lexicon, rows, probabilities = word_folder.read(path, unknown, case, verified)
         words = object.__new__(cls)
-        arrays, header = folder.arrays, folder.header
-        try:
-            words._set(
-                Lexicon(
-                    arrays["text"],
-                    np.asarray(arrays["bounds"], np.int64),
-                    arrays.get("slots"),
-                    header.get("pieces", 0),
-                    unknown or header["unknown"],
-                    case or header["case"],
-                ),
-                Matrix(arrays["matrix"], arrays.get("scales"), header.get("blocks", ())),
-            )
-            if header["probabilities"] is not None:
-                words._probabilities = Probabilities(
-                    np.asarray(arrays["probabilities"], np.float64),
-                    arrays["counted"],
-                    header["probabilities"],
-                )
-        except KeyError as error:
-            raise FileError(
-                f"{path} is damaged: it lacks {error}; copy the folder again"
-            ) from error
+        words._set(lexicon, rows)
+        words._probabilities = probabilities
         words.path = path.absolute()
         return words
 
