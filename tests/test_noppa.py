@@ -11,7 +11,8 @@ import pytest
 
 import noppa
 from noppa import _native, reference
-from noppa.methods.noppa import averaged, smooth_frequency_weight, truncated, windows
+from noppa.methods.noppa import smooth_frequency_weight
+from noppa.methods.windows import averaged, truncated, windows
 from tests.conftest import made_texts, made_words
 
 Shared = Callable[..., Path]

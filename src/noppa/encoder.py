@@ -19,6 +19,7 @@ from noppa import refine, storage
 from noppa.backend import kernels
 from noppa.corpus import Corpus, Ids
 from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, ParameterError
+from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.fitted import Fitted
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler
@@ -235,6 +236,20 @@ class Encoder:
         cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
         return float(cosines) if cosines.ndim == 0 else cosines
 
+    # Seeing inside
+
+    def explain(self, text: str) -> Explanation:
+        """What each token of a text gave to its vector: `contributions` (tokens, width) that add up to `pooled`, and more."""
+        state = self._state
+        tokens = self._tokens(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
+        return explanation(
+            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+        )
+
+    def explain_pair(self, a: str, b: str) -> PairExplanation:
+        """The cosine of two texts divided over their pairs of tokens, (tokens of a, tokens of b)."""
+        return pair_explanation(self.explain(a), self.explain(b))
+
     def _encode(
         self, texts: list[str], threads: int | None, dim: int, normalize: bool, first: int = 0
     ) -> Vectors:
@@ -263,13 +278,16 @@ class Encoder:
     def _ids(self, texts: list[str], threads: int) -> Ids:
         if self.tokenizer is None:
             return self.words.vocabulary.look_up(texts, threads)
-        split = [self.tokenizer(text) for text in texts]
+        return self.words.vocabulary.look_up_tokens(self._tokens(texts, self.tokenizer))
+
+    def _tokens(self, texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
+        split = [tokenizer(text) for text in texts]
         for at, tokens in enumerate(split):
             if isinstance(tokens, str) or not isinstance(tokens, Iterable):
                 raise InputError(
                     f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
                 )
-        return self.words.vocabulary.look_up_tokens(token_lists_of(split))
+        return token_lists_of(split)
 
     @cached_property
     def _pooler(self) -> Pooler:

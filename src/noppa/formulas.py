@@ -20,6 +20,9 @@ PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
 #: What NoPPA can concatenate; the index is the native number, and `dct1`, `dct2`, … follow.
 PARTS = ("context", "word", "ordered", "product", "max", "min", "std")
 
+#: Those that are sums over pairs of words.
+PAIR_PARTS = ("context", "ordered", "product")
+
 #: What a weighted sum is divided by; the index is the native number.
 DIVISORS = ("tokens", "weights", "one")
 
@@ -52,16 +55,6 @@ def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def contextual(positional: Float, weights: Float, kernel: str, attend_self: bool) -> Float:
-    """Equation 9 with the pair half of equation 12: 1/n sum_i w_i sum_j A_ij K(v'_j - v'_i), (dim,)."""
-    tokens = len(positional)
-    shares = attention(positional, attend_self)
-    total = np.zeros(positional.shape[1])
-    for i in range(tokens):
-        total += weights[i] * (shares[i] @ PAIR_KERNELS[kernel](positional - positional[i]))
-    return total / tokens
-
-
 def part_number(name: str) -> int:
     """The native number of a part, -1 where there is none of that name."""
     if name in PARTS:
@@ -70,60 +63,74 @@ def part_number(name: str) -> int:
     return len(PARTS) + int(order) if name != order and order.isdecimal() and int(order) else -1
 
 
-def pair_part(
-    positional: Float, weights: Float, attend_self: bool, pair: Callable[[int], Float]
+def paired(name: str, positional: Float, i: int, kernel: str) -> Float:
+    """What word i gives together with each word in a part of pairs, (tokens, dim); `context` is half of equation 12."""
+    if name == "product":
+        return np.asarray(positional * positional[i])
+    difference = positional - positional[i]
+    values = PAIR_KERNELS[kernel](difference)
+    if name == "ordered":
+        later = np.sign(np.arange(len(positional)) - i)[:, None]
+        values = later * np.sign(difference) * values
+    return np.asarray(values)
+
+
+def pair_terms(
+    name: str, positional: Float, weights: Float, kernel: str, attend_self: bool
 ) -> Float:
-    """1/n sum_i w_i sum_j A_ij f_ij with f_i = pair(i), (tokens, dim); f_ii counts for nothing."""
+    """Equation 9's inner sum: w_i / n sum_j A_ij f_ij of each word i, (tokens, dim); f_ii counts for nothing."""
+    tokens = len(positional)
     shares = attention(positional, attend_self)
     np.fill_diagonal(shares, 0)
-    total = np.zeros(positional.shape[1])
-    for i in range(len(positional)):
-        total += weights[i] * (shares[i] @ pair(i))
-    return total / len(positional)
+    rows = [shares[i] @ paired(name, positional, i, kernel) for i in range(tokens)]
+    return np.asarray(weights[:, None] * np.array(rows) / tokens)
 
 
-def noppa_part(
+def noppa_terms(
     part: int, vectors: Float, positional: Float, weights: Float, kernel: str, attend_self: bool
 ) -> Float:
-    """One part of a pooled vector, (dim,)."""
+    """What each word adds to one part of a pooled vector, (tokens, dim): equation 9 before its outer sum.
+
+    A maximum belongs to the first word that has it; a standard deviation to each word by its squared distance.
+    """
     tokens, name = len(vectors), PARTS[part] if part < len(PARTS) else "dct"
-    if name == "context":
-        return contextual(positional, weights, kernel, attend_self)
+    if name in PAIR_PARTS:
+        return pair_terms(name, positional, weights, kernel, attend_self)
     if name == "word":
-        return np.asarray(weights @ vectors / tokens)
-    if name == "ordered":
-
-        def signed(i: int) -> Float:
-            difference = positional - positional[i]
-            later = np.sign(np.arange(tokens) - i)[:, None]
-            return np.asarray(later * np.sign(difference) * PAIR_KERNELS[kernel](difference))
-
-        return pair_part(positional, weights, attend_self, signed)
-    if name == "product":
-        return pair_part(positional, weights, attend_self, lambda i: positional * positional[i])
+        return np.asarray(weights[:, None] * vectors / tokens)
     if name == "dct":
         waves = np.cos(np.pi * (2 * np.arange(tokens) + 1) * (part - len(PARTS)) / (2 * tokens))
-        return np.asarray((weights * waves) @ vectors / tokens)
+        return np.asarray((weights * waves)[:, None] * vectors / tokens)
     if name == "std":
-        return np.asarray(vectors.std(axis=0))
-    return np.asarray(vectors.max(axis=0) if name == "max" else vectors.min(axis=0))
+        squares = (vectors - vectors.mean(axis=0)) ** 2 / tokens
+        spread = np.sqrt(squares.sum(axis=0))
+        return np.asarray(squares / np.where(spread > 0, spread, 1))
+    terms, columns = np.zeros_like(vectors), np.arange(vectors.shape[1])
+    first = vectors.argmax(axis=0) if name == "max" else vectors.argmin(axis=0)
+    terms[first, columns] = vectors[first, columns]
+    return terms
 
 
-def mean(vectors: Float, weights: Float, divisor: str, scaled: bool) -> Float:
-    """sum_i w_i v_i over the number of words, their weights, or one; `scaled` first divides each dimension by its norm."""
+def mean_terms(vectors: Float, weights: Float, divisor: str, scaled: bool) -> Float:
+    """w_i v_i over the number of words, their weights, or one, (tokens, dim); `scaled` first divides each dimension by its norm."""
     if scaled:
         norms = np.linalg.norm(vectors, axis=0)
         vectors = vectors / np.where(norms > 0, norms, 1)
     amount = {"tokens": len(vectors), "weights": weights.sum(), "one": 1.0}[divisor]
-    return np.asarray(weights @ vectors / amount if amount > 0 else np.zeros(vectors.shape[1]))
+    return np.asarray(weights[:, None] * vectors / amount if amount > 0 else 0 * vectors)
+
+
+def dct_waves(tokens: int, k: int) -> Float:
+    """The first k waves of the orthonormal DCT-II over the words, (k, tokens); short sentences are padded to k words."""
+    length = max(tokens, k)
+    order, place = np.arange(k)[:, None], np.arange(tokens)
+    waves = np.cos(np.pi * (2 * place + 1) * order / (2 * length))
+    return np.asarray(np.sqrt(np.where(order, 2, 1) / length) * waves)
 
 
 def dct(vectors: Float, k: int) -> Float:
-    """The first k coefficients of the orthonormal DCT-II over the words, (k * dim,); short sentences end in zeros."""
-    length = max(len(vectors), k)
-    order, place = np.arange(k)[:, None], np.arange(len(vectors))
-    waves = np.cos(np.pi * (2 * place + 1) * order / (2 * length))
-    return np.ravel(np.sqrt(np.where(order, 2, 1) / length) * waves @ vectors)
+    """The first k coefficients over the words, (k * dim,); short sentences end in zeros."""
+    return np.ravel(dct_waves(len(vectors), k) @ vectors)
 
 
 def residuals(residual: Float, labels: Whole, slots: int) -> Float:
@@ -141,38 +148,52 @@ def vlawe(vectors: Float, labels: Whole, centroids: Float, power: float) -> Floa
     return np.asarray(raised / length if length > 0 else raised)
 
 
+def s3e_residuals(
+    vectors: Float, weights: Float, labels: Whole, centroids: Float, published: bool
+) -> Float:
+    """w_i (v_i - c), or w_i v_i - c as published, without its mean over the dimensions, (tokens, dim)."""
+    centres = centroids[labels] * (1 if published else weights[:, None])
+    rows = weights[:, None] * vectors - centres
+    return np.asarray(rows - rows.mean(axis=1, keepdims=True))
+
+
 def s3e(
     vectors: Float, weights: Float, labels: Whole, centroids: Float, average: bool, published: bool
 ) -> Float:
     """[weighted average ;] upper triangle of the covariance of the clusters' residual sums, of length one."""
-    weighted = weights[:, None] * vectors
-    centres = centroids[labels] * (1 if published else weights[:, None])
-    sums = residuals(weighted - centres, labels, len(centroids))
-    sums -= sums.mean(axis=1, keepdims=True)
+    residual = s3e_residuals(vectors, weights, labels, centroids, published)
+    sums = residuals(residual, labels, len(centroids))
     covariance = np.sqrt(2) * sums @ sums.T
     covariance[np.diag_indices(len(sums))] /= np.sqrt(2)
     triangle = covariance[np.triu_indices(len(sums))]
     length = np.linalg.norm(triangle)
     triangle = triangle / length if length > 0 else triangle
-    return np.concatenate([weighted.mean(axis=0), triangle]) if average else triangle
+    return np.concatenate([weights @ vectors / len(vectors), triangle]) if average else triangle
 
 
-def gem(vectors: Float, directions: Float, values: Float, window: int, removed: int) -> Float:
-    """sum_i (novelty + significance + uniqueness) v_i without the directions that the sentence lies along most."""
+def gem_weights(
+    vectors: Float, directions: Float, values: Float, window: int, removed: int
+) -> tuple[Float, Float]:
+    """Novelty + significance + uniqueness of each word, (tokens,), and the directions that the sentence lies along most."""
     shares = values * np.linalg.norm(vectors @ directions.T, axis=0)
     chosen = np.argsort(-shares, kind="stable")[:removed]
     directions, values = directions[chosen], values[chosen]
-    total = np.zeros(vectors.shape[1])
+    alphas = np.full(len(vectors), 2.0)  # a word that adds nothing: e^0 + 0 + e^0
     for i, vector in enumerate(vectors):
         first, last = max(0, i - window), min(len(vectors), i + window + 1)
         novel = outside(vector, np.delete(vectors[first:last], i - first, axis=0))
         size = np.linalg.norm(novel)
-        alpha = 2.0  # a word that adds nothing: e^0 + 0 + e^0
         if size > 0:
             uniqueness = np.exp(-np.linalg.norm(values * (directions @ (novel / size))) / removed)
-            alpha = np.exp(size / np.linalg.norm(vector)) + size / (last - first) + uniqueness
-        total += alpha * vector
-    return np.asarray(total - (directions @ total) @ directions)
+            alphas[i] = np.exp(size / np.linalg.norm(vector)) + size / (last - first) + uniqueness
+    return alphas, directions
+
+
+def gem(vectors: Float, directions: Float, values: Float, window: int, removed: int) -> Float:
+    """sum_i (novelty + significance + uniqueness) v_i without the directions that the sentence lies along most."""
+    alphas, chosen = gem_weights(vectors, directions, values, window, removed)
+    total = alphas @ vectors
+    return np.asarray(total - (chosen @ total) @ chosen)
 
 
 def outside(vector: Float, context: Float) -> Float:

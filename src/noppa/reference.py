@@ -16,7 +16,6 @@ from noppa import pieces as piece_rules
 from noppa import tokens as scanner
 from noppa.formulas import PAIR_KERNELS as PAIR_KERNELS
 from noppa.formulas import attention as attention
-from noppa.formulas import contextual as contextual
 from noppa.formulas import positions as positions
 from noppa.reference_text import format_rows as format_rows
 from noppa.reference_text import parse_records as parse_records
@@ -176,7 +175,7 @@ def pool_noppa(
         positional = vectors if positions is None else vectors + positions[places]
         pooled[row] = np.concatenate(
             [
-                formulas.noppa_part(part, vectors, positional, weight, name, attend_self)
+                formulas.noppa_terms(part, vectors, positional, weight, name, attend_self).sum(0)
                 for part in parts
             ]
         )
@@ -213,7 +212,7 @@ def pool_mean(
 ) -> tuple[Float, NDArray[np.int32]]:
     name = formulas.DIVISORS[divisor]
     return pool_words(
-        lambda ids, v: formulas.mean(v, _weights(weights, ids), name, scaled),
+        lambda ids, v: formulas.mean_terms(v, _weights(weights, ids), name, scaled).sum(axis=0),
         table,
         table.matrix.shape[1],
         *batch,

@@ -81,6 +81,9 @@ class Step(Protocol):
     def after(self, moments: Moments) -> Moments:
         """The moments of what this step gives."""
 
+    def split(self, rows: Float, whole: Float) -> tuple[Float, Float | None]:
+        """Parts (parts, in) of a vector `whole` (in,) after this step, and what it adds that belongs to none of them."""
+
 
 @dataclass(frozen=True)
 class Remove:
@@ -101,6 +104,10 @@ class Remove:
             np.eye(moments.dim) - self.left.T @ self.right, self.bias @ self.right
         )
 
+    def split(self, rows: Float, whole: Float) -> tuple[Float, Float | None]:
+        rows = rows - (rows @ self.left.T) @ self.right
+        return rows, self.bias @ self.right if self.bias.any() else None
+
 
 @dataclass(frozen=True)
 class Map:
@@ -115,6 +122,9 @@ class Map:
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(self.matrix, self.bias)
 
+    def split(self, rows: Float, whole: Float) -> tuple[Float, Float | None]:
+        return rows @ self.matrix, self.bias
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -127,6 +137,10 @@ class Unit:
 
     def after(self, moments: Moments) -> Moments:
         raise ParameterError("nothing can be fitted after Normalise: put it last")
+
+    def split(self, rows: Float, whole: Float) -> tuple[Float, Float | None]:
+        length = np.linalg.norm(whole)
+        return rows / (length if length > 0 else 1), None
 
 
 STEPS: dict[str, type[Any]] = {"remove": Remove, "map": Map, "normalise": Unit}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from noppa.methods.protocol import Learnt, Pooler
+from noppa.methods.split import Ids, Split, kept_of, mean_split, rows_of, spread
 from noppa.methods.weighting import weighted_mean
 from noppa.refine import Refinement
 from noppa.words import WordVectors
@@ -22,3 +23,7 @@ class Average:
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         return weighted_mean(words, None)
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: Ids) -> Split:
+        kept = kept_of(ids)
+        return spread(mean_split(rows_of(words, ids[kept])), kept, len(ids))

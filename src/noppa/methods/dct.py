@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.backend import kernels
+from noppa.formulas import dct_waves
 from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.methods.split import Split, kept_of, plain, rows_of, spread
 from noppa.parameters import whole
 from noppa.refine import Refinement
 from noppa.words import WordVectors
@@ -42,3 +44,10 @@ class DCT:
             return kernels.pool_dct(table, self.k, ids, offsets, steps, threads)
 
         return pool
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        kept = kept_of(ids)
+        vectors, tokens = rows_of(words, ids[kept]), len(kept)
+        terms = dct_waves(tokens, self.k).T[:, :, None] * vectors[:, None, :]
+        found = plain(terms.reshape(tokens, -1), np.tile(vectors, self.k), np.ones(tokens))
+        return spread(found, kept, len(ids))

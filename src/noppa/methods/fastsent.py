@@ -13,7 +13,8 @@ from noppa.backend import kernels
 from noppa.corpus import Ids
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.trained import trained, trained_table
+from noppa.methods.split import Split, kept_of, mean_split, spread
+from noppa.methods.trained import trained, trained_rows, trained_table
 from noppa.parameters import positive, whole
 from noppa.refine import Refinement
 from noppa.words import WordVectors
@@ -61,3 +62,8 @@ class FastSent:
             return kernels.pool_mean(table, None, divisor, False, ids, offsets, steps, threads)
 
         return pool
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        kept = kept_of(ids)
+        vectors = trained_rows(words, learnt, ids[kept])
+        return spread(mean_split(vectors, divisor="one"), kept, len(ids))

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from noppa.backend import kernels
 from noppa.corpus import Ids
 from noppa.errors import ParameterError
+from noppa.formulas import gem_weights
 from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.methods.split import Split, kept_of, plain, rows_of, spread
 from noppa.parameters import whole
 from noppa.refine import Moments, Refinement
 from noppa.words import WordVectors
@@ -81,6 +83,15 @@ class GEM:
             )
 
         return pool
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        kept = kept_of(ids)
+        vectors = rows_of(words, ids[kept])
+        alphas, chosen = gem_weights(
+            vectors, learnt["directions"], learnt["values"], self.m, self.h
+        )
+        terms = alphas[:, None] * (vectors - vectors @ chosen.T @ chosen)
+        return spread(plain(terms, vectors, alphas), kept, len(ids))
 
 
 def coarse(vectors: NDArray[np.floating], t: int) -> NDArray[np.float64]:

@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 from noppa import formulas
 from noppa.backend import kernels
 from noppa.errors import NoppaWarning, ParameterError
+from noppa.methods.noppa_split import joined, noppa_split
 from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.methods.split import Split
+from noppa.methods.windows import averaged, truncated, windows
 from noppa.parameters import one_of, positive, whole
 from noppa.refine import NoiseRemoval, Refinement
 from noppa.words import WordVectors
@@ -97,10 +100,37 @@ class NoPPA:
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         return _Pooler(self, words)
 
+    def weights(self, words: WordVectors) -> NDArray[np.float64] | None:
+        """The weight of each word and, last, of the zero word, which is as rare as the rarest, (words + 1,)."""
+        if self.a is None:
+            return None
+        known = words.needed_probabilities(f"NoPPA(a={self.a:g})")
+        return smooth_frequency_weight(np.append(known, known.min()), self.a)
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        every, weights = np.arange(len(ids), dtype=np.int32), self.weights(words)
+        pieces = [every]
+        if self.max_tokens is not None and len(ids) > self.max_tokens:
+            if self.policy == "error":
+                raise _too_long(0, len(ids), self.max_tokens)
+            pieces = [every[: self.max_tokens]]
+            if self.policy == "window":
+                found, inner, _ = windows(every, np.array([0, len(ids)]), self.max_tokens)
+                pieces = np.split(found, inner[1:-1])
+        parts = [noppa_split(self, words, weights, ids, piece) for piece in pieces]
+        return joined(parts, len(ids))
+
 
 def smooth_frequency_weight(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float64]:
     """Equation 9's weight a / (p + a/2), which lies between 0 and 2."""
     return np.asarray(a / (probabilities + a / 2))
+
+
+def _too_long(text: int, tokens: int, limit: int) -> ParameterError:
+    return ParameterError(
+        f"text {text} has {tokens} tokens and max_tokens is {limit}: "
+        "raise it, or choose policy='truncate' or 'window'"
+    )
 
 
 class _Pooler:
@@ -113,12 +143,8 @@ class _Pooler:
         self.table = words.table
         self.dim = words.dim
         self.parts = [formulas.part_number(part) for part in method.parts]
-        self.weights = None
-        if method.a is not None:
-            known = words.needed_probabilities(f"NoPPA(a={method.a:g})")
-            unknown = known.min()  # the zero word of unknown="zero" is as rare as the rarest
-            weights = smooth_frequency_weight(np.append(known, unknown), method.a)
-            self.weights = weights.astype(kernels.REAL)
+        weights = method.weights(words)
+        self.weights = None if weights is None else weights.astype(kernels.REAL)
         self.places = self._positions(64)
 
     def __call__(
@@ -138,10 +164,7 @@ class _Pooler:
             return self._pool(ids, offsets, longest, steps, threads)
         over = np.flatnonzero(np.diff(offsets) > limit)
         if self.method.policy == "error":
-            raise ParameterError(
-                f"text {over[0]} has {offsets[over[0] + 1] - offsets[over[0]]} tokens and max_tokens is {limit}: "
-                "raise it, or choose policy='truncate' or 'window'"
-            )
+            raise _too_long(over[0], offsets[over[0] + 1] - offsets[over[0]], limit)
         if self.method.policy == "truncate":
             warnings.warn(
                 f"{len(over)} texts were cut to max_tokens={limit} tokens, the first is text {over[0]}",
@@ -192,43 +215,3 @@ class _Pooler:
             block = np.arange(start, min(start + 1024, count))
             places[block, : self.dim] = formulas.positions(block, self.dim, self.method.position)
         return places
-
-
-def truncated(
-    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The first `limit` ids of every sentence."""
-    lengths = np.diff(offsets)
-    within = np.arange(len(ids)) - np.repeat(offsets[:-1], lengths)
-    return ids[within < limit], np.append(0, np.cumsum(np.minimum(lengths, limit)))
-
-
-def windows(
-    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Sentences longer than `limit` as windows of that length, each half over the one before, the last at the end.
-
-    Gives the ids and offsets of all windows, and the sentence that each belongs to.
-    """
-    pieces, owners = [], []
-    for owner, (begin, end) in enumerate(
-        zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-    ):
-        starts = [begin]
-        if end - begin > limit:
-            starts = [*range(begin, end - limit, max(1, limit // 2)), end - limit]
-        pieces += [ids[start : min(start + limit, end)] for start in starts]
-        owners += [owner] * len(starts)
-    inner = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
-    return np.concatenate(pieces) if pieces else ids, inner, np.array(owners, np.int64)
-
-
-def averaged(
-    rows: NDArray[np.floating], known: NDArray[np.int32], owners: NDArray[np.int64], sentences: int
-) -> Rows:
-    """Windows back to sentences: their mean, weighted by the known tokens of each."""
-    total = np.zeros((sentences, rows.shape[1]))
-    length = np.zeros(sentences)
-    np.add.at(total, owners, rows * known[:, None].astype(float))
-    np.add.at(length, owners, known)
-    return total / np.maximum(length, 1)[:, None], length.astype(np.int32)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from noppa.backend import kernels
 from noppa.corpus import Ids
+from noppa.methods.split import Split
 from noppa.refine import Refinement
 from noppa.words import WordVectors
 
@@ -31,6 +32,9 @@ class Method(Protocol):
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         """A function from ids to pooled rows; raises where the words lack something that the method needs."""
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        """The pooled row of one sentence, some of its tokens known, split over its tokens; ids (tokens,)."""
 
 
 class Learner(Method, Protocol):

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from noppa.backend import kernels
 from noppa.clusters import centroids_of_corpus, labels_of
 from noppa.corpus import Ids
+from noppa.formulas import residuals, s3e_residuals
 from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
 from noppa.methods.weighting import inverse_frequency_weight, probabilities_of
 from noppa.parameters import one_of, positive, whole
 from noppa.refine import CommonComponents, Refinement
@@ -75,3 +77,33 @@ class S3E:
             )
 
         return pool
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        """A covariance is a sum over pairs of words, of which each word gets one half."""
+        kept, published = kept_of(ids), self.variant == "reference"
+        if published:  # each word once
+            kept = kept[np.sort(np.unique(ids[kept], return_index=True)[1])]
+        vectors, weights = rows_of(words, ids[kept]), self.weights(words)[ids[kept]]
+        labels, centroids = learnt["labels"][ids[kept]], learnt["centroids"]
+        residual = s3e_residuals(vectors, weights, labels, centroids, published)
+        sums, (row, column) = residuals(residual, labels, self.k), np.triu_indices(self.k)
+        factor = np.where(row == column, 1, np.sqrt(2))
+        length = np.linalg.norm(factor * (sums @ sums.T)[row, column]) or 1.0
+        mine = (labels[:, None] == row) * (residual @ sums.T)[:, column]
+        others = (labels[:, None] == column) * (residual @ sums.T)[:, row]
+        terms = [factor * (mine + others) / (2 * length)]
+        average = weights[:, None] * vectors / len(kept)
+        shown = [np.zeros((len(kept), len(row)))]
+        if self.average:
+            terms, shown = [average, *terms], [vectors, *shown]
+
+        def pairs(direction: Float) -> Float:
+            cells = np.zeros((self.k, self.k))
+            cells[row, column] = factor * direction[-len(row) :] / (2 * length)
+            along = (cells + cells.T)[np.ix_(labels, labels)] * (residual @ residual.T)
+            if self.average:
+                along += np.diag(average @ direction[: words.dim])
+            return np.asarray(along)
+
+        found = plain(np.hstack(terms), np.hstack(shown), weights, pairs)
+        return spread(found, kept, len(ids))

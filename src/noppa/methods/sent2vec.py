@@ -13,7 +13,8 @@ from noppa.backend import kernels
 from noppa.corpus import Ids, sentence_of_each
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.trained import trained, trained_table
+from noppa.methods.split import Float, Split, kept_of, plain, spread
+from noppa.methods.trained import trained, trained_numbers, trained_rows, trained_table
 from noppa.parameters import positive, whole
 from noppa.refine import Refinement
 from noppa.training import PAIR
@@ -69,6 +70,26 @@ class Sent2Vec:
             return rows, known.astype(np.int32)
 
         return pool
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        """A pair of neighbours belongs to either of them by one half."""
+        kept = kept_of(ids)
+        vectors = trained_rows(words, learnt, ids[kept])
+        numbers = trained_numbers(learnt, ids[kept])
+        first = np.flatnonzero((numbers[1:] >= 0) & (numbers[:-1] >= 0) & bool(self.buckets))
+        hashed = (numbers[first] * PAIR + numbers[first + 1]) % max(self.buckets, 1)
+        features = len(kept) + len(first)
+        halves = learnt["pairs"][hashed].astype(float) / (2 * features)
+        terms = vectors / features
+        terms[first] += halves
+        terms[first + 1] += halves
+
+        def pairs(direction: Float) -> Float:
+            along = np.diag(vectors @ direction / features)
+            along[first, first + 1] = along[first + 1, first] = halves @ direction
+            return np.asarray(along)
+
+        return spread(plain(terms, vectors, np.ones(len(kept)), pairs), kept, len(ids))
 
 
 def with_pairs(

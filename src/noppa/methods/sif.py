@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from noppa.methods.protocol import Learnt, Pooler
-from noppa.methods.weighting import inverse_frequency_weight, probabilities_of, weighted_mean
+from noppa.methods.split import Ids, Split, kept_of, mean_split, rows_of, spread
+from noppa.methods.weighting import (
+    Float,
+    inverse_frequency_weight,
+    probabilities_of,
+    weighted_mean,
+)
 from noppa.parameters import positive, whole
 from noppa.refine import CommonComponents, Refinement
 from noppa.words import WordVectors
@@ -31,6 +37,13 @@ class SIF:
     def refinements(self) -> tuple[Refinement, ...]:
         return (CommonComponents(self.components),) if self.components else ()
 
+    def weights(self, words: WordVectors) -> Float:
+        return inverse_frequency_weight(probabilities_of(words, f"SIF(a={self.a:g})"), self.a)
+
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        probabilities = probabilities_of(words, f"SIF(a={self.a:g})")
-        return weighted_mean(words, inverse_frequency_weight(probabilities, self.a))
+        return weighted_mean(words, self.weights(words))
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: Ids) -> Split:
+        kept = kept_of(ids)
+        found = mean_split(rows_of(words, ids[kept]), self.weights(words)[ids[kept]])
+        return spread(found, kept, len(ids))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.corpus import Ids, sentence_of_each
 from noppa.methods.protocol import Learnt, Pooler
+from noppa.methods.split import Split, kept_of, mean_split, rows_of, spread
 from noppa.methods.weighting import weighted_mean
 from noppa.refine import Refinement
 from noppa.words import WordVectors
@@ -40,3 +41,8 @@ class TfIdf:
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         return weighted_mean(words, np.asarray(learnt["idf"]), "weights")
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        kept = kept_of(ids)
+        idf = np.asarray(learnt["idf"])[ids[kept]]
+        return spread(mean_split(rows_of(words, ids[kept]), idf, "weights"), kept, len(ids))

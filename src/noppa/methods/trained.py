@@ -12,6 +12,7 @@ from noppa.backend import kernels
 from noppa.corpus import Ids, counts
 from noppa.errors import ParameterError
 from noppa.methods.protocol import Learnt
+from noppa.methods.split import Float, rows_of
 from noppa.words import WordVectors
 
 NOISE = 1 << 17
@@ -95,3 +96,18 @@ def trained_table(words: WordVectors, learnt: Learnt) -> kernels.Table:
     matrix = scale * words.vectors(np.arange(len(words)))
     matrix[learnt["rows"]] = learnt["vectors"]
     return kernels.Table(np.concatenate([matrix, learnt["pairs"]]), None)
+
+
+def trained_numbers(learnt: Learnt, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Which of the corpus's words each id is, -1 for one that the corpus lacks, (tokens,)."""
+    rows = learnt["rows"]
+    at = np.minimum(np.searchsorted(rows, ids), len(rows) - 1)
+    return np.where(rows[at] == ids, at, -1)
+
+
+def trained_rows(words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Float:
+    """Rows of `trained_table` for words, (tokens, dim)."""
+    numbers = trained_numbers(learnt, ids)
+    rows = learnt["scale"][0] * rows_of(words, ids)
+    rows[numbers >= 0] = learnt["vectors"][numbers[numbers >= 0]]
+    return np.asarray(rows)

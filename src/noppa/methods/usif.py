@@ -13,6 +13,7 @@ from noppa.corpus import Ids
 from noppa.errors import ParameterError
 from noppa.methods.noppa import smooth_frequency_weight
 from noppa.methods.protocol import Learnt, Pooler
+from noppa.methods.split import Split, kept_of, mean_split, rows_of, spread
 from noppa.methods.weighting import Float, probabilities_of, weighted_mean
 from noppa.parameters import one_of, positive, whole
 from noppa.refine import CommonComponents, Refinement
@@ -56,10 +57,23 @@ class USIF:
         return {"a": np.array([derived_a(probabilities, self.n or mean_length(sentences))])}
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        weights = smooth_frequency_weight(probabilities_of(words, "USIF()"), float(learnt["a"][0]))
+        weights = self.weights(words, learnt)
         if self.normalise == "word":
             weights = weights / lengths_of(words)
         return weighted_mean(words, weights, scaled=self.normalise == "dimension")
+
+    def weights(self, words: WordVectors, learnt: Learnt) -> Float:
+        return smooth_frequency_weight(probabilities_of(words, "USIF()"), float(learnt["a"][0]))
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        kept = kept_of(ids)
+        vectors, weights = rows_of(words, ids[kept]), self.weights(words, learnt)[ids[kept]]
+        factors = weights
+        if self.normalise == "word":
+            lengths = np.linalg.norm(vectors, axis=1)
+            factors = weights / np.where(lengths > 0, lengths, 1)
+        scaled = self.normalise == "dimension"
+        return spread(mean_split(vectors, factors, "tokens", scaled, weights), kept, len(ids))
 
 
 def mean_length(sentences: Iterable[Ids]) -> float:

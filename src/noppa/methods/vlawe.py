@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,13 @@ from noppa.backend import kernels
 from noppa.clusters import centroids_of_corpus, labels_of
 from noppa.corpus import Ids
 from noppa.methods.protocol import Learnt, Pooler, Rows
+from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
 from noppa.parameters import positive, whole
 from noppa.refine import Refinement, Whitening
 from noppa.words import WordVectors
+
+#: Why a number of a VLAWE vector belongs to no word.
+CANCELLED = "residuals that cancel"
 
 
 @dataclass(frozen=True)
@@ -63,3 +67,34 @@ class VLAWE:
             )
 
         return pool
+
+    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+        kept = kept_of(ids)
+        vectors, labels = rows_of(words, ids[kept]), learnt["labels"][ids[kept]]
+        terms, cancelled = power_terms(
+            vectors - learnt["centroids"][labels], labels, self.k, self.power
+        )
+        found = plain(terms, np.tile(vectors, self.k), np.ones(len(kept)))
+        rest = {CANCELLED: cancelled} if cancelled.any() else {}
+        return spread(replace(found, rest=rest), kept, len(ids))
+
+
+def power_terms(
+    residual: Float, labels: NDArray[np.int32], slots: int, power: float
+) -> tuple[Float, Float]:
+    """Each number of `formulas.vlawe` divided among the words in proportion to their residuals, (tokens, slots * dim).
+
+    Where residuals cancel, the power of what rounding leaves of their sum has no such shares: that comes second,
+    (slots * dim,).
+    """
+    tokens, dim = residual.shape
+    slotted = np.zeros((tokens, slots, dim))
+    slotted[np.arange(tokens), labels] = residual
+    wide = slotted.reshape(tokens, slots * dim)
+    sums = wide.sum(axis=0)
+    raised = np.sign(sums) * np.abs(sums) ** power
+    length = np.linalg.norm(raised)
+    raised = raised / length if length > 0 else raised
+    shared = np.abs(sums) > 1e-9 * np.abs(wide).sum(axis=0)
+    terms = wide * np.where(shared, raised / np.where(shared, sums, 1), 0)
+    return terms, np.where(shared, 0, raised)

@@ -27,7 +27,7 @@ def inverse_frequency_weight(probabilities: Float, a: float) -> Float:
 def weighted_mean(
     words: WordVectors, weights: Float | None, divisor: str = "tokens", scaled: bool = False
 ) -> Pooler:
-    """A pooler that adds up words by their weights (words + 1,); `divisor` and `scaled` as in `formulas.mean`."""
+    """A pooler that adds up words by their weights (words + 1,); `divisor` and `scaled` as in `formulas.mean_terms`."""
     table, number = words.table, DIVISORS.index(divisor)
     real = None if weights is None else weights.astype(kernels.REAL)
 

@@ -1,0 +1,48 @@
+"""Texts longer than a bound: cut, or taken as overlapping windows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.methods.protocol import Rows
+
+
+def truncated(
+    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The first `limit` ids of every sentence."""
+    lengths = np.diff(offsets)
+    within = np.arange(len(ids)) - np.repeat(offsets[:-1], lengths)
+    return ids[within < limit], np.append(0, np.cumsum(np.minimum(lengths, limit)))
+
+
+def windows(
+    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Sentences longer than `limit` as windows of that length, each half over the one before, the last at the end.
+
+    Gives the ids and offsets of all windows, and the sentence that each belongs to.
+    """
+    pieces, owners = [], []
+    for owner, (begin, end) in enumerate(
+        zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    ):
+        starts = [begin]
+        if end - begin > limit:
+            starts = [*range(begin, end - limit, max(1, limit // 2)), end - limit]
+        pieces += [ids[start : min(start + limit, end)] for start in starts]
+        owners += [owner] * len(starts)
+    inner = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    return np.concatenate(pieces) if pieces else ids, inner, np.array(owners, np.int64)
+
+
+def averaged(
+    rows: NDArray[np.floating], known: NDArray[np.int32], owners: NDArray[np.int64], sentences: int
+) -> Rows:
+    """Windows back to sentences: their mean, weighted by the known tokens of each."""
+    total = np.zeros((sentences, rows.shape[1]))
+    length = np.zeros(sentences)
+    np.add.at(total, owners, rows * known[:, None].astype(float))
+    np.add.at(length, owners, known)
+    return total / np.maximum(length, 1)[:, None], length.astype(np.int32)
