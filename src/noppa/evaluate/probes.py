@@ -67,10 +67,10 @@ def fast(exam: Exam) -> Marks:
     centre, spread = rows.mean(axis=0), rows.std(axis=0)
     spread[spread < 1e-6 * max(spread.max(), 1e-30)] = 1
     rows, test = (rows - centre) / spread, (test - centre) / spread
-    l2 = np.array(FAST_L2)
+    l2, data = np.array(FAST_L2), logistic.turned(rows)
     if exam.dev is not None:
         dev, wanted = (exam.dev[0] - centre) / spread, exam.dev[1]
-        models = logistic.fit(rows, labels, _everyone(l2, labels), l2, exam.classes)
+        models = logistic.fit(data, labels, _everyone(l2, labels), l2, exam.classes)
         accuracy = (logistic.predict(dev, models) == wanted).mean(axis=1)
         best = int(accuracy.argmax())
         return Marks(l2[best], accuracy[best], logistic.predict(test, models[best : best + 1])[0])
@@ -79,7 +79,7 @@ def fast(exam: Exam) -> Marks:
     for fold, (_, inside) in enumerate(folds):
         weights[fold, inside] = 0
     models = logistic.fit(
-        rows, labels, np.repeat(weights, len(l2), 0), np.tile(l2, FAST_FOLDS), exam.classes
+        data, labels, np.repeat(weights, len(l2), 0), np.tile(l2, FAST_FOLDS), exam.classes
     ).reshape(FAST_FOLDS, len(l2), -1, exam.classes)
     right = [
         (logistic.predict(rows[inside], models[fold]) == labels[inside]).mean(axis=1)
@@ -87,7 +87,7 @@ def fast(exam: Exam) -> Marks:
     ]
     accuracy = np.mean(right, axis=0)
     best = int(accuracy.argmax())
-    final = logistic.fit(rows, labels, _everyone(l2[:1], labels), l2[best : best + 1], exam.classes)
+    final = logistic.fit(data, labels, _everyone(l2[:1], labels), l2[best : best + 1], exam.classes)
     return Marks(l2[best], accuracy[best], logistic.predict(test, final)[0])
 
 
