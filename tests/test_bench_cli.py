@@ -223,8 +223,11 @@ def test_report_is_made_of_the_rows_alone(tmp_path: Path) -> None:
 
 
 def test_the_page_of_results_is_the_one_that_the_results_make() -> None:
-    page = runpy.run_path(str(ROOT / "bench" / "document.py"))["page"]()
-    assert (ROOT / "docs" / "evaluation.md").read_text("utf-8") == page
+    made = runpy.run_path(str(ROOT / "bench" / "document.py"))
+    assert (ROOT / "docs" / "evaluation.md").read_text("utf-8") == made["page"]()
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert made["short_table"]() in text
+    assert made["readme"](text) == text
 
 
 def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:
