@@ -135,10 +135,17 @@ class PairExplanation:
 def tokens_and_ids(
     words: WordVectors, tokens: Sequence[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int32], NDArray[np.bool_]]:
-    """The tokens as the kernels see them, one an id; their ids; and whether each is in the vocabulary."""
-    ids, _ = words.vocabulary.look_up_tokens([list(tokens)])
-    known, _ = words.known.look_up_tokens([list(tokens)])
-    return tuple(tokens), np.asarray(ids, np.int32), np.asarray(known) >= 0
+    """The tokens as the kernels see them, one an id; their ids; and whether each is known, whole or as a piece."""
+    apart = [[token] for token in tokens]
+    ids, offsets = words.vocabulary.look_up_tokens(apart)
+    counts = np.diff(offsets)
+    names: list[str] = []
+    for token, begin, count in zip(tokens, offsets[:-1].tolist(), counts.tolist(), strict=True):
+        pieces = [words.words[row] for row in ids[begin : begin + count].tolist()]
+        names += [token] if count == 1 else pieces
+    whole = np.repeat(words.lexicon.known.look_up_tokens(apart)[0] >= 0, counts)
+    known = whole | (ids >= 0) if words.unknown == "pieces" else whole
+    return tuple(names), np.asarray(ids, np.int32), known
 
 
 def explanation(
