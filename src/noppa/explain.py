@@ -141,8 +141,8 @@ def tokens_and_ids(
     counts = np.diff(offsets)
     names: list[str] = []
     for token, begin, count in zip(tokens, offsets[:-1].tolist(), counts.tolist(), strict=True):
-        pieces = [words.words[row] for row in ids[begin : begin + count].tolist()]
-        names += [token] if count == 1 else pieces
+        rows = ids[begin : begin + count].tolist()
+        names += [token] if count == 1 else [words.words[row] for row in rows]
     whole = np.repeat(words.lexicon.known.look_up_tokens(apart)[0] >= 0, counts)
     known = whole | (ids >= 0) if words.unknown == "pieces" else whole
     return tuple(names), np.asarray(ids, np.int32), known
