@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,7 +37,7 @@ GLOVE = "vectors/glove.6B.100d.npy"
 GLOVE_WORDS = "vectors/glove.6B.100d.vocab.txt"
 
 SENTENCES = 262_144
-WORDS = 72_000
+WORDS = 70_000
 FITTED = 192
 #: From these many words `wordfreq` is asked, most frequent first.
 ASKED = 200_000
@@ -151,6 +152,7 @@ def write(
     )
     presets = presets_of(words, distilled, texts)
     embedded.write_model(output, words, presets)
+    shutil.copy(HERE / "NOTICE.md", output)
     return presets
 
 
