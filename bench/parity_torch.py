@@ -2,8 +2,9 @@
 
     python bench/parity_torch.py ../shared/data [--tasks SICK-E,MRPC,TREC] [-o bench/results/parity.jsonl]
 
-Needs torch, which the package does not. Both draw the same batches; they start from other random weights, so their
-scores differ by what a seed is worth. Prints a table in Markdown; -o adds a JSON line a task.
+Needs torch, which the package does not. Both start from the same weights, which are distributed as torch's own are,
+and draw the same batches: their scores differ by rounding and what it grows to. Prints a table in Markdown; -o adds a
+JSON line a task.
 """
 
 from __future__ import annotations
@@ -29,9 +30,15 @@ class Classifier:
 
     def __init__(self, dim: int, classes: int, l2: float, seed: int) -> None:
         self.random = np.random.RandomState(seed)
-        torch.manual_seed(seed)
         layers = (torch.nn.Linear(dim, 50), torch.nn.Sigmoid(), torch.nn.Linear(50, classes))
         self.model = torch.nn.Sequential(*layers)
+        start = np.random.default_rng(seed)
+        with torch.no_grad():
+            for layer in (layers[0], layers[2]):
+                bound = layer.in_features**-0.5
+                weights = start.uniform(-bound, bound, (layer.in_features, layer.out_features))
+                layer.weight.copy_(torch.from_numpy(weights.T))
+                layer.bias.copy_(torch.from_numpy(start.uniform(-bound, bound, layer.out_features)))
         self.optimizer = torch.optim.Adam(self.model.parameters(), weight_decay=l2)
         self.loss = torch.nn.CrossEntropyLoss()
 

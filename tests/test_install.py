@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
+
+from noppa.embedded import write_model
 from tests.conftest import ROOT
+from tests.test_embedded import made_model_words, made_presets
+
+SHIPPED = {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "src", "tools"}
 
 PROGRAM = """
 import sys, warnings
@@ -23,7 +30,15 @@ print(noppa.__file__, row.shape, *[str(one.message) for one in caught], sep="|")
 """
 
 
-def wheel(folder: Path, **variables: str) -> Path:
+LOADS = """
+import sys
+sys.meta_path = [finder for finder in sys.meta_path if "Redirecting" not in type(finder).__name__]
+import noppa
+print(noppa.load("similarity").encode(["the girl eats cakes"]).tobytes().hex())
+"""
+
+
+def wheel(folder: Path, root: Path = ROOT, **variables: str) -> Path:
     subprocess.run(
         [
             sys.executable,
@@ -35,7 +50,7 @@ def wheel(folder: Path, **variables: str) -> Path:
             "--no-build-isolation",
             "-w",
             folder,
-            ROOT,
+            root,
         ],
         check=True,
         capture_output=True,
@@ -60,6 +75,30 @@ def test_without_a_compiler(tmp_path: Path) -> None:
     assert shape == "(4,)"
     assert len(told) == 1
     assert "runs on its NumPy twin" in told[0]
+
+
+def test_the_model_is_in_the_wheel(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    shutil.copytree(
+        ROOT,
+        tree,
+        ignore=lambda folder, names: {*names} - SHIPPED if Path(folder) == ROOT else {"model"},
+    )
+    words = made_model_words()
+    write_model(tree / "src" / "noppa" / "model", words, made_presets(words))
+    file = wheel(tmp_path, tree, CXX="/nowhere/c++", CC="/nowhere/cc")
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(tmp_path / "site")
+    run = subprocess.run(
+        [sys.executable, "-c", LOADS],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "NOPPA_BACKEND": "numpy"},
+    )
+    row = np.frombuffer(bytes.fromhex(run.stdout), np.float32)
+    wanted = made_presets(words)["similarity"].encode("the girl eats cakes")
+    assert np.allclose(row, wanted, atol=1e-5)
 
 
 def test_asking_for_what_is_not_there(tmp_path: Path) -> None:

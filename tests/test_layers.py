@@ -67,11 +67,15 @@ def test_the_flow_is_one_way() -> None:
         "errors",
         "characters",
         "tokens",
+        "pieces",
         "reference",
         "backend",
         "texts",
         "frequencies",
+        "lexicon",
+        "matrix",
         "coverage",
+        "word_folder",
         "words",
     ]
     stages += ["refine", "methods", "encoder"]

@@ -36,7 +36,7 @@ def test_the_minimum_is_one(classes: int, monkeypatch: pytest.MonkeyPatch) -> No
     l2 = np.array([1e-3, 1e-1])
     weights = np.ones((2, 200), np.float32)
     weights[1, :50] = 0
-    found = logistic.fit(rows, labels, weights, l2, classes).astype(float)
+    found = logistic.fit(logistic.turned(rows), labels, weights, l2, classes).astype(float)
     for model in range(2):
         x = np.hstack([rows, np.ones((200, 1))]).astype(float)
         scores = np.exp(x @ found[model])
@@ -52,9 +52,11 @@ def test_models_in_company_are_models_alone() -> None:
     rows, labels = made(150, 4, 3)
     l2 = np.array([1e-3, 1e-2, 1e-1])
     weights = np.random.default_rng(0).integers(0, 2, (3, 150)).astype(np.float32)
-    together = logistic.fit(rows, labels, weights, l2, 3)
+    together = logistic.fit(logistic.turned(rows), labels, weights, l2, 3)
     for at in range(3):
-        alone = logistic.fit(rows, labels, weights[at : at + 1], l2[at : at + 1], 3)
+        alone = logistic.fit(
+            logistic.turned(rows), labels, weights[at : at + 1], l2[at : at + 1], 3
+        )
         assert (logistic.predict(rows, alone) == logistic.predict(rows, together)[at]).all()
         np.testing.assert_allclose(alone[0], together[at], atol=0.02)
 

@@ -81,11 +81,12 @@ class Scratch {
 // The rows of a sentence lie far apart in memory: asking for the next sentence's while this one is worked on lets them
 // arrive in time.
 void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
-    const int64_t bytes = table.dim * (table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1);
+    const int64_t size = table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1;
+    const int64_t bytes = table.dim * size, apart = table.stride * size;
     for (int64_t t = 0; t < std::min(tokens, MOST_PREFETCHED); ++t)
         if (ids[t] >= 0 && ids[t] < table.words)
             for (int64_t at = 0; at < bytes; at += 64)
-                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * bytes + at);
+                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * apart + at);
 }
 
 int64_t width_after(const std::vector<Step>& steps, int64_t width) {
@@ -143,10 +144,10 @@ Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int th
     std::vector<std::vector<int32_t>> parts(cuts.size() - 1);
     run_tasks(int64_t(parts.size()), threads, [&](int64_t task) {
         thread_local Scanner scanner;
-        thread_local std::string utf8;
+        thread_local Vocabulary::Scratch scratch;
         std::vector<int32_t>& part = parts[size_t(task)];
         for (int64_t at = cuts[size_t(task)]; at < cuts[size_t(task) + 1]; ++at) {
-            for (const Token& token : scanner.tokens(texts[size_t(at)])) part.push_back(vocabulary.look_up(token, &utf8));
+            for (const Token& token : scanner.tokens(texts[size_t(at)])) vocabulary.look_up(token, &scratch, &part);
             found.offsets[size_t(at) + 1] = int64_t(part.size());
         }
     });
@@ -161,14 +162,18 @@ Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int th
 
 Ids look_up_tokens(const Vocabulary& vocabulary, const std::vector<Text>& tokens, const std::vector<int64_t>& bounds) {
     Ids found;
-    found.offsets = bounds;
+    found.offsets.push_back(0);
     found.ids.reserve(tokens.size());
     std::vector<Code> codes;
-    std::string utf8;
-    for (const Text& token : tokens) {
-        codes.resize(size_t(token.length));
-        for (int64_t at = 0; at < token.length; ++at) codes[size_t(at)] = code_at(token, at);
-        found.ids.push_back(vocabulary.look_up({codes.data(), token.length}, &utf8));
+    Vocabulary::Scratch scratch;
+    for (size_t sentence = 0; sentence + 1 < bounds.size(); ++sentence) {
+        for (int64_t t = bounds[sentence]; t < bounds[sentence + 1]; ++t) {
+            const Text& token = tokens[size_t(t)];
+            codes.resize(size_t(token.length));
+            for (int64_t at = 0; at < token.length; ++at) codes[size_t(at)] = code_at(token, at);
+            vocabulary.look_up({codes.data(), token.length}, &scratch, &found.ids);
+        }
+        found.offsets.push_back(int64_t(found.ids.size()));
     }
     return found;
 }

@@ -12,13 +12,17 @@ enum PairKernel : int { LOG2 = 0, ABSOLUTE = 1, SQUARE = 2 };
 // What NoPPA concatenates; COSINE + k is the k-th coefficient of a cosine transform.
 enum Part : int { CONTEXT = 0, WORD = 1, ORDERED = 2, PRODUCT = 3, LARGEST = 4, SMALLEST = 5, SPREAD = 6, COSINE = 7 };
 
-// Word vectors as they are stored: matrix (words, dim), and a scale per row for 8-bit rows.
+// Word vectors as they are stored: matrix (words, dim), its rows `stride` numbers apart. Row `id` of 8 bits has the scale
+// scales[id * blocks + b] in its columns from edges[b] up to edges[b + 1].
 struct Table {
     const void* rows;
     const float* scales;
+    const int64_t* edges;
     int storage;
     int64_t words;
     int64_t dim;
+    int64_t stride;
+    int64_t blocks;
 };
 
 // Ids outside the vocabulary: `words` itself is the zero word, DROPPED is passed over.

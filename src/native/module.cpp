@@ -28,7 +28,8 @@ template <class T>
 using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using Scales = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 
 void require(bool holds, const char* message) {
     if (!holds) throw std::invalid_argument(message);
@@ -102,23 +103,36 @@ std::vector<std::string> tokenize(nb::handle text) {
     return tokens;
 }
 
+// Some columns of a larger matrix are a table too. 8-bit rows have scales (words,), or (words, blocks) and the widths of
+// the blocks.
 struct PyTable {
     AnyMatrix matrix;
-    std::optional<Array1<float>> scales;
+    std::optional<Scales> scales;
+    std::vector<int64_t> edges;
     Table table;
 
-    PyTable(AnyMatrix m, std::optional<Array1<float>> s) : matrix(m), scales(s) {
+    PyTable(AnyMatrix m, std::optional<Scales> s, const std::vector<int64_t>& blocks) : matrix(m), scales(s), edges{0} {
         table.rows = matrix.data();
         table.words = int64_t(matrix.shape(0));
         table.dim = int64_t(matrix.shape(1));
+        table.stride = matrix.stride(0);
+        require(table.dim == 1 || matrix.stride(1) == 1, "the numbers of a row must lie side by side");
         table.scales = scales ? scales->data() : nullptr;
+        for (const int64_t width : blocks) {
+            require(width > 0, "a block needs columns");
+            edges.push_back(edges.back() + width);
+        }
+        if (blocks.empty()) edges.push_back(table.dim);
+        require(edges.back() == table.dim, "the blocks do not cover the columns");
+        table.edges = edges.data();
+        table.blocks = int64_t(edges.size()) - 1;
         const nb::dlpack::dtype kind = matrix.dtype();
         if (kind == nb::dtype<float>()) table.storage = FLOAT32;
         else if (kind == nb::dtype<int8_t>()) table.storage = INT8;
         else if (kind.code == uint8_t(nb::dlpack::dtype_code::Float) && kind.bits == 16) table.storage = FLOAT16;
         else throw std::invalid_argument("a matrix is float32, float16 or int8");
         require((table.storage == INT8) == bool(table.scales), "8-bit rows need scales, and only they");
-        require(!scales || scales->shape(0) == matrix.shape(0), "one scale a row");
+        require(!scales || int64_t(scales->size()) == table.words * table.blocks, "one scale a row and block");
     }
 };
 
@@ -126,18 +140,29 @@ struct PyVocabulary {
     Array1<uint8_t> text;
     Array1<int64_t> bounds;
     Array1<uint64_t> slots;
+    std::optional<Array1<uint64_t>> piece_slots;
     Vocabulary vocabulary;
 
-    PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown)
-        : text(t), bounds(b), slots(s) {
-        const uint64_t size = slots.shape(0);
-        require(bounds.shape(0) > 0 && size > 0 && (size & (size - 1)) == 0, "damaged vocabulary");
-        vocabulary = {text.data(),  bounds.data(), int64_t(bounds.shape(0)) - 1,
-                      slots.data(), size - 1,      letter_case, unknown};
+    // `slots` are those of all words but the last `pieces`, which have `piece_slots`.
+    PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
+                 int64_t pieces, std::optional<Array1<uint64_t>> p)
+        : text(t), bounds(b), slots(s), piece_slots(p) {
+        require(pieces >= 0 && int64_t(bounds.shape(0)) > pieces && (!pieces || p), "damaged vocabulary");
+        const int64_t words = int64_t(bounds.shape(0)) - 1 - pieces;
+        vocabulary = {index(0, words, slots), {}, letter_case, unknown};
+        if (!pieces) return;  // only a search for pieces asks how long a word can be
+        vocabulary.pieces = index(words, pieces, *piece_slots);
+        for (Index* each : {&vocabulary.words, &vocabulary.pieces}) each->longest = longest_of(each->bounds, each->words);
+    }
+
+    Index index(int64_t first, int64_t words, const Array1<uint64_t>& slots_of) const {
+        const uint64_t size = slots_of.shape(0);
+        require(size > uint64_t(words) && (size & (size - 1)) == 0, "damaged vocabulary");
+        return {text.data(), bounds.data() + first, words, slots_of.data(), size - 1, first, 0};
     }
 
     int32_t find(const std::string& word) const {
-        return vocabulary.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
+        return vocabulary.words.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
     }
 
     nb::tuple look_up(nb::list texts, int threads) const {
@@ -449,10 +474,13 @@ NB_MODULE(_native, module) {
     });
     module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name.c_str()); });
     nb::class_<PyTable>(module, "Table")
-        .def(nb::init<AnyMatrix, std::optional<Array1<float>>>(), "matrix"_a, "scales"_a.none());
+        .def(nb::init<AnyMatrix, std::optional<Scales>, std::vector<int64_t>>(), "matrix"_a, "scales"_a.none(),
+             "blocks"_a = std::vector<int64_t>{});
     nb::class_<PyVocabulary>(module, "Vocabulary")
-        .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t>(), "text"_a, "bounds"_a,
-             "slots"_a, "letter_case"_a, "unknown"_a)
+        .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
+                      std::optional<Array1<uint64_t>>>(),
+             "text"_a, "bounds"_a, "slots"_a, "letter_case"_a, "unknown"_a, "pieces"_a = 0,
+             "piece_slots"_a = nb::none())
         .def("find", &PyVocabulary::find, "word"_a)
         .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a)
         .def("look_up_tokens", &PyVocabulary::look_up_tokens, "sentences"_a);

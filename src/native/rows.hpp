@@ -16,15 +16,17 @@ void read_row(const Table& table, int32_t id, float* row) {
     if (id >= table.words) {
         for (int64_t m = 0; m < dim; ++m) row[m] = 0;
     } else if (table.storage == FLOAT32) {
-        const float* from = static_cast<const float*>(table.rows) + int64_t(id) * dim;
+        const float* from = static_cast<const float*>(table.rows) + int64_t(id) * table.stride;
         for (int64_t m = 0; m < dim; ++m) row[m] = from[m];
     } else if (table.storage == INT8) {
-        const int8_t* from = static_cast<const int8_t*>(table.rows) + int64_t(id) * dim;
-        const float scale = table.scales[id];
-        for (int64_t m = 0; m < dim; ++m) row[m] = scale * float(from[m]);
+        const int8_t* from = static_cast<const int8_t*>(table.rows) + int64_t(id) * table.stride;
+        for (int64_t b = 0; b < table.blocks; ++b) {
+            const float scale = table.scales[int64_t(id) * table.blocks + b];
+            for (int64_t m = table.edges[b]; m < table.edges[b + 1]; ++m) row[m] = scale * float(from[m]);
+        }
     } else {
         // A half's bits, shifted into a float's place, are the value times 2^-112, subnormals included.
-        const uint16_t* from = static_cast<const uint16_t*>(table.rows) + int64_t(id) * dim;
+        const uint16_t* from = static_cast<const uint16_t*>(table.rows) + int64_t(id) * table.stride;
         for (int64_t m = 0; m < dim; ++m) {
             const uint32_t half = from[m];
             union {

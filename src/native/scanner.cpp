@@ -7,8 +7,6 @@
 namespace noppa {
 namespace {
 
-enum Kind : int { SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL };
-
 const char* const ABBREVIATIONS[] = {"mr",  "mrs", "ms",  "dr", "prof", "gen", "col", "lt",  "sgt",  "capt", "sen",
                                      "rep", "gov", "st",  "jr", "sr",   "vs",  "inc", "ltd", "corp", "co",   nullptr};
 const char* const DOMAINS[] = {"com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "ai", "eu",
@@ -24,8 +22,6 @@ const Code ELLIPSIS[] = {'.', '.', '.'};
 const Code DASH[] = {'-', '-'};
 const Code QUOTE[] = {'"'};
 
-int kind_of(Code code) { return KIND_PAGES[KIND_INDEX[code >> 8] * 256 + (code & 255)]; }
-
 Code replaced(Code code) {
     switch (code) {
         case 0x2018: case 0x2019: case 0x201b: case 0x02bc: return '\'';
@@ -38,6 +34,20 @@ Code replaced(Code code) {
 bool is_in(Code code, const char* set) { return code && code < 128 && std::strchr(set, int(code)); }
 
 }  // namespace
+
+int kind_of(Code code) { return KIND_PAGES[KIND_INDEX[code >> 8] * 256 + (code & 255)]; }
+
+void append_plain(Code code, std::vector<Code>* out) {
+    if (code >= 0xac00 && code <= 0xd7a3) {  // a Hangul syllable: lead, vowel, and a tail or none
+        const Code syllable = code - 0xac00;
+        out->push_back(0x1100 + syllable / 588);
+        out->push_back(0x1161 + syllable % 588 / 28);
+        if (syllable % 28) out->push_back(0x11a7 + syllable % 28);
+        return;
+    }
+    const int32_t delta = PLAIN_PAGES[PLAIN_INDEX[code >> 8] * 256 + (code & 255)];
+    if (delta != PLAIN_NOTHING) out->push_back(Code(int64_t(code) + delta));
+}
 
 Code lower(Code code) {
     if (code < 128) return code >= 'A' && code <= 'Z' ? code + 32 : code;

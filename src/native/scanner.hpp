@@ -27,7 +27,12 @@ struct Token {
     int64_t length;
 };
 
+enum Kind : int { SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL };
+
+int kind_of(Code code);
 Code lower(Code code);
+// The twin of characters.plain: appends up to three code points.
+void append_plain(Code code, std::vector<Code>* out);
 
 class Scanner {
   public:

@@ -1,11 +1,15 @@
 #include "vocabulary.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace noppa {
 namespace {
 
 constexpr uint64_t PRIME = 0x9e3779b97f4a7c15ull;
+constexpr char MARK[] = "##";  // of a piece that continues a word
+constexpr size_t MARK_BYTES = 2;
+constexpr int64_t LONGEST_TAKEN_APART = 100;  // characters
 
 uint64_t mixed(uint64_t h) {
     h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ull;
@@ -49,12 +53,18 @@ uint64_t hash_of(const uint8_t* bytes, size_t length) {
     return mixed((h ^ rest) * PRIME);
 }
 
+size_t longest_of(const int64_t* bounds, int64_t words) {
+    int64_t longest = 0;
+    for (int64_t id = 0; id < words; ++id) longest = std::max(longest, bounds[id + 1] - bounds[id]);
+    return size_t(longest);
+}
+
 std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, int64_t words,
                                   std::vector<int64_t>* repeated) {
     uint64_t size = 16;
     while (size < uint64_t(words) * 2) size *= 2;
     std::vector<uint64_t> slots(size, 0);
-    Vocabulary so_far{text, bounds, words, slots.data(), size - 1, EXACT, -1};
+    const Index so_far{text, bounds, words, slots.data(), size - 1, 0, 0};
     for (int64_t id = 0; id < words; ++id) {
         const uint8_t* bytes = text + bounds[id];
         const size_t length = size_t(bounds[id + 1] - bounds[id]);
@@ -70,38 +80,115 @@ std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, in
     return slots;
 }
 
-int32_t Vocabulary::find(const uint8_t* bytes, size_t length) const {
+int32_t Index::find(const uint8_t* bytes, size_t length) const {
     const uint64_t hash = hash_of(bytes, length);
     for (uint64_t at = hash & mask; slots[at]; at = (at + 1) & mask) {
         if ((slots[at] ^ hash) >> 32) continue;
         const int64_t id = int64_t(slots[at] & 0xffffffffu) - 1;
         if (size_t(bounds[id + 1] - bounds[id]) == length && !std::memcmp(text + bounds[id], bytes, length))
-            return int32_t(id);
+            return int32_t(first + id);
     }
     return -1;
 }
 
-int32_t Vocabulary::look_up(const Token& token, std::string* utf8) const {
+void Vocabulary::look_up(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const {
+    const int32_t id = find(token, scratch);
+    if (id >= 0) ids->push_back(id);
+    else if (!pieces.words || !look_up_parts(token, scratch, ids)) ids->push_back(unknown);
+}
+
+int32_t Vocabulary::find(const Token& token, Scratch* scratch) const {
+    std::string& utf8 = scratch->utf8;
     bool plain = true, changes = false;
     for (int64_t at = 0; at < token.length; ++at) {
         plain &= token.begin[at] < 128;
         changes |= lower(token.begin[at]) != token.begin[at];
     }
     const auto find_as = [&](bool small) {
-        utf8->clear();
+        utf8.clear();
         if (plain) {
-            utf8->resize(size_t(token.length));
-            char* out = utf8->data();
+            utf8.resize(size_t(token.length));
+            char* out = utf8.data();
             for (int64_t at = 0; at < token.length; ++at) out[at] = char(small ? lower(token.begin[at]) : token.begin[at]);
         } else {
             for (int64_t at = 0; at < token.length; ++at)
-                append_utf8(small ? lower(token.begin[at]) : token.begin[at], utf8);
+                append_utf8(small ? lower(token.begin[at]) : token.begin[at], &utf8);
         }
-        return find(reinterpret_cast<const uint8_t*>(utf8->data()), utf8->size());
+        return words.find(reinterpret_cast<const uint8_t*>(utf8.data()), utf8.size());
     };
     int32_t id = letter_case == LOWER ? -1 : find_as(false);
     if (id < 0 && (letter_case == LOWER || (letter_case == EXACT_THEN_LOWER && changes))) id = find_as(true);
-    return id < 0 ? unknown : id;
+    return id;
+}
+
+// Runs of letters and digits, each ideograph alone; a token without any of them is one part. False if none has rows.
+bool Vocabulary::look_up_parts(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const {
+    if (token.length > LONGEST_TAKEN_APART) return false;
+    const auto is_word = [&](int64_t at) {
+        const int kind = kind_of(token.begin[at]);
+        return kind == LETTER || kind == DIGIT;
+    };
+    bool found = false, any = false;
+    for (int64_t at = 0; at < token.length;) {
+        int64_t end = at + 1;
+        if (is_word(at)) {
+            while (end < token.length && is_word(end)) ++end;
+        } else if (kind_of(token.begin[at]) != IDEOGRAPH) {
+            at = end;
+            continue;
+        }
+        any = true;
+        const Token part{token.begin + at, end - at};
+        const int32_t id = part.length < token.length ? find(part, scratch) : -1;
+        if (id >= 0) ids->push_back(id);
+        found = (id >= 0 || look_up_pieces(part, scratch, ids)) || found;
+        at = end;
+    }
+    return any ? found : look_up_pieces(token, scratch, ids);
+}
+
+// The longest match first, and again from where it ends; false, and nothing appended, where a rest has no match.
+bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector<int32_t>* ids) const {
+    std::vector<Code>& plain = scratch->plain;
+    plain.clear();
+    for (int64_t at = 0; at < part.length; ++at) {
+        if (letter_case == EXACT) plain.push_back(part.begin[at]);
+        else append_plain(part.begin[at], &plain);
+    }
+    // The rest of the part behind the mark, and where each of its characters ends.
+    std::string& utf8 = scratch->utf8;
+    std::vector<size_t>& ends = scratch->ends;
+    const size_t before = ids->size();
+    for (size_t start = 0; start < plain.size();) {
+        utf8.assign(MARK);
+        ends.clear();
+        for (size_t at = start; at < plain.size(); ++at) {
+            append_utf8(plain[at], &utf8);
+            ends.push_back(utf8.size());
+        }
+        const uint8_t* marked = reinterpret_cast<const uint8_t*>(utf8.data());
+        const uint8_t* bare = marked + MARK_BYTES;
+        size_t taken = ends.size();
+        int32_t id = -1;
+        for (; taken && id < 0; taken -= id < 0) {
+            const size_t length = ends[taken - 1], bare_length = length - MARK_BYTES;
+            if (start) {
+                if (length <= pieces.longest) id = pieces.find(marked, length);
+                continue;
+            }
+            if (bare_length <= words.longest) id = words.find(bare, bare_length);
+            // What looks like the middle of a word in the text is none.
+            const bool is_marked = bare_length >= MARK_BYTES && !std::memcmp(bare, MARK, MARK_BYTES);
+            if (id < 0 && bare_length <= pieces.longest && !is_marked) id = pieces.find(bare, bare_length);
+        }
+        if (id < 0) {
+            ids->resize(before);
+            return false;
+        }
+        ids->push_back(id);
+        start += taken;
+    }
+    return ids->size() > before;
 }
 
 }  // namespace noppa

@@ -20,19 +20,44 @@ uint64_t hash_of(const uint8_t* bytes, size_t length);
 std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, int64_t words,
                                   std::vector<int64_t>* repeated);
 
-enum Case : int { EXACT_THEN_LOWER = 0, EXACT = 1, LOWER = 2 };
-
-struct Vocabulary {
+// Rows [first, first + words) by their words; `bounds` and `slots` are those of these rows alone.
+struct Index {
     const uint8_t* text;
     const int64_t* bounds;
     int64_t words;
     const uint64_t* slots;
     uint64_t mask;  // slots - 1, slots being a power of two
+    int64_t first;
+    size_t longest;  // bytes of the longest word
+
+    int32_t find(const uint8_t* bytes, size_t length) const;
+};
+
+size_t longest_of(const int64_t* bounds, int64_t words);
+
+enum Case : int { EXACT_THEN_LOWER = 0, EXACT = 1, LOWER = 2 };
+
+class Vocabulary {
+  public:
+    Index words;
+    Index pieces;  // no words where unknown words are not taken apart
     int letter_case;
     int32_t unknown;  // what a word that is not here becomes
 
-    int32_t find(const uint8_t* bytes, size_t length) const;
-    int32_t look_up(const Token& token, std::string* utf8) const;
+    // Memory that a thread uses again and again.
+    struct Scratch {
+        std::string utf8;
+        std::vector<Code> plain;
+        std::vector<size_t> ends;
+    };
+
+    // Appends the row of the token, or the rows of its pieces, or `unknown`.
+    void look_up(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const;
+
+  private:
+    int32_t find(const Token& token, Scratch* scratch) const;
+    bool look_up_parts(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const;
+    bool look_up_pieces(const Token& part, Scratch* scratch, std::vector<int32_t>* ids) const;
 };
 
 }  // namespace noppa

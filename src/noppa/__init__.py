@@ -12,8 +12,7 @@ model.encode(["a cake", "cake"])
 
 from __future__ import annotations
 
-from os import PathLike
-
+from noppa.embedded import load
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.external import external
@@ -32,7 +31,6 @@ from noppa.methods import (
     TfIdf,
 )
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
-from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
 
@@ -43,19 +41,6 @@ def __getattr__(name: str) -> str:
 
         return version("noppa")
     raise AttributeError(f"module 'noppa' has no attribute {name!r}")
-
-
-def load(
-    name_or_path: str | PathLike[str] | None = None,
-    tokenizer: Tokenizer | None = None,
-    verify: bool = False,
-) -> Encoder:
-    """A saved encoder from its folder."""
-    if name_or_path is None:
-        raise NoppaError(
-            "this version has no embedded model yet: give the folder of a saved encoder"
-        )
-    return Encoder.load(name_or_path, tokenizer, verify)
 
 
 __all__ = [

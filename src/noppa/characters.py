@@ -1,6 +1,6 @@
 """What a single character is to the tokeniser: the one source for the Python scanner and for the native tables.
 
-The build writes `character_class` and `lower` of every code point into a C++ table (`tools/character_tables.py`), so
+The build writes `character_class`, `lower` and `plain` of every code point into a C++ table (`tools/character_tables.py`), so
 both scanners agree by construction, with the Unicode version of the interpreter that runs them.
 """
 
@@ -68,6 +68,22 @@ def lower_character(character: str) -> str:
 def lower(token: str) -> str:
     """Lower case character by character, so that no letter depends on its neighbours (final sigma)."""
     return token.lower() if token.isascii() else "".join(map(lower_character, token))
+
+
+def is_syllable(code: int) -> bool:
+    """Whether a code point is a Hangul syllable, whose letters follow from its number."""
+    return 0xAC00 <= code <= 0xD7A3
+
+
+@lru_cache(maxsize=65536)
+def plain(character: str) -> str:
+    """The character as vocabularies without case and accents spell it: nothing of a mark, the letters of a syllable.
+
+    The 43 other characters that come apart into several stay whole.
+    """
+    apart = unicodedata.normalize("NFD", character.lower())
+    kept = "".join(part for part in apart if unicodedata.category(part) != "Mn")
+    return kept if len(kept) < 2 or is_syllable(ord(character)) else lower_character(character)
 
 
 def clean(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -18,6 +17,8 @@ class Corpus:
     """
 
     def __init__(self, blocks: Iterable[Ids]) -> None:
+        import tempfile  # takes a while, and few methods read their text twice
+
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the corpus is
         self._sizes = []
         for ids, offsets in blocks:

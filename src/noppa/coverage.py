@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from noppa.backend import kernels
+import numpy as np
+
+from noppa.lexicon import Lexicon
 from noppa.texts import blocks_of, texts_of
 from noppa.tokens import Tokenizer
 
 BLOCK = 4096
+WHOLE, PIECES, UNKNOWN = range(3)
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,10 @@ class Coverage:
     unknown: list[tuple[str, int]]
     """Unknown words with their counts, most frequent first."""
     empty: list[int]
-    """The texts without any known word."""
+    """The texts without any known word, whole or by pieces."""
+    piece_tokens: int = 0
+    piece_types: int = 0
+    """Tokens and different words that are no words of the vocabulary and have vectors from their pieces."""
 
     @property
     def token_share(self) -> float:
@@ -38,32 +44,52 @@ class Coverage:
         worst = ", ".join(f"{word} ({count})" for word, count in self.unknown[:5])
         return (
             f"{self.token_share:.1%} of {self.tokens} tokens and {self.type_share:.1%} of {self.types} "
-            f"different words are known; {len(self.empty)} texts have no known word"
+            f"different words are known; "
+            + (
+                f"{self.piece_tokens} more tokens are known by pieces; "
+                if self.piece_tokens
+                else ""
+            )
+            + f"{len(self.empty)} texts have no known word"
             + (f"; most frequent unknown: {worst}" if worst else "")
         )
 
 
-def coverage_of(vocabulary: kernels.Vocabulary, texts: Iterable[str], split: Tokenizer) -> Coverage:
-    """Count tokens and different words, known or not; an unknown word is -1 to this vocabulary."""
-    known: Counter[str] = Counter()
-    unknown: Counter[str] = Counter()
+def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> Coverage:
+    """Count tokens and different words: known, by pieces where that is the policy, or neither."""
+    words: Counter[str] = Counter()
     empty = []
+    found: dict[str, int] = {}
     seen = 0
     for block in blocks_of(texts, BLOCK):
         sentences = [list(split(text)) for text in texts_of(block)]
-        ids, offsets = vocabulary.look_up_tokens(sentences)
+        new = list({token for tokens in sentences for token in tokens} - found.keys())
+        found.update(zip(new, _kinds(lexicon, new), strict=True))
         for at, tokens in enumerate(sentences):
-            rows = ids[offsets[at] : offsets[at + 1]]
-            for token, row in zip(tokens, rows.tolist(), strict=True):
-                (known if row >= 0 else unknown)[token] += 1
-            if not (rows >= 0).any():
+            words.update(tokens)
+            if all(found[token] == UNKNOWN for token in tokens):
                 empty.append(seen + at)
         seen += len(sentences)
+    types = Counter(found.values())
+    total: Counter[int] = Counter()
+    for word, count in words.items():
+        total[found[word]] += count
     return Coverage(
-        tokens=known.total() + unknown.total(),
-        known_tokens=known.total(),
-        types=len(known) + len(unknown),
-        known_types=len(known),
-        unknown=unknown.most_common(),
+        tokens=words.total(),
+        known_tokens=total[WHOLE],
+        types=len(words),
+        known_types=types[WHOLE],
+        unknown=[(word, count) for word, count in words.most_common() if found[word] == UNKNOWN],
         empty=empty,
+        piece_tokens=total[PIECES],
+        piece_types=types[PIECES],
     )
+
+
+def _kinds(lexicon: Lexicon, words: list[str]) -> list[int]:
+    """Whether each is a whole word, known by its pieces, or unknown."""
+    kinds = np.where(lexicon.known.look_up_tokens([words])[0] >= 0, WHOLE, UNKNOWN)
+    if lexicon.unknown == "pieces":
+        ids, offsets = lexicon.vocabulary.look_up_tokens([[word] for word in words])
+        kinds[(kinds == UNKNOWN) & (ids[offsets[:-1]] >= 0)] = PIECES
+    return [int(kind) for kind in kinds]

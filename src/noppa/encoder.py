@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
 KIND = "encoder"
+WORDS = "words"
 FIT_BLOCK = 4096
 FREQUENT = 100
 
@@ -139,8 +141,9 @@ class Encoder:
         return self
 
     def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
-        """Tell when a frequent word of the corpus has a probability that nobody counted."""
+        """Tell when a frequent word of the corpus has a probability that nobody counted; pieces seldom have a count."""
         counted = self.words.counted
+        seen = seen[: self.words.lexicon.whole_words]
         # `a` is the strength of the frequency weight in every paper that has one.
         weighs = hasattr(self.method, "a")
         if counted is None or not counted.any() or not weighs:
@@ -327,17 +330,39 @@ class Encoder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
+        arrays = self._state.arrays()
+        self._write(path, {"words": WORDS}, arrays, lambda new: self.words.save(new / WORDS))
+
+    def save_beside(
+        self, path: str | PathLike[str], words: str, columns: tuple[int, int] | None
+    ) -> None:
+        """Write a small folder: `words` says, relative to it, where the words lie, `columns` which of theirs it takes.
+
+        The header has their seal, so that a preset and words of different versions do not go together. Steps are in
+        float32, which is how the native kernels apply them.
+        """
         state = self._state
+        small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
+        seal = storage.seal_of(Path(normpath(Path(path) / words)))
+        place = {"words": words, "seal of words": seal, "columns": columns}
+        self._write(path, place, {**state.learnt, **small})
+
+    def _write(
+        self,
+        path: str | PathLike[str],
+        words: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        inside: Callable[[Path], None] | None = None,
+    ) -> None:
         name = next(name for name, kind in METHODS.items() if kind is type(self.method))
         header = {
             "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
             "refine": [refine.described(refinement) for refinement in self.refine],
             "tokenizer": "noppa" if self.tokenizer is None else "custom",
-            **state.header(),
+            **words,
+            **self._state.header(),
         }
-        storage.write_folder(
-            path, KIND, header, state.arrays(), lambda new: self.words.save(new / "words")
-        )
+        storage.write_folder(path, KIND, header, arrays, inside)
 
     @classmethod
     def load(
@@ -347,7 +372,18 @@ class Encoder:
 
         verify: compare the checksums of large files too, which reads them whole.
         """
-        folder = storage.read_folder(path, KIND, verify)
+        verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
+        return cls.open_folder(path, tokenizer, verified)
+
+    @classmethod
+    def open_folder(
+        cls,
+        path: str | PathLike[str],
+        tokenizer: Tokenizer | None = None,
+        verified: int = storage.VERIFIED_BYTES,
+    ) -> Encoder:
+        """A saved encoder, its files up to `verified` bytes compared with their checksums."""
+        folder = storage.read_folder(path, KIND, verified)
         header = folder.header
         if (header["tokenizer"] == "custom") != (tokenizer is not None):
             raise ParameterError(
@@ -355,7 +391,12 @@ class Encoder:
                 if tokenizer is None
                 else f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
             )
-        words = WordVectors.load(folder.path / "words", verify=verify)
+        place = folder.path / header.get("words", WORDS)
+        words = WordVectors.open_folder(place, verified=verified)
+        if "seal of words" in header and storage.seal_of(place) != header["seal of words"]:
+            raise FileError(f"{path} was written for other words than {place}: copy both again")
+        if header.get("columns") is not None:
+            words = words.columns(*header["columns"])
         try:
             method = dict(header["method"])
             made = METHODS[method.pop("name")](**method)

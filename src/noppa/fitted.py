@@ -30,12 +30,16 @@ class Fitted:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by the names under which they are saved."""
-        arrays = dict(self.learnt)
-        for at, step in enumerate(self.steps):
-            arrays |= {
-                f"step{at}.{n}": value for n, value in vars(step).items() if _is_array(value)
-            }
-        return arrays
+        return {**self.learnt, **self.step_arrays()}
+
+    def step_arrays(self) -> dict[str, NDArray[Any]]:
+        """Those of the steps alone."""
+        return {
+            f"step{at}.{name}": value
+            for at, step in enumerate(self.steps)
+            for name, value in vars(step).items()
+            if _is_array(value)
+        }
 
     @classmethod
     def of(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Fitted:

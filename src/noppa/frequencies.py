@@ -47,6 +47,24 @@ class Probabilities:
     counted: NDArray[np.bool_]
     source: str
 
+    def of_rows(self, rows: NDArray[np.int64] | slice) -> Probabilities:
+        """Those of some words."""
+        return Probabilities(self.values[rows], self.counted[rows], self.source)
+
+    def with_pieces(
+        self, count: int, before: NDArray[np.float64] | None, shares: NDArray[np.float64] | None
+    ) -> Probabilities:
+        """Those of the words and then of `count` pieces: each has its share of the tokens, where somebody counted it
+        there, or what it had before, or is as rare as the rarest word.
+        """
+        counted = np.zeros(count, bool) if shares is None else shares > 0
+        values = np.full(count, self.values.min()) if before is None else before
+        if shares is not None:
+            values = np.where(counted, shares, values)
+        return Probabilities(
+            np.append(self.values, values), np.append(self.counted, counted), self.source
+        )
+
 
 def from_counts(
     words: Iterable[str],

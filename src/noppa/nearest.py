@@ -11,6 +11,7 @@ BLOCK = 1 << 15
 
 def nearest(words: WordVectors, word: str, count: int = 10) -> list[tuple[str, float]]:
     """The `count` words with the largest cosine to `word`, which is not among them; largest first."""
+    words = words.without_pieces()
     wanted = words[word].astype(float)
     cosines = np.zeros(len(words))
     for start in range(0, len(words), BLOCK):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import characters, formulas
+from noppa import pieces as piece_rules
 from noppa import tokens as scanner
 from noppa.formulas import PAIR_KERNELS as PAIR_KERNELS
 from noppa.formulas import attention as attention
@@ -65,7 +66,7 @@ def _utf8(word: str) -> bytes:
 
 
 class Vocabulary:
-    """Words to row numbers: exact form, then lower case, then `unknown`."""
+    """Words to row numbers: exact form, then lower case, then the last `pieces` rows, then `unknown`."""
 
     def __init__(
         self,
@@ -74,27 +75,42 @@ class Vocabulary:
         slots: NDArray[np.uint64],
         letter_case: int,
         unknown: int,
+        pieces: int = 0,
+        piece_slots: NDArray[np.uint64] | None = None,
     ) -> None:
         self.rows: dict[bytes, int] = {}
+        self.pieces: dict[bytes, int] = {}
+        first_piece = len(bounds) - 1 - pieces
         for row, word in enumerate(_split(text, bounds)):
-            self.rows.setdefault(word, row)
+            (self.rows if row < first_piece else self.pieces).setdefault(word, row)
         self.letter_case = letter_case
         self.unknown = unknown
 
     def find(self, word: str) -> int:
         return self.rows.get(_utf8(word), -1)
 
-    def look_up_token(self, token: str) -> int:
+    def find_piece(self, piece: str) -> int:
+        return self.pieces.get(_utf8(piece), -1)
+
+    def find_in_cases(self, token: str) -> int:
         forms = {0: (token, characters.lower(token)), 1: (token,), 2: (characters.lower(token),)}
         found = (self.find(form) for form in forms[self.letter_case])
-        return next((row for row in found if row >= 0), self.unknown)
+        return next((row for row in found if row >= 0), -1)
+
+    def look_up_token(self, token: str) -> list[int]:
+        row = self.find_in_cases(token)
+        if row >= 0 or not self.pieces:
+            return [row if row >= 0 else self.unknown]
+        exact = self.letter_case == 1
+        rows = piece_rules.rows_of(token, self.find_in_cases, self.find, self.find_piece, exact)
+        return rows or [self.unknown]
 
     def look_up_tokens(
         self, sentences: list[list[str]]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        ids = [self.look_up_token(token) for sentence in sentences for token in sentence]
-        offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
-        return np.array(ids, np.int32), offsets
+        ids = [[row for token in one for row in self.look_up_token(token)] for one in sentences]
+        offsets = np.cumsum([0, *map(len, ids)], dtype=np.int64)
+        return np.array([row for one in ids for row in one], np.int32), offsets
 
     def look_up(
         self, texts: list[str], threads: int
@@ -105,9 +121,15 @@ class Vocabulary:
 class Table:
     """Word vectors as they are stored; rows come out as float64."""
 
-    def __init__(self, matrix: NDArray[Any], scales: NDArray[np.float32] | None) -> None:
+    def __init__(
+        self,
+        matrix: NDArray[Any],
+        scales: NDArray[np.float32] | None,
+        blocks: Sequence[int] = (),
+    ) -> None:
         self.matrix = matrix
-        self.scales = scales
+        self.blocks = list(blocks) or [matrix.shape[1]]
+        self.scales = None if scales is None else scales.reshape(len(matrix), len(self.blocks))
 
     def rows(self, ids: NDArray[np.int32]) -> Float:
         words, dim = self.matrix.shape
@@ -115,7 +137,7 @@ class Table:
         real = ids < words
         found[real] = self.matrix[ids[real]]
         if self.scales is not None:
-            found[real] *= self.scales[ids[real], None]
+            found[real] *= np.repeat(self.scales[ids[real]], self.blocks, axis=1)
         return found
 
 

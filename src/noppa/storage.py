@@ -1,16 +1,14 @@
 """Folders on disk: a JSON header, arrays as `.npy`, checksums, a format version; written whole or not at all.
 
 Arrays are memory-mapped on reading. Every file's size and, up to `VERIFIED_BYTES`, its checksum are verified on opening;
-`verify=True` checks the large ones too, at the price of reading them.
+the checksums of larger ones cost as much as reading them, and are compared where somebody asks for it.
+
+What only writing needs, or only a folder, is imported there: `import noppa` stays quick.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,9 +20,10 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "noppa.json"
 VERIFIED_BYTES = 16 << 20
+EVERY_BYTE = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,9 @@ def write_folder(
 
     `inside` may add folders of its own to the one being written.
     """
+    import hashlib
+    import json
+
     target = Path(path)
     if target.exists() and kind_of(target) != kind:
         raise FileError(
@@ -66,8 +68,11 @@ def write_folder(
         (new / HEADER).write_text(f"{text}\n{seal}\n", encoding="utf-8")
 
 
-def read_folder(path: str | os.PathLike[str], kind: str, verify: bool = False) -> Folder:
-    """Open a saved folder of the given kind, its arrays memory-mapped and read-only."""
+def read_folder(path: str | os.PathLike[str], kind: str, verified: int = VERIFIED_BYTES) -> Folder:
+    """Open a saved folder of the given kind, its arrays memory-mapped and read-only.
+
+    verified: up to how many bytes a file is compared with its checksum, larger ones with their size alone.
+    """
     folder = Path(path)
     header = _read_header(folder)
     if header.get("kind") != kind:
@@ -81,7 +86,7 @@ def read_folder(path: str | os.PathLike[str], kind: str, verify: bool = False) -
                 raise FileError(
                     f"{file} is damaged: {size} bytes where {facts['bytes']} were written; copy it again"
                 )
-            if (verify or size <= VERIFIED_BYTES) and sha256(file) != facts["sha256"]:
+            if size <= verified and sha256(file) != facts["sha256"]:
                 raise FileError(f"{file} is damaged: its checksum does not match; copy it again")
             arrays[file.stem] = np.load(file, mmap_mode="r" if size > 4096 else None)
         except (OSError, ValueError) as error:
@@ -89,6 +94,12 @@ def read_folder(path: str | os.PathLike[str], kind: str, verify: bool = False) -
                 raise
             raise FileError(f"{file} cannot be read: {error}; copy the folder again") from error
     return Folder(folder, header, arrays)
+
+
+def narrowed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The array in a smaller type where that loses nothing, else as it is."""
+    small = array.astype(dtype)
+    return small if np.array_equal(small.astype(array.dtype), array) else array
 
 
 def kind_of(path: Path) -> str | None:
@@ -101,6 +112,9 @@ def kind_of(path: Path) -> str | None:
 
 
 def _read_header(folder: Path) -> dict[str, Any]:
+    import hashlib
+    import json
+
     if not folder.exists():
         raise FileError(f"{folder} does not exist")
     if not (folder / HEADER).is_file():
@@ -120,7 +134,17 @@ def _read_header(folder: Path) -> dict[str, Any]:
     return dict(header)
 
 
+def seal_of(folder: Path) -> str:
+    """The checksum at the end of a folder's header, which stands for all that is in it."""
+    try:
+        return (folder / HEADER).read_text(encoding="utf-8").rstrip("\n").rpartition("\n")[2]
+    except (OSError, ValueError) as error:
+        raise FileError(f"{folder / HEADER} cannot be read: {error}; copy it again") from error
+
+
 def sha256(path: Path) -> str:
+    import hashlib
+
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):
@@ -131,6 +155,9 @@ def sha256(path: Path) -> str:
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """A temporary folder beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    import shutil
+    import tempfile
+
     target = target.absolute()
     if not target.parent.is_dir():
         raise FileError(f"cannot write {target}: the folder {target.parent} does not exist")
@@ -164,6 +191,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
     """A temporary file beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    import tempfile
+
     target = target.absolute()
     if target.is_dir():
         raise FileError(f"cannot write {target}: it is a folder")

@@ -5,9 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa import frequencies, storage
+from noppa import frequencies, storage, word_folder
 from noppa.backend import kernels
 from noppa.coverage import Coverage, coverage_of
 from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
 from noppa.frequencies import Probabilities
+from noppa.lexicon import Lexicon
+from noppa.matrix import Matrix
 from noppa.texts import blocks_of, texts_of
 from noppa.tokens import Tokenizer
 
@@ -27,11 +26,6 @@ if TYPE_CHECKING:
     from noppa.files import Loaded, Options, Report
     from noppa.files.options import Progress
 
-KIND = "words"
-CASES = {"exact-then-lower": 0, "exact": 1, "lower": 2}
-UNKNOWN = ("skip", "zero", "unk")
-UNK = "<unk>"
-LARGEST = 1e15
 BLOCK = 4096
 
 NO_PROBABILITIES = (
@@ -45,7 +39,11 @@ class WordVectors:
     """A vocabulary with its vectors, matrix (words, dim), and the probability of each word.
 
     A word is looked up as it is, then in lower case (`case`), then by the `unknown` policy: `skip` drops it, `zero`
-    gives it a vector of zeros, `unk` the row called `<unk>`.
+    gives it a vector of zeros, `unk` the row called `<unk>`, `pieces` the rows of its pieces (see `noppa.pieces`).
+
+    scales: of an int8 matrix, one a row, (words,), or one a row and block of columns, (words, blocks).
+    blocks: how many columns each scale of a row is for.
+    pieces: how many of the last rows are pieces of words and no words; `##ing` is one that continues a word.
 
     >>> words = WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]])
     >>> len(words), words.dim, "Cake" in words
@@ -65,18 +63,13 @@ class WordVectors:
         scales: ArrayLike | None = None,
         unknown: str = "skip",
         case: str = "exact-then-lower",
+        pieces: int = 0,
+        blocks: Sequence[int] = (),
     ) -> None:
         words = texts_of(words)
-        rows = _checked_matrix(words, matrix, scales)
-        text = [word.encode("utf-8", "replace") for word in words]
         self._set(
-            np.frombuffer(b"".join(text), np.uint8),
-            np.cumsum([0, *map(len, text)], dtype=np.int64),
-            None,
-            rows,
-            None if scales is None else np.ascontiguousarray(scales, np.float32),
-            unknown,
-            case,
+            rows=Matrix.of(words, matrix, scales, blocks),
+            lexicon=Lexicon.of(words, pieces, unknown, case),
         )
         if probabilities is not None:
             values = np.array(probabilities, float)
@@ -97,72 +90,54 @@ class WordVectors:
                 stacklevel=3,
             )
 
-    def _set(
-        self,
-        text: NDArray[np.uint8],
-        bounds: NDArray[np.int64],
-        slots: NDArray[np.uint64] | None,
-        matrix: NDArray[Any],
-        scales: NDArray[np.float32] | None,
-        unknown: str,
-        case: str,
-    ) -> None:
-        if unknown not in UNKNOWN:
-            raise ParameterError(f"unknown must be one of {', '.join(UNKNOWN)}, not {unknown!r}")
-        if case not in CASES:
-            raise ParameterError(f"case must be one of {', '.join(CASES)}, not {case!r}")
-        self._text, self._bounds, self._slots = text, bounds, slots
-        self.matrix, self.scales = matrix, scales
-        self.unknown, self.case = unknown, case
+    def _set(self, lexicon: Lexicon, rows: Matrix) -> None:
+        self.lexicon, self.rows = lexicon, rows
         self.path = None
         self.report = None
         self._probabilities = None
-        if unknown == "unk" and self.known.find(UNK) < 0:
-            raise ParameterError(
-                f"unknown='unk' needs a row called {UNK}, and there is none: use 'skip' or 'zero'"
-            )
 
-    @cached_property
-    def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        return kernels.build_slots(self._text, self._bounds)
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """The vectors as they are stored, (words, dim)."""
+        return self.rows.values
+
+    @property
+    def scales(self) -> NDArray[np.float32] | None:
+        """What an 8-bit row is multiplied by, or None."""
+        return self.rows.scales
+
+    @property
+    def words(self) -> list[str]:
+        """Every word, in the order of the rows, the pieces last."""
+        return self.lexicon.words
+
+    @property
+    def pieces(self) -> int:
+        """How many of the last rows are pieces."""
+        return self.lexicon.pieces
+
+    @property
+    def vocabulary(self) -> kernels.Vocabulary:
+        """What turns texts and tokens into row numbers, by the `unknown` policy."""
+        return self.lexicon.vocabulary
+
+    @property
+    def table(self) -> kernels.Table:
+        """The vectors as the kernels take them."""
+        return self.rows.table
+
+    @property
+    def unknown(self) -> str:
+        return self.lexicon.unknown
+
+    @property
+    def case(self) -> str:
+        return self.lexicon.case
 
     @property
     def repeated(self) -> NDArray[np.int64]:
         """Row numbers whose word stands before: they are never looked up."""
-        return self._index[1]
-
-    @cached_property
-    def known(self) -> kernels.Vocabulary:
-        """Look-up where an unknown word is -1, whatever the policy."""
-        return self._vocabulary(-1)
-
-    @cached_property
-    def vocabulary(self) -> kernels.Vocabulary:
-        """Look-up with the unknown-word policy: -1 is dropped, `len(words)` stands for a vector of zeros."""
-        if self.unknown == "skip":
-            return self.known
-        return self._vocabulary(len(self) if self.unknown == "zero" else self.known.find(UNK))
-
-    def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
-        slots = self._slots
-        if slots is None or not len(slots):
-            slots = self._index[0]
-        return kernels.Vocabulary(self._text, self._bounds, slots, CASES[self.case], unknown)
-
-    @cached_property
-    def table(self) -> kernels.Table:
-        return kernels.Table(self.matrix, self.scales)
-
-    @cached_property
-    def words(self) -> list[str]:
-        """Every word, in the order of the rows."""
-        whole, bounds = self._text.tobytes(), self._bounds.tolist()
-        return [whole[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
-
-    @property
-    def encoded_words(self) -> tuple[bytes, NDArray[np.int64]]:
-        """Every word as UTF-8, one after the other, and where each lies, (words + 1,)."""
-        return self._text.tobytes(), self._bounds
+        return self.lexicon.repeated
 
     @property
     def dim(self) -> int:
@@ -172,28 +147,43 @@ class WordVectors:
         return int(self.matrix.shape[0])
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._row(word) >= 0
+        return isinstance(word, str) and self.lexicon.row(word) >= 0
 
     def __getitem__(self, word: str) -> NDArray[np.float32]:
-        row = self._row(word) if isinstance(word, str) else -1
+        row = self.lexicon.row(word) if isinstance(word, str) else -1
         if row < 0:
-            raise UnknownWordError(f"{word!r} is not among the {len(self)} words of the vocabulary")
+            raise UnknownWordError(
+                f"{word!r} is not among the {self.lexicon.whole_words} words of the vocabulary"
+            )
         return np.asarray(self.vectors([row])[0])
 
     def __repr__(self) -> str:
         source = self._probabilities.source if self._probabilities else "none"
-        return f"WordVectors({len(self)} words, dim={self.dim}, {self.matrix.dtype}, probabilities: {source})"
-
-    def _row(self, word: str) -> int:
-        return int(self.known.look_up_tokens([[word]])[0][0])
+        size = f"{self.lexicon.whole_words} words" + f", {self.pieces} pieces" * bool(self.pieces)
+        return f"WordVectors({size}, dim={self.dim}, {self.matrix.dtype}, probabilities: {source})"
 
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Rows of the matrix as float32, (rows, dim)."""
-        index = np.asarray(rows, np.int64)
-        found: NDArray[np.float32] = self.matrix[index].astype(np.float32)
-        if self.scales is not None:
-            found *= self.scales[index, None]
-        return found
+        return self.rows.vectors(rows)
+
+    def without_pieces(self) -> WordVectors:
+        """The whole words alone, nothing copied."""
+        if not self.pieces:
+            return self
+        count = self.lexicon.whole_words
+        other = self._with(self._probabilities and self._probabilities.of_rows(slice(count)))
+        other.lexicon, other.rows = self.lexicon.without_pieces(), self.rows.some(slice(count))
+        return other
+
+    def shares_with(self, other: WordVectors) -> bool:
+        """Whether all but the vectors is the same object in both."""
+        return self.lexicon is other.lexicon and self._probabilities is other._probabilities
+
+    def columns(self, start: int, stop: int) -> WordVectors:
+        """The same words with the columns from `start` up to `stop` of their vectors, which are not copied."""
+        other = self._with(self._probabilities)
+        other.rows = self.rows.columns(start, stop)
+        return other
 
     # Word probabilities
 
@@ -225,7 +215,7 @@ class WordVectors:
         clitics and digits get their share in English text) or a number. `errors` is for words of the file that are
         not UTF-8, as in `load`.
         """
-        return self._with(frequencies.from_counts(self.words, counts, missing, errors))
+        return self._counted(frequencies.from_counts(self._whole_words, counts, missing, errors))
 
     def with_corpus(
         self,
@@ -239,15 +229,38 @@ class WordVectors:
         for block in blocks_of(texts, BLOCK):
             for text in texts_of(block):
                 counts.update(split(text))
-        return self._with(
-            frequencies.from_counts(self.words, counts, missing, source="counts of a corpus")
+        found = frequencies.from_counts(
+            self._whole_words, counts, missing, source="counts of a corpus"
         )
+        return self._counted(found, self._piece_shares(counts))
 
     def with_ranks(self) -> WordVectors:
         """The same vectors with probabilities estimated from the order of the words, most frequent first."""
-        return self._with(frequencies.from_ranks(len(self)))
+        return self._counted(frequencies.from_ranks(self.lexicon.whole_words))
 
-    def _with(self, probabilities: Probabilities) -> WordVectors:
+    @property
+    def _whole_words(self) -> list[str]:
+        return self.words[: self.lexicon.whole_words]
+
+    def _counted(
+        self, found: Probabilities, shares: NDArray[np.float64] | None = None
+    ) -> WordVectors:
+        """With these probabilities of whole words, and of pieces: their shares, or what they had."""
+        before = self.probabilities
+        kept = None if before is None else before[self.lexicon.whole_words :]
+        return self._with(found.with_pieces(self.pieces, kept, shares))
+
+    def _piece_shares(self, counts: Counter[str]) -> NDArray[np.float64] | None:
+        """Of all tokens counted, how many each piece was needed for, (pieces,)."""
+        if self.unknown != "pieces":
+            return None
+        ids, offsets = self.lexicon.vocabulary.look_up_tokens([[token] for token in counts])
+        times = np.repeat(np.array([*counts.values()], float), np.diff(offsets))
+        needed = ids >= self.lexicon.whole_words
+        found = np.bincount(ids[needed], times[needed], len(self))
+        return np.asarray(found[-self.pieces :] / max(counts.total(), 1))
+
+    def _with(self, probabilities: Probabilities | None) -> WordVectors:
         other = object.__new__(WordVectors)
         other.__dict__.update(self.__dict__)
         other.path = None
@@ -256,31 +269,13 @@ class WordVectors:
 
     def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> Coverage:
         """How many tokens and different words of the texts are known, and which frequent ones are not."""
-        return coverage_of(self.known, texts, tokenizer or kernels.tokenize)
+        return coverage_of(self.lexicon, texts, tokenizer or kernels.tokenize)
 
     # Files
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `load` maps into memory; an existing one is replaced only by a complete new one."""
-        arrays: dict[str, NDArray[Any]] = {
-            "text": self._text,
-            "bounds": self._bounds,
-            "slots": self._index[0] if self._slots is None else self._slots,
-            "matrix": self.matrix,
-        }
-        if self.scales is not None:
-            arrays["scales"] = self.scales
-        if self._probabilities is not None:
-            arrays["probabilities"] = self._probabilities.values
-            arrays["counted"] = self._probabilities.counted
-        header = {
-            "words": len(self),
-            "dim": self.dim,
-            "unknown": self.unknown,
-            "case": self.case,
-            "probabilities": self._probabilities.source if self._probabilities else None,
-        }
-        storage.write_folder(path, KIND, header, arrays)
+        word_folder.write(path, self.lexicon, self.rows, self._probabilities)
 
     @classmethod
     def load(
@@ -322,7 +317,8 @@ class WordVectors:
         """
         saved = None
         if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
-            saved = cls._open(Path(path), unknown, case, verify)
+            verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
+            saved = cls.open_folder(Path(path), unknown, case, verified)
             if limit is None and keep is None and dtype in ("float32", str(saved.matrix.dtype)):
                 return saved
         # Takes as long to import as all the rest, and a saved folder needs it not.
@@ -341,89 +337,55 @@ class WordVectors:
     ) -> WordVectors:
         """What `noppa.files.read` gave, as it is."""
         words = object.__new__(cls)
-        words._set(loaded.text, loaded.bounds, None, loaded.matrix, loaded.scales, unknown, case)
+        words._set(
+            Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case),
+            Matrix(loaded.matrix, loaded.scales),
+        )
         words.report = loaded.report
         words._warn_of_repeated()
         return words
 
     @classmethod
-    def _open(cls, path: Path, unknown: str | None, case: str | None, verify: bool) -> WordVectors:
-        folder = storage.read_folder(path, KIND, verify)
+    def open_folder(
+        cls,
+        path: Path,
+        unknown: str | None = None,
+        case: str | None = None,
+        verified: int = storage.VERIFIED_BYTES,
+    ) -> WordVectors:
+        """A saved folder as it is, its files up to `verified` bytes compared with their checksums."""
+        lexicon, rows, probabilities = word_folder.read(path, unknown, case, verified)
         words = object.__new__(cls)
-        arrays, header = folder.arrays, folder.header
-        try:
-            words._set(
-                arrays["text"],
-                arrays["bounds"],
-                arrays["slots"],
-                arrays["matrix"],
-                arrays.get("scales"),
-                unknown or header["unknown"],
-                case or header["case"],
-            )
-            if header["probabilities"] is not None:
-                words._probabilities = Probabilities(
-                    arrays["probabilities"], arrays["counted"], header["probabilities"]
-                )
-        except KeyError as error:
-            raise FileError(
-                f"{path} is damaged: it lacks {error}; copy the folder again"
-            ) from error
+        words._set(lexicon, rows)
+        words._probabilities = probabilities
         words.path = path.absolute()
         return words
 
     def _picked(self, options: Options) -> WordVectors:
-        """Some rows of these words, or all of them in another type, with their probabilities."""
+        """Some words of these, or all of them in another type, with all the pieces and the probabilities."""
         from noppa.files.rows import in_dtype
 
         wanted = None if options.keep is None else set(options.keep)
-        rows = np.array(
-            [row for row, word in enumerate(self.words) if wanted is None or word in wanted],
-            np.int64,
-        )[: options.limit]
-        names = [self.words[row] for row in rows.tolist()]
-        if not names:
-            raise FileError(f"{self.path} gave no vectors: none of its {len(self)} words is kept")
-        matrix, scales = in_dtype(self.vectors(rows), options.dtype)
-        other = WordVectors(names, matrix, scales=scales, unknown=self.unknown, case=self.case)
-        if self._probabilities is not None:
-            other._probabilities = replace(
-                self._probabilities,
-                values=self._probabilities.values[rows],
-                counted=self._probabilities.counted[rows],
+        kept = [
+            row for row, word in enumerate(self._whole_words) if wanted is None or word in wanted
+        ]
+        kept = kept[: options.limit]
+        if not kept:
+            raise FileError(
+                f"{self.path} gave no vectors: none of its {self.lexicon.whole_words} words is kept"
             )
-        return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the native objects, which are built again where they are needed."""
-        built = {"table", "vocabulary", "known"}
-        return {name: value for name, value in self.__dict__.items() if name not in built}
-
-
-def _checked_matrix(words: list[str], matrix: ArrayLike, scales: ArrayLike | None) -> NDArray[Any]:
-    """The matrix in a type that the kernels read, finite and as long as the list of words."""
-    rows = np.asarray(matrix)
-    if rows.ndim != 2 or rows.shape[0] != len(words) or rows.shape[1] == 0 or not words:
-        raise ParameterError(
-            f"{len(words)} words need a matrix of shape ({len(words)}, dim) with at least one row and column, "
-            f"not {rows.shape}"
+        rows = np.array([*kept, *range(self.lexicon.whole_words, len(self))], np.int64)
+        picked = self.rows.some(rows)
+        if options.dtype != str(self.matrix.dtype):
+            picked = Matrix(*in_dtype(picked.vectors(np.arange(len(rows))), options.dtype))
+        other = WordVectors(
+            [self.words[row] for row in rows.tolist()],
+            picked.values,
+            scales=picked.scales,
+            unknown=self.unknown,
+            case=self.case,
+            pieces=self.pieces,
+            blocks=picked.blocks,
         )
-    if scales is not None:
-        if rows.dtype != np.int8 or np.shape(scales) != (len(words),):
-            raise ParameterError("scales belong to an int8 matrix, one a row")
-    elif rows.dtype == np.int8:
-        raise ParameterError("an int8 matrix needs scales, one a row")
-    elif rows.dtype not in (np.float32, np.float16):
-        if rows.dtype.kind not in "fiu":
-            raise ParameterError(f"a matrix of {rows.dtype} holds no numbers")
-        rows = rows.astype(np.float32)
-    for start in range(0, len(rows), 1 << 16):
-        block = rows[start : start + (1 << 16)]
-        bad = np.argwhere(~(np.abs(block.astype(np.float32)) <= LARGEST))
-        if len(bad):
-            row, column = bad[0][0] + start, bad[0][1]
-            raise ParameterError(
-                f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
-                f"values must be finite and at most {LARGEST:g} in size"
-            )
-    return np.ascontiguousarray(rows)
+        other._probabilities = self._probabilities and self._probabilities.of_rows(rows)
+        return other

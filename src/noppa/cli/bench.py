@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import noppa
+from noppa import embedded
 from noppa.cli import scoring
 from noppa.cli.options import Model
 from noppa.errors import ParameterError
@@ -80,7 +81,7 @@ def bench(
 
 
 def _candidates(
-    model: Path | None,
+    model: str | None,
     vectors: Path | None,
     counts: Path | None,
     method: str,
@@ -90,7 +91,7 @@ def _candidates(
     if sbert is not None:
         return [Fixed(noppa.external(sbert), Path(sbert).name)]
     if vectors is None:
-        return [Fixed(noppa.load(model), model.name if model else "embedded")]
+        return [Fixed(noppa.load(model), Path(model or embedded.DEFAULT).name)]
     if model is not None:
         raise ParameterError("--model and --vectors are both given: choose one of them")
     words = scoring.words_of(vectors, counts)

@@ -8,13 +8,13 @@ import numpy as np
 import typer
 
 import noppa
-from noppa import backend
+from noppa import backend, embedded
 from noppa.cli.options import Model
 from noppa.threads import thread_count
 
 
 def info(model: Model = None) -> None:
-    """What noppa runs on: backend, instruction set, threads, versions; with --model, what that holds.
+    """What noppa runs on: backend, instruction set, threads, versions, embedded model; with --model, what that holds.
 
     Example: noppa info -m my-encoder
     """
@@ -26,11 +26,12 @@ def info(model: Model = None) -> None:
         "threads": str(thread_count()),
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "embedded model": _embedded(),
     }
     if model is not None:
         encoder = noppa.load(model)
         facts |= {
-            "model": str(model),
+            "model": model,
             "words": repr(encoder.words),
             "method": repr(encoder.method),
             "refine": ", ".join(map(repr, encoder.refine)) or "none",
@@ -38,6 +39,16 @@ def info(model: Model = None) -> None:
         }
     for name, value in facts.items():
         typer.echo(f"{name:<16} {value}")
+
+
+def _embedded() -> str:
+    found = embedded.described()
+    if found is None:
+        return "none"
+    return (
+        f"{found['words']} words, {found['pieces']} pieces, {found['dim']} dimensions, "
+        f"{found['bytes'] / 1e6:.1f} MB; presets: {', '.join(found['presets'])}"
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 Model = Annotated[
-    Path | None,
-    typer.Option("--model", "-m", help="Folder of a saved encoder.", show_default=False),
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="A preset of the embedded model, or the folder of a saved encoder.",
+        show_default=False,
+    ),
 ]
 Threads = Annotated[
     int | None, typer.Option(help="Threads; all available ones if not given.", show_default=False)

@@ -56,6 +56,9 @@ def convert(
     vocabulary: Annotated[
         Path | None, typer.Option(help="Where the words of a matrix file are.")
     ] = None,
+    pieces: Annotated[
+        bool, typer.Option("--pieces", help="Write the pieces of words too, spelled ##ing.")
+    ] = False,
 ) -> None:
     """Word vectors from any format into any other; files larger than memory stream through the disk.
 
@@ -80,7 +83,7 @@ def convert(
                 words = WordVectors.of(files.read(source, options.with_progress(progress)))
         if counts is not None:
             words = words.with_counts(counts)
-        files.write(words, target)
+        files.write(words, target, pieces)
         print(f"{target}: {len(words)} words, {words.dim} dimensions, {words.matrix.dtype}")
         del words  # lets go of the mapped scratch file
 
@@ -99,7 +102,8 @@ def info(
     rows = {
         "format": "native folder" if report is None else report.format,
         "compression": "none" if report is None else report.compression,
-        "words": f"{len(words)}",
+        "words": f"{words.lexicon.whole_words}",
+        "pieces": f"{words.pieces}",
         "dimensions": f"{words.dim}",
         "type": str(words.matrix.dtype),
         "probabilities": "yes" if words.probabilities is not None else "none",
@@ -130,6 +134,8 @@ def coverage(
     found = words.coverage(texts_of_inputs(inputs, form, column, no_header, on_bad))
     print(f"tokens:  {found.known_tokens} of {found.tokens} known ({found.token_share:.2%})")
     print(f"words:   {found.known_types} of {found.types} known ({found.type_share:.2%})")
+    if words.pieces:
+        print(f"pieces:  {found.piece_tokens} more tokens, {found.piece_types} more words")
     print(f"texts without a known word: {len(found.empty)}")
     for word, count in found.unknown[:top]:
         print(f"{count}\t{word}")

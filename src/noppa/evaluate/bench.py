@@ -81,6 +81,7 @@ def record_of(
         "shuffled_labels": conditions.shuffled_labels,
         "seed": conditions.seed,
         "seconds": round(seconds, 2),
+        "cpu_seconds": round(outcome.cpu_seconds, 2),
         "data": hashes,
     }
 

@@ -7,6 +7,8 @@ not notice, and the curvature of the loss becomes nearly diagonal, so that few i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,18 +22,31 @@ HALVINGS = 12
 SUFFICIENT = 1e-4
 
 
-def fit(rows: Array, labels: NDArray[np.int64], weights: Array, l2: Float, classes: int) -> Array:
-    """Coefficients (models, dim + 1, classes), the last row of each the intercept.
+@dataclass(frozen=True)
+class Turned:
+    """Rows (n, dim) along their principal axes, the axes (dim, dim), and the variances along them (dim,)."""
 
-    rows (n, dim); labels (n,); weights (models, n) say how much each row counts in each model; l2 (models,) is the
-    penalty on half the squared coefficients, beside the mean loss.
-    """
+    rows: Array
+    axes: Float
+    variances: Float
+
+
+def turned(rows: Array) -> Turned:
+    """Rows (n, dim) made ready for `fit`; of long rows this is most of the work, so do it once."""
     wide = rows.astype(np.float64)
     variances, axes = np.linalg.eigh(wide.T @ wide / len(wide))
-    turned = (wide @ axes).astype(np.float32)
-    problem = _Problem(turned, labels, weights, l2, classes, variances)
+    return Turned((wide @ axes).astype(np.float32), axes, variances)
+
+
+def fit(data: Turned, labels: NDArray[np.int64], weights: Array, l2: Float, classes: int) -> Array:
+    """Coefficients (models, dim + 1, classes) for the rows as they were, the last row of each the intercept.
+
+    labels (n,); weights (models, n) say how much each row counts in each model; l2 (models,) is the penalty on half
+    the squared coefficients, beside the mean loss.
+    """
+    problem = _Problem(data.rows, labels, weights, l2, classes, data.variances)
     found = _minimised(problem).reshape(len(l2), -1, classes)
-    return np.concatenate([axes @ found[:, :-1], found[:, -1:]], axis=1).astype(np.float32)
+    return np.concatenate([data.axes @ found[:, :-1], found[:, -1:]], axis=1).astype(np.float32)
 
 
 def predict(rows: Array, coefficients: Array) -> NDArray[np.int64]:

@@ -2,7 +2,9 @@
 
 SentEval seeds each of its networks alike, so all of them start from the same weights, and those with equally many
 training rows see them in the same order. A stream is one choice of training and development rows; the networks of a
-stream differ in l2 alone, share every batch, and stand side by side in one matrix: (streams, dim, l2 values * hidden).
+stream differ in l2 alone, share every batch, and stand side by side in one matrix: (streams, dim + 1, l2 values *
+hidden), whose last row is the bias of the hidden layer. The scores of a batch stand as (…, classes, rows), because a
+maximum over the few classes is fast across rows and slow within one.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ TENACITY = 5
 RATE, BETA1, BETA2, EPSILON = 1e-3, 0.9, 0.999, 1e-8
 
 #: First-layer weights that train in one piece: with more, the state of the networks leaves the cache.
-PIECE = 400_000
+PIECE = 160_000
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,9 @@ class Trained:
 
     def predict(self, rows: Array) -> NDArray[np.int64]:
         """The most probable class, (l2 values, n), for rows (n, dim)."""
-        scores = _scores(rows, self.first, self.first_bias, self.second, self.second_bias)[1]
-        return np.asarray(scores.argmax(axis=2))
+        layer = np.concatenate([self.first, self.first_bias])
+        hidden = _hidden(_with_ones(rows), layer)
+        return np.asarray(_scores(hidden, self.second, self.second_bias).argmax(axis=1))
 
 
 def train(
@@ -61,7 +64,6 @@ def train(
     drawn: int = 0,
 ) -> list[Trained]:
     """The networks of every stream, for rows (n, dim) and labels (n,); `drawn` permutations of n were drawn before."""
-    rows = np.ascontiguousarray(rows, np.float32)
     width = len(l2) * HIDDEN
     size = rows.shape[1] * width
     results: dict[int, Trained] = {}
@@ -77,19 +79,32 @@ def train(
     return [results[at] for at in range(len(streams))]
 
 
-def _scores(
-    rows: Array, first: Array, first_bias: Array, second: Array, second_bias: Array
-) -> tuple[Array, Array]:
-    """Hidden layer (…, l2 values, n, hidden) and scores (…, l2 values, n, classes) of rows (…, n, dim)."""
-    hidden = rows @ first
-    hidden += first_bias
+def _with_ones(rows: Array) -> Array:
+    """Rows (n, dim + 1) that end in a one, which the bias of the hidden layer is multiplied by."""
+    return np.hstack([rows, np.ones((len(rows), 1))]).astype(np.float32)
+
+
+def _hidden(rows: Array, layer: Array, out: Array | None = None) -> Array:
+    """The hidden layer (…, n, width) of rows (…, n, dim + 1)."""
+    hidden = np.matmul(rows, layer, out=out)
     np.negative(hidden, out=hidden)
-    np.exp(np.minimum(hidden, 80, out=hidden), out=hidden)
+    with np.errstate(over="ignore"):  # the reciprocal of infinity is the 0 that is meant
+        np.exp(hidden, out=hidden)
     hidden += 1
     np.reciprocal(hidden, out=hidden)
-    shape = (*hidden.shape[:-1], second.shape[-3], HIDDEN)
-    apart = np.moveaxis(hidden.reshape(shape), -2, -3)
-    return apart, apart @ second + second_bias
+    return hidden
+
+
+def _apart(hidden: Array) -> Array:
+    """A view (…, l2 values, n, hidden) of hidden layers that stand side by side."""
+    return np.moveaxis(hidden.reshape(*hidden.shape[:-1], -1, HIDDEN), -2, -3)
+
+
+def _scores(hidden: Array, second: Array, second_bias: Array) -> Array:
+    """Scores (…, l2 values, classes, n) of hidden layers (…, n, width)."""
+    scores = second.swapaxes(-1, -2) @ _apart(hidden).swapaxes(-1, -2)
+    scores += second_bias.swapaxes(-1, -2)
+    return np.asarray(scores)
 
 
 class _Networks:
@@ -104,25 +119,37 @@ class _Networks:
         classes: int,
         seed: int,
     ) -> None:
-        self.rows, self.labels, self.classes = rows, labels, classes
+        self.rows, self.labels, self.classes = _with_ones(rows), labels, classes
+        self.wanted = np.eye(classes, dtype=np.float32)[:, labels]
         self.index = np.array([stream.train for stream in streams])
         self.dev = [stream.dev for stream in streams]
         self.random = np.random.RandomState(seed)
         self.count, self.l2 = len(streams), len(l2)
         dim, width = rows.shape[1], len(l2) * HIDDEN
         self.shapes = ((dim, width), (1, width), (len(l2), HIDDEN, classes), (len(l2), 1, classes))
-        self.state = np.tile(self._start(dim, np.random.default_rng(seed)), (self.count, 1))
-        self.gradient, self.spare = np.empty_like(self.state), np.empty_like(self.state)
-        self.mean, self.square = np.zeros_like(self.state), np.zeros_like(self.state)
-        self.parameters = self._views(self.state)
-        self.slopes = self._views(self.gradient)
-        decay = np.empty((1, self.state.shape[1]), np.float32)
+        state = np.tile(self._start(dim, np.random.default_rng(seed)), (self.count, 1))
+        self._set(state, np.zeros_like(state), np.zeros_like(state))
+        decay = np.empty((1, state.shape[1]), np.float32)
         first, first_bias, second, second_bias = self._views(decay)
         values = np.array(l2, np.float32)
         first[:] = first_bias[:] = np.repeat(values, HIDDEN)
         second[:] = second_bias[:] = values[:, None, None]
         self.decay = decay
         self.steps = 0
+
+    def _set(self, state: Array, mean: Array, square: Array) -> None:
+        """Parameters and both moments of Adam (streams, parameters), and room for the work on them."""
+        self.state, self.mean, self.square = state, mean, square
+        self.gradient, self.spare = np.empty_like(state), np.empty_like(state)
+        self.parameters, self.slopes = self._views(state), self._views(self.gradient)
+        self.layer, self.layer_slope = self._layer(state), self._layer(self.gradient)
+        width = self.l2 * HIDDEN
+        self.room = np.empty((3, len(state), BATCH, width), np.float32)
+
+    def _layer(self, flat: Array) -> Array:
+        """First weights and their bias, neighbours in a flat array, as one (streams, dim + 1, width)."""
+        dim, width = self.shapes[0]
+        return flat[:, : (dim + 1) * width].reshape(len(flat), dim + 1, width)
 
     def _start(self, dim: int, random: np.random.Generator) -> Array:
         """torch's own start of a linear layer, uniform in ±1/sqrt(inputs), the same for every l2."""
@@ -155,25 +182,37 @@ class _Networks:
         best = np.full((self.count, self.l2), -1.0)
         worse = np.zeros((self.count, self.l2), np.int64)
         going = np.ones((self.count, self.l2), bool)
-        kept = self.state.copy()
-        keeping = self._views(kept)
+        keeping = self._views(self.state.copy())
+        alive = np.arange(self.count)
         for _ in range(0, MAX_EPOCH + 1, EPOCH_SIZE):
             for batch in self._batches():
                 self._step(batch)
-            found = self._accuracy()
+            found = np.full_like(best, -1)
+            found[alive] = self._accuracy()
             better = going & (found > best)
             best[better] = found[better]
             for old, new in zip(keeping, self.parameters, strict=True):
-                self._by_network(old)[better] = self._by_network(new)[better]
+                self._by_network(old)[better] = self._by_network(new)[better[alive]]
             # SentEval counts every check that is no better, in a row or not, and stops after the sixth
             stopping = going & ~better & (worse >= TENACITY)
             worse += going & ~better
             going &= ~stopping
             if not going.any():
                 break
+            left = np.asarray(going[alive].any(axis=1))
+            if not left.all():
+                alive = alive[left]
+                self._drop(left)
         return [
-            Trained(best[at], *(array[at].copy() for array in keeping)) for at in range(self.count)
+            Trained(best[at], *(array[at].copy() for array in keeping)) for at in range(len(best))
         ]
+
+    def _drop(self, left: NDArray[np.bool_]) -> None:
+        """Go on with some of the streams, (streams,), alone."""
+        self.index = self.index[left]
+        self.dev = [dev for dev, stays in zip(self.dev, left, strict=True) if stays]
+        self.count = len(self.index)
+        self._set(self.state[left], self.mean[left], self.square[left])
 
     def _by_network(self, array: Array) -> Array:
         """A view with axes (streams, l2 values, …)."""
@@ -190,24 +229,26 @@ class _Networks:
 
     def _step(self, batch: Index) -> None:
         """One step of Adam on rows `batch` (streams, size), with l2 added to the gradient as torch does."""
-        inputs = self.rows[batch]
-        first_slope, first_bias_slope, second_slope, second_bias_slope = self.slopes
-        hidden, errors = _scores(inputs, *self.parameters)
-        errors -= errors.max(axis=-1, keepdims=True)
-        np.exp(errors, out=errors)
-        errors /= errors.sum(axis=-1, keepdims=True)
         size = batch.shape[1]
-        streams = np.arange(self.count)[:, None]
-        errors[streams, :, np.arange(size), self.labels[batch]] -= 1
+        hidden, back, steepness = self.room[:, :, :size]
+        inputs = self.rows.take(batch, axis=0)
+        _hidden(inputs, self.layer, out=hidden)
+        _, _, second, second_bias = self.parameters
+        errors = _scores(hidden, second, second_bias)
+        errors -= errors.max(axis=-2, keepdims=True)
+        np.exp(errors, out=errors)
+        errors /= errors.sum(axis=-2, keepdims=True)
+        errors -= np.moveaxis(self.wanted.take(batch, axis=1), 0, 1)[:, None]
         errors /= size
-        np.matmul(hidden.swapaxes(-1, -2), errors, out=second_slope)
-        np.sum(errors, axis=-2, keepdims=True, out=second_bias_slope)
-        back = errors @ self.parameters[2].swapaxes(-1, -2)
-        back *= hidden
-        back *= 1 - hidden
-        together = np.moveaxis(back, 1, 2).reshape(self.count, size, -1)
-        np.matmul(inputs.swapaxes(-1, -2), together, out=first_slope)
-        np.sum(together, axis=1, keepdims=True, out=first_bias_slope)
+        over_rows = errors.swapaxes(-1, -2)
+        _, _, second_slope, second_bias_slope = self.slopes
+        np.matmul(_apart(hidden).swapaxes(-1, -2), over_rows, out=second_slope)
+        np.sum(over_rows, axis=-2, keepdims=True, out=second_bias_slope)
+        np.matmul(over_rows, second.swapaxes(-1, -2), out=_apart(back))
+        np.square(hidden, out=steepness)
+        np.subtract(hidden, steepness, out=steepness)
+        back *= steepness
+        np.matmul(inputs.swapaxes(-1, -2), back, out=self.layer_slope)
         self._adam()
 
     def _adam(self) -> None:
@@ -233,7 +274,7 @@ class _Networks:
         """Share of development rows that each network gets right, (streams, l2 values)."""
         found = np.empty((self.count, self.l2))
         for at, dev in enumerate(self.dev):
-            weights = [array[at] for array in self.parameters]
-            scores = _scores(self.rows[dev], *weights)[1]
-            found[at] = (scores.argmax(axis=2) == self.labels[dev]).mean(axis=1)
+            hidden = _hidden(self.rows[dev], self.layer[at])
+            scores = _scores(hidden, self.parameters[2][at], self.parameters[3][at])
+            found[at] = (scores.argmax(axis=1) == self.labels[dev]).mean(axis=1)
         return found

@@ -6,6 +6,7 @@ breaks it as the paper's program did, and says so in every result.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,12 +34,16 @@ Parts = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Percent on the rows that count, percent on those that chose (None if nothing did), and both for each outer fold."""
+    """Percent on the rows that count, percent on those that chose (None if nothing did), and both for each outer fold.
+
+    cpu_seconds is what encoding and classifiers took, over all processes.
+    """
 
     score: float
     dev: float | None
     folds: list[float]
     dev_folds: list[float]
+    cpu_seconds: float
     more: dict[str, Any] = field(default_factory=dict)
 
 
@@ -72,15 +77,24 @@ def score(
     names = sorted({row.label for rows in parts.values() for row in rows}, key=str)
     labels = {name: at for at, name in enumerate(names)}
     units = list(units_of(task, parts, labels, seed))
-    exams = (_exam(unit, candidate, labels, seed, transductive) for unit in units)
-    marks = list(run(PROBES[protocol], exams))
+    encoding: list[float] = []
+
+    def exams() -> Iterator[Exam]:
+        for unit in units:
+            start = time.process_time()
+            exam = _exam(unit, candidate, labels, seed, transductive)
+            encoding.append(time.process_time() - start)
+            yield exam
+
+    marks = list(run(PROBES[protocol], exams()))
+    cpu_seconds = sum(encoding) + sum(m.cpu_seconds for m in marks)
     wanted = [_labels(unit.test, labels) for unit in units]
     right = [100 * float((m.predicted == w).mean()) for m, w in zip(marks, wanted, strict=True)]
     dev = [100 * float(m.dev) for m in marks]
     more: dict[str, Any] = {"l2": [m.l2 for m in marks]}
     if task.name == "MRPC":
         more["f1"] = 100 * _f1(marks[0].predicted, wanted[0])
-    return Outcome(float(np.mean(right)), float(np.mean(dev)), right, dev, more)
+    return Outcome(float(np.mean(right)), float(np.mean(dev)), right, dev, cpu_seconds, more)
 
 
 def units_of(
@@ -160,6 +174,7 @@ def _similarity(
     corpus: Sequence[str] | None,
 ) -> Outcome:
     """Spearman's correlation of the cosines; over the subsets of a SemEval year, their mean."""
+    start = time.process_time()
     train = parts.get("train", ())
     counted = {name: rows for name, rows in parts.items() if name not in ("train", "dev")}
     texts = [text for row in train for text in row.texts] or list(corpus or ())
@@ -175,7 +190,9 @@ def _similarity(
     more: dict[str, Any] = {"pearson": float(np.mean(linear))}
     if len(tests) > 1:
         more["subsets"] = dict(zip(tests, ordered, strict=True))
-    return Outcome(float(np.mean(ordered)), dev, ordered, [] if dev is None else [dev], more)
+    cpu_seconds = time.process_time() - start
+    dev_folds = [] if dev is None else [dev]
+    return Outcome(float(np.mean(ordered)), dev, ordered, dev_folds, cpu_seconds, more)
 
 
 def _correlations(encoder: Encodes, rows: Sequence[Row]) -> tuple[float, float]:

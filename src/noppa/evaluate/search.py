@@ -174,6 +174,7 @@ def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
             "space": first["trial"]["space"],
         },
         "seconds": round(sum(trial["seconds"] for trial in done), 2),
+        "cpu_seconds": round(sum(trial.get("cpu_seconds", 0) for trial in done), 2),
     }
 
 

@@ -34,10 +34,12 @@ COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
 }
 
 
-def write(words: WordVectors, path: str | PathLike[str]) -> None:
+def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -> None:
     """Write word vectors in the format that the name asks for: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
 
     Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a native folder.
+
+    pieces: whether pieces of words are written too. A folder always has them; to other programs they would be words.
     """
     target = Path(path)
     if target.suffix in (".zip", ".zst"):
@@ -51,6 +53,8 @@ def write(words: WordVectors, path: str | PathLike[str]) -> None:
             )
         words.save(target)
         return
+    if not pieces:
+        words = words.without_pieces()
     if form in BESIDE:
         if packed:
             raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
@@ -67,8 +71,7 @@ def write(words: WordVectors, path: str | PathLike[str]) -> None:
 
 
 def _words(words: WordVectors) -> Iterator[bytes]:
-    whole, bounds = words.encoded_words
-    edges = bounds.tolist()
+    whole, edges = words.lexicon.text.tobytes(), words.lexicon.bounds.tolist()
     return (whole[a:b] for a, b in pairwise(edges))
 
 
@@ -120,7 +123,10 @@ def _npy(words: WordVectors, path: Path) -> None:
 
 
 def _safetensors(words: WordVectors, path: Path) -> None:
-    safetensors.write_matrix(path, words.matrix, words.scales)
+    matrix, scales = words.matrix, words.scales
+    if words.rows.blocks:  # which others would not understand
+        matrix, scales = words.vectors(np.arange(len(words))), None
+    safetensors.write_matrix(path, matrix, scales)
 
 
 #: How each ending is written: into a stream, or, for those with a vocabulary beside them, to a path.

@@ -1,0 +1,47 @@
+"""WordLlama, as it comes in its package, on SentEval's tasks.
+
+    python bench/word_llama.py ../shared/data/senteval -o bench/results/peers.jsonl
+
+Needs the package wordllama, whose weights of 256 dimensions are inside it; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import wordllama
+
+import noppa
+from noppa.evaluate import Fixed, records
+from noppa.evaluate.bench import Conditions, results
+from noppa.evaluate.files import available
+from noppa.external import External
+from noppa.processes import processes
+
+
+def encoder() -> External:
+    inside = Path(
+        wordllama.__file__
+    ).parent  # the folder that would else be filled from the network
+    model = wordllama.WordLlama.load(cache_dir=inside, disable_download=True)
+    return noppa.external(model.embed)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    options.add_argument("data", type=Path)
+    options.add_argument("-o", "--output", type=Path, required=True)
+    given = options.parse_args()
+    about = {"vectors": None, "counts": None} | records.surroundings()
+    candidate = Fixed(encoder(), "WordLlama 256")
+    with processes(1) as run:
+        for row in results(available(given.data), [candidate], Conditions(given.data), run):
+            records.append(given.output, row | about)
+            print(f"{row['task']} {row['score']:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

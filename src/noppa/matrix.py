@@ -1,0 +1,133 @@
+"""Word vectors as they are stored: float32, float16, or 8 bits with scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noppa.backend import kernels
+from noppa.errors import ParameterError
+from noppa.parameters import whole
+
+LARGEST = 1e15
+
+
+class Matrix:
+    """Rows (words, dim), and for 8-bit ones a scale a row, (words,), or a row and block of columns, (words, blocks).
+
+    blocks: how many columns each scale of a row is for; one block where empty.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[Any],
+        scales: NDArray[np.float32] | None,
+        blocks: Sequence[int] = (),
+    ) -> None:
+        self.values, self.scales = values, scales
+        self.blocks = tuple(blocks)
+
+    @classmethod
+    def of(
+        cls,
+        words: Sequence[str],
+        matrix: ArrayLike,
+        scales: ArrayLike | None,
+        blocks: Sequence[int] = (),
+    ) -> Matrix:
+        """What a user gave, checked: as many rows as words, of finite numbers in a type that the kernels read."""
+        widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
+        rows = _checked(words, matrix, scales, widths)
+        return cls(
+            rows, None if scales is None else np.ascontiguousarray(scales, np.float32), widths
+        )
+
+    @cached_property
+    def table(self) -> kernels.Table:
+        return kernels.Table(self.values, self.scales, self.blocks)
+
+    def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Some rows as float32, (rows, dim)."""
+        index = np.asarray(rows, np.int64)
+        found: NDArray[np.float32] = self.values[index].astype(np.float32)
+        if self.blocks and self.scales is not None:
+            found *= np.repeat(self.scales[index], self.blocks, axis=1)
+        elif self.scales is not None:
+            found *= self.scales[index, None]
+        return found
+
+    def some(self, rows: NDArray[np.int64] | slice) -> Matrix:
+        """Some rows as they are stored; a slice is not copied."""
+        return Matrix(
+            self.values[rows], None if self.scales is None else self.scales[rows], self.blocks
+        )
+
+    def columns(self, start: int, stop: int) -> Matrix:
+        """The columns from `start` up to `stop`, not copied."""
+        dim = self.values.shape[1]
+        if not 0 <= start < stop <= dim:
+            raise ParameterError(f"columns {start} to {stop} do not lie within the {dim} there are")
+        scales, widths = self.scales, ()
+        if self.blocks and scales is not None:
+            edges = np.cumsum([0, *self.blocks])
+            inside = np.diff(np.clip(edges, start, stop))
+            scales = np.ascontiguousarray(scales[:, inside > 0])
+            widths = tuple(inside[inside > 0].tolist())
+        return Matrix(self.values[:, start:stop], scales, widths)
+
+    def place_in(self, other: Matrix) -> tuple[int, int] | None:
+        """Which columns of `other` these are, in the same memory; None where they are none of its."""
+        mine, its = self.values, other.values
+        size = its.itemsize
+        if mine.dtype != its.dtype or len(mine) != len(its) or mine.strides != its.strides:
+            return None
+        start, rest = divmod(mine.ctypes.data - its.ctypes.data, size)
+        stop = start + mine.shape[1]
+        return (start, stop) if not rest and start >= 0 and stop <= its.shape[1] else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the native object, which is built again where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "table"}
+
+
+def _checked(
+    words: Sequence[str], matrix: ArrayLike, scales: ArrayLike | None, blocks: tuple[int, ...]
+) -> NDArray[Any]:
+    rows = np.asarray(matrix)
+    if rows.ndim != 2 or rows.shape[0] != len(words) or rows.shape[1] == 0 or not words:
+        raise ParameterError(
+            f"{len(words)} words need a matrix of shape ({len(words)}, dim) with at least one row and column, "
+            f"not {rows.shape}"
+        )
+    if scales is not None:
+        wanted = (len(words), len(blocks)) if blocks else (len(words),)
+        if rows.dtype != np.int8 or np.shape(scales) != wanted:
+            raise ParameterError(
+                f"scales belong to an int8 matrix, one a row{' and block' * bool(blocks)}: {wanted}"
+            )
+        if blocks and sum(blocks) != rows.shape[1]:
+            raise ParameterError(
+                f"blocks of {', '.join(map(str, blocks))} columns do not add up to {rows.shape[1]}"
+            )
+    elif blocks:
+        raise ParameterError("blocks belong to the scales of an int8 matrix, and there are none")
+    elif rows.dtype == np.int8:
+        raise ParameterError("an int8 matrix needs scales, one a row")
+    elif rows.dtype not in (np.float32, np.float16):
+        if rows.dtype.kind not in "fiu":
+            raise ParameterError(f"a matrix of {rows.dtype} holds no numbers")
+        rows = rows.astype(np.float32)
+    for start in range(0, len(rows), 1 << 16):
+        block = rows[start : start + (1 << 16)]
+        bad = np.argwhere(~(np.abs(block.astype(np.float32)) <= LARGEST))
+        if len(bad):
+            row, column = bad[0][0] + start, bad[0][1]
+            raise ParameterError(
+                f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
+                f"values must be finite and at most {LARGEST:g} in size"
+            )
+    return np.ascontiguousarray(rows)

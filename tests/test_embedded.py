@@ -1,0 +1,304 @@
+"""The model inside the package: presets over one table, columns without a copy."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import noppa
+from noppa import backend, embedded
+from noppa.cli import app
+from noppa.files import in_dtype
+from tests.conftest import VOCABULARY, made_texts
+
+PIECES = ["##s", "##ing"]
+TEXTS = ["the girl eats a cake", "cakes and boys", "a boy isn't eating cake"]
+LEFT, RIGHT = 5, 8
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def made_model_words() -> noppa.WordVectors:
+    """Two blocks of 8-bit columns, the second of them small numbers."""
+    rng = np.random.default_rng(0)
+    names = [*VOCABULARY, *PIECES]
+    halves = [
+        in_dtype(size * rng.normal(size=(len(names), width)), "int8")
+        for size, width in ((1, LEFT), (0.01, RIGHT))
+    ]
+    return noppa.WordVectors(
+        names,
+        np.hstack([values for values, _ in halves]),
+        rng.dirichlet(np.ones(len(names))).astype(np.float32),
+        scales=np.stack([scales for _, scales in halves], axis=1),  # type: ignore[arg-type]
+        blocks=(LEFT, RIGHT),
+        unknown="pieces",
+        pieces=len(PIECES),
+    )
+
+
+def made_presets(words: noppa.WordVectors) -> dict[str, noppa.Encoder]:
+    texts = made_texts(200, words.without_pieces())
+    return {
+        "default": noppa.Encoder(words, noppa.NoPPA(k=2)).fit(texts),
+        "similarity": noppa.Encoder(
+            words.columns(LEFT, LEFT + RIGHT), noppa.SIF(), refine=noppa.Whitening(6)
+        ).fit(texts),
+    }
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A made model in the place of the embedded one."""
+    folder = tmp_path / "model"
+    words = made_model_words()
+    embedded.write_model(folder, words, made_presets(words))
+    monkeypatch.setattr(embedded, "FOLDER", folder)
+    return folder
+
+
+@pytest.mark.twin
+def test_presets_by_name(model: Path) -> None:
+    wanted = made_presets(made_model_words())
+    assert embedded.presets() == ["default", "similarity"]
+    for name, encoder in wanted.items():
+        found, rows = noppa.load(name).encode(TEXTS), encoder.encode(TEXTS)
+        # The twin applies in float64 what was fitted, and in a model that is rounded to float32.
+        assert (found == rows).all() if backend.name == "native" else np.allclose(found, rows)
+        assert (noppa.load(model / name).encode(TEXTS) == found).all()
+    assert (noppa.load().encode(TEXTS) == noppa.load("default").encode(TEXTS)).all()
+    assert noppa.load("similarity", verify=True).words.dim == RIGHT
+    assert noppa.load().words.unknown == "pieces"
+
+
+def test_a_name_that_is_neither_preset_nor_folder(model: Path) -> None:
+    with pytest.raises(
+        noppa.NoppaError, match=r"^simile does not exist.* presets default, similarity$"
+    ):
+        noppa.load("simile")
+
+
+def test_a_preset_goes_before_a_folder(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: noppa.WordVectors
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    noppa.Encoder(words, noppa.Average()).save("similarity")
+    assert isinstance(noppa.load("similarity").method, noppa.SIF)
+    assert isinstance(noppa.load("./similarity").method, noppa.Average)
+    assert isinstance(noppa.load(Path("similarity")).method, noppa.Average)
+
+
+def test_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "FOLDER", tmp_path / "nowhere")
+    assert embedded.presets() == []
+    with pytest.raises(noppa.NoppaError, match="no embedded model"):
+        noppa.load()
+    with pytest.raises(noppa.NoppaError, match=r"similarity does not exist"):
+        noppa.load("similarity")
+
+
+@pytest.mark.twin
+def test_a_preset_saved_stands_alone(model: Path, tmp_path: Path) -> None:
+    for name in embedded.presets():
+        encoder = noppa.load(name)
+        encoder.save(tmp_path / name)
+        again = noppa.load(tmp_path / name, verify=True)
+        assert again.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
+        assert again.words.matrix.flags.c_contiguous
+        assert (again.words.rows.blocks, again.words.pieces) == (encoder.words.rows.blocks, 2)
+    small = (tmp_path / "similarity" / "words" / "matrix.npy").stat().st_size
+    assert small < (tmp_path / "default" / "words" / "matrix.npy").stat().st_size
+
+
+def test_a_preset_travels_as_its_path(model: Path) -> None:
+    encoder = noppa.load("similarity")
+    sent = pickle.dumps(encoder)
+    assert len(sent) < 1000
+    assert pickle.loads(sent).encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
+
+
+def test_the_same_input_gives_the_same_bytes(model: Path, tmp_path: Path) -> None:
+    words = made_model_words()
+    embedded.write_model(tmp_path / "again", words, made_presets(words))
+    files = [str(path.relative_to(model)) for path in model.rglob("*") if path.is_file()]
+    assert {"noppa.json", "words/matrix.npy", "similarity/noppa.json"} <= set(files)
+    assert filecmp.cmpfiles(model, tmp_path / "again", files, shallow=False)[1:] == ([], [])
+    assert json.loads((model / "similarity" / "noppa.json").read_text().rsplit("\n", 2)[0])[
+        "columns"
+    ] == [LEFT, LEFT + RIGHT]
+
+
+def test_a_model_is_replaced_by_a_whole_one_alone(model: Path) -> None:
+    words = made_model_words()
+    presets = made_presets(words)
+    embedded.write_model(model, words, {"default": presets["default"]})
+    assert embedded.presets() == ["default"]
+    unfitted = noppa.Encoder(words, noppa.NoPPA())
+    with pytest.raises(noppa.NoppaError, match="learns from text"):
+        embedded.write_model(model, words, {"default": unfitted})
+    assert sorted(path.name for path in model.parent.iterdir()) == ["model"]
+    assert noppa.load().dim == presets["default"].dim
+
+
+def test_what_is_no_preset(tmp_path: Path) -> None:
+    words = made_model_words()
+    default = noppa.Encoder(words, noppa.Average())
+
+    def refused(message: str, presets: dict[str, noppa.Encoder]) -> None:
+        with pytest.raises(noppa.NoppaError, match=message):
+            embedded.write_model(tmp_path / "model", words, presets)
+        assert not (tmp_path / "model").exists()
+
+    refused("needs a preset called 'default'", {})
+    refused("a plain word for a name, and not 'words'", {"default": default, "words": default})
+    refused("a plain word for a name", {"default": default, "../x": default})
+    refused(
+        "tokenizer of its own", {"default": noppa.Encoder(words, noppa.Average(), None, str.split)}
+    )
+    for other in (made_model_words(), words.with_ranks(), words.without_pieces()):
+        refused("other words", {"default": noppa.Encoder(other, noppa.Average())})
+
+
+def test_a_golden_model_still_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written by version 0.1.0 from `made_presets`; every later version must read it."""
+    shutil.copytree(GOLDEN / "model-format-2", tmp_path / "model")
+    monkeypatch.setattr(embedded, "FOLDER", tmp_path / "model")
+    for name in ("default", "similarity"):
+        wanted = np.load(GOLDEN / f"model-format-2.{name}.npy")
+        assert np.allclose(noppa.load(name, verify=True).encode(TEXTS), wanted, atol=1e-5)
+
+
+@pytest.mark.twin
+def test_small_and_large_folders_give_the_same(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = noppa.load()
+    encoder.save(tmp_path / "small")
+    monkeypatch.setattr("noppa.word_folder.SMALL", 0)
+    encoder.save(tmp_path / "large")
+    files = [
+        {file.name for file in (tmp_path / name / "words").iterdir()} for name in ("small", "large")
+    ]
+    assert files[1] - files[0] == {"slots.npy"}
+    for name in ("small", "large"):
+        words = noppa.WordVectors.load(tmp_path / name / "words")
+        assert words.probabilities is not None
+        assert words.probabilities.dtype == np.float64
+        assert (words.probabilities == encoder.words.probabilities).all()
+        again = noppa.load(tmp_path / name)
+        assert again.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
+    stored = np.load(tmp_path / "small" / "words" / "probabilities.npy")
+    assert stored.dtype == np.float32
+    encoder.words.with_ranks().save(tmp_path / "exact")  # what float32 would round stays as it is
+    assert np.load(tmp_path / "exact" / "probabilities.npy").dtype == np.float64
+
+
+def test_a_preset_and_other_words_do_not_go_together(model: Path) -> None:
+    made_model_words().with_ranks().save(model / "words")
+    with pytest.raises(noppa.NoppaError, match="was written for other words"):
+        noppa.load()
+
+
+def test_a_damaged_model_is_noticed_when_asked(model: Path) -> None:
+    file = model / "words" / "matrix.npy"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    noppa.load()
+    with pytest.raises(noppa.NoppaError, match="its checksum does not match"):
+        noppa.load(verify=True)
+    file.write_bytes(content[:-1])
+    with pytest.raises(noppa.NoppaError, match="is damaged"):
+        noppa.load()
+
+
+def test_the_command_line_takes_presets(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = CliRunner()
+    told = run.invoke(app, ["info"]).output
+    assert "embedded model   18 words, 2 pieces, 13 dimensions" in told
+    assert "presets: default, similarity" in told
+    pair = TEXTS[:2]
+    for arguments, name in (([], "default"), (["--model", "similarity"], "similarity")):
+        found = run.invoke(app, ["similarity", *pair, *arguments]).output
+        assert float(found) == pytest.approx(noppa.load(name).similarity(*pair), abs=1e-4)
+    (tmp_path / "texts").write_text("\n".join(TEXTS))
+    target = tmp_path / "rows.npy"
+    done = run.invoke(
+        app, ["encode", str(tmp_path / "texts"), "-m", "similarity", "-o", str(target)]
+    )
+    assert done.exit_code == 0
+    assert (np.load(target) == noppa.load("similarity").encode(TEXTS)).all()
+    assert isinstance(run.invoke(app, ["similarity", *pair, "-m", "x"]).exception, noppa.NoppaError)
+    monkeypatch.setattr(embedded, "FOLDER", tmp_path / "nowhere")
+    assert "embedded model   none" in run.invoke(app, ["info"]).output
+
+
+class TestColumns:
+    words = made_model_words()
+
+    def test_nothing_is_copied(self) -> None:
+        view = self.words.columns(2, 9)
+        assert np.shares_memory(view.matrix, self.words.matrix)
+        assert view.dim == 7
+        assert view.lexicon is self.words.lexicon
+
+    @pytest.mark.twin
+    @pytest.mark.parametrize(("start", "stop"), [(0, 13), (0, 5), (5, 13), (2, 9), (7, 8), (0, 1)])
+    def test_the_columns_of_each_vector(self, start: int, stop: int) -> None:
+        view = self.words.columns(start, stop)
+        rows = np.arange(len(view))
+        assert (view.vectors(rows) == self.words.vectors(rows)[:, start:stop]).all()
+        copied = noppa.WordVectors(
+            self.words.words,
+            view.vectors(rows),
+            self.words.probabilities,
+            unknown="pieces",
+            pieces=2,
+        )
+        for method in (noppa.NoPPA(k=0, position=None), noppa.SIF(components=0), noppa.DCT(k=2)):
+            found = noppa.Encoder(view, method).encode(TEXTS)
+            assert np.allclose(found, noppa.Encoder(copied, method).encode(TEXTS), atol=1e-6)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+    def test_every_type(self, dtype: str) -> None:
+        values, scales = in_dtype(np.random.default_rng(1).normal(size=(4, 9)), dtype)
+        words = noppa.WordVectors([*"abcd"], values, scales=scales)  # type: ignore[arg-type]
+        view = words.columns(1, 8).columns(2, 6)
+        found = noppa.Encoder(view, noppa.Average()).encode("a d")
+        wanted = noppa.Encoder(words, noppa.Average()).encode("a d")[3:7]
+        assert (found == wanted).all()
+
+    @pytest.mark.parametrize(("start", "stop"), [(-1, 3), (3, 3), (0, 14), (5, 2)])
+    def test_columns_that_are_not_there(self, start: int, stop: int) -> None:
+        with pytest.raises(noppa.NoppaError, match="do not lie within the 13"):
+            self.words.columns(start, stop)
+
+    def test_files_have_the_columns_alone(self, tmp_path: Path) -> None:
+        view = self.words.columns(3, 9)
+        for name in ("v.npy", "v.safetensors", "v.txt", "v"):
+            noppa.files.write(view, tmp_path / name)
+            again = noppa.WordVectors.load(tmp_path / name)
+            assert (again["cake"] == view["cake"]).all()
+        few = noppa.WordVectors.load(tmp_path / "v", keep=["cake"], dtype="int8")
+        assert (few["cake"] == view["cake"]).all()
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"blocks": (1, 1), "scales": np.ones((1, 2))}, "do not add up to 3"),
+            ({"blocks": (1, 2), "scales": np.ones(1)}, r"one a row and block: \(1, 2\)"),
+            ({"blocks": (1, 2)}, "blocks belong to the scales"),
+            ({"blocks": (0, 3), "scales": np.ones((1, 2))}, "blocks"),
+        ],
+    )
+    def test_bad_blocks(self, options: dict[str, object], message: str) -> None:
+        with pytest.raises(noppa.NoppaError, match=message):
+            noppa.WordVectors(["a"], np.ones((1, 3), np.int8), **options)  # type: ignore[arg-type]
