@@ -31,7 +31,7 @@ Parameters = Annotated[
 
 
 def encoder_of(
-    model: Path | None,
+    model: str | None,
     vectors: Path | None,
     counts: Path | None,
     ranks: bool,
