@@ -162,17 +162,18 @@ def _bars_size(picture: Bars) -> tuple[float, float]:
 def _bars(axes: Any, picture: Bars, theme: Theme) -> None:
     places = np.arange(len(picture.names))
     colours = [theme.minus if value < 0 else theme.plus for value in picture.values]
-    axes.barh(places, picture.values, height=0.7, color=colours)
+    lengths = picture.values - picture.start
+    axes.barh(places, lengths, height=0.7, left=picture.start, color=colours)
     axes.set_yticks(places, _labels(picture.names, picture.known))
     axes.invert_yaxis()
     axes.set_ylim(len(picture.names) - 0.4, -0.6)
     _mark_unknown(axes.get_yticklabels(), picture.known, theme)
-    axes.axvline(0, color=theme.text, linewidth=0.8)
+    axes.axvline(picture.start, color=theme.text, linewidth=0.8)
     marks = picture.values if picture.marks is None else picture.marks
     for place, value, mark in zip(places, picture.values, marks, strict=True):
         at = min(value, mark) if value < 0 else max(value, mark)
         axes.annotate(
-            shown(value),
+            picture.shown(value),
             (at, place),
             (-4 if value < 0 else 4, 0),
             textcoords="offset points",
@@ -188,8 +189,7 @@ def _bars(axes: Any, picture: Bars, theme: Theme) -> None:
     low, high = axes.get_xlim()
     room = 0.22 * (high - low)  # for the numbers
     axes.set_xlim(low - (room if (picture.values < 0).any() else 0), high + room)
-    ticks = "" if picture.marks is None else f"; the ticks are those of {picture.marks_name}"
-    axes.set_xlabel(picture.axis + ticks, fontsize=8)
+    axes.set_xlabel(picture.legend, fontsize=8)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
 

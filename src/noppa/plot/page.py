@@ -32,7 +32,7 @@ output { display: block; min-height: 1.5em; font-variant-numeric: tabular-nums; 
 details { margin-top: .5rem } summary { cursor: pointer }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px }
 td, th { padding: .15rem .6rem; border-bottom: 1px solid var(--line); text-align: right; font-weight: normal }
-th { color: var(--faint) } th[scope=row] { text-align: start; color: var(--text) }
+th { color: var(--faint) } th:first-child { text-align: start } th[scope=row] { color: var(--text) }
 """
 
 SCRIPT = """
@@ -121,9 +121,9 @@ def _bars_table(picture: Bars) -> list[list[str]]:
     for at, (name, value, known) in enumerate(
         zip(picture.names, picture.values, picture.known, strict=True)
     ):
-        rows.append([name if known else name + UNKNOWN, shown(value)])
+        rows.append([name if known else name + UNKNOWN, picture.shown(value)])
         if picture.marks is not None:
-            rows[-1].append(shown(float(picture.marks[at])))
+            rows[-1].append(picture.shown(float(picture.marks[at])))
     if picture.marks is not None:
         rows[0].append(picture.marks_name)
     return rows

@@ -49,7 +49,10 @@ class Heatmap(Picture):
 
 @dataclass(frozen=True)
 class Bars(Picture):
-    """A number for each name, values (names,); `marks` are somebody else's numbers for the same names."""
+    """A number for each name, values (names,); `marks` are somebody else's numbers for the same names.
+
+    start: where the axis begins, which it says where that is not 0. digits: behind the point.
+    """
 
     names: tuple[str, ...]
     values: Float
@@ -57,6 +60,17 @@ class Bars(Picture):
     known: NDArray[np.bool_]
     marks: Float | None = None
     marks_name: str = ""
+    start: float = 0.0
+    digits: int = 4
+
+    def shown(self, value: float) -> str:
+        return f"{value:.{self.digits}f}"
+
+    @property
+    def legend(self) -> str:
+        """What stands under the axis."""
+        ticks = "" if self.marks is None else f"; the ticks are those of {self.marks_name}"
+        return self.axis + (f", from {self.start:g}" if self.start else "") + ticks
 
 
 @dataclass(frozen=True)

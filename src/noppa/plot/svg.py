@@ -96,20 +96,21 @@ def _scale(picture: Heatmap, left: float, top: float) -> str:
 def bars(picture: Bars) -> str:
     left = max(map(width_of, map(short, picture.names))) + 28
     everything = [picture.values] + ([] if picture.marks is None else [picture.marks])
-    low = min(0.0, *(float(part.min(initial=0)) for part in everything))
-    high = max(0.0, *(float(part.max(initial=0)) for part in everything))
+    low = min(picture.start, *(float(part.min()) for part in everything))
+    high = max(picture.start, *(float(part.max()) for part in everything))
     scale = 420 / max(high - low, 1e-12)
     start = left + (60 if low < 0 else 0)
-    zero, body = start - scale * low, []
+    zero, body = start - scale * low, []  # where 0 is, or would be
+    root = zero + scale * picture.start
     for at, (name, value, known) in enumerate(
         zip(picture.names, picture.values, picture.known, strict=True)
     ):
-        y, x = at * LINE + 6, zero + min(0.0, scale * value)
+        y, x = at * LINE + 6, min(root, zero + scale * value)
         place = f'x="{left - 8:.1f}" y="{y + 15}" text-anchor="end"'
-        told = f"{name}: {shown(value)}{'' if known else UNKNOWN}"
+        told = f"{name}: {picture.shown(value)}{'' if known else UNKNOWN}"
         mark = ""
         if picture.marks is not None:
-            told += f" ({picture.marks_name}: {shown(float(picture.marks[at]))})"
+            told += f" ({picture.marks_name}: {picture.shown(float(picture.marks[at]))})"
             tick = zero + scale * picture.marks[at]
             mark = f'<path class="tick" d="M{tick:.1f} {y}v{LINE - 4}"/>'
         end = zero + scale * value
@@ -120,15 +121,14 @@ def bars(picture: Bars) -> str:
         body.append(
             _label(name, bool(known), place)
             + f'<g class="m"><title>{html.escape(told)}</title><rect class="{"minus" if value < 0 else "plus"}" '
-            f'x="{x:.1f}" y="{y + 2}" width="{abs(scale * value):.1f}" height="{LINE - 8}"/>{mark}'
-            f'<text x="{number:.1f}" y="{y + 15}" text-anchor="{anchor}">{shown(value)}</text></g>'
+            f'x="{x:.1f}" y="{y + 2}" width="{abs(scale * value - scale * picture.start):.1f}" height="{LINE - 8}"/>{mark}'
+            f'<text x="{number:.1f}" y="{y + 15}" text-anchor="{anchor}">{picture.shown(value)}</text></g>'
         )
     foot = len(picture.names) * LINE + 10
-    body.append(f'<path class="axis" d="M{zero:.1f} 2V{foot}"/>')
-    legend = picture.axis
-    if picture.marks is not None:
-        legend += f"; the ticks are those of {picture.marks_name}"
-    body.append(f'<text class="faint" x="{zero:.1f}" y="{foot + 16}">{html.escape(legend)}</text>')
+    body.append(f'<path class="axis" d="M{root:.1f} 2V{foot}"/>')
+    body.append(
+        f'<text class="faint" x="{root:.1f}" y="{foot + 16}">{html.escape(picture.legend)}</text>'
+    )
     return _svg(start + 420 + 90, foot + 26, 1, body)
 
 
