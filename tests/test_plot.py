@@ -250,7 +250,7 @@ def test_figure_1_to_every_printed_digit(shared: Any) -> None:
     stop, meaningful = drawn.curves.values()
     assert [f"{value:.6f}" for value in stop] == [f"{v:.6f}" for v in paper.WEIGHTS["stop words"]]
     printed = np.array(paper.WEIGHTS["meaningful words"])
-    assert np.abs(meaningful - printed).max() < 1e-4
+    assert np.abs(meaningful - printed).max() < 0.000051  # one value ends in a 5
     assert "stop words: 11 of 13 words have a count; meaningful words: 16 of 16" in drawn.note
 
 

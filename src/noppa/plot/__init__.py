@@ -1,6 +1,8 @@
 """Pictures: what an `Explanation` tells, as .png and .svg (`pip install 'noppa[plot]'`) or one self-contained .html.
 
-noppa.plot.attention(model.explain("the girl eats a cake")).save("attention.html")
+from noppa import plot
+
+plot.attention(model.explain("the girl eats a cake")).save("attention.html")
 """
 
 from __future__ import annotations
