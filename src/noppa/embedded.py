@@ -13,6 +13,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from noppa import storage
 from noppa.encoder import WORDS, Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
@@ -72,16 +75,20 @@ def write_model(
 ) -> None:
     """Write a model: its words once, and each preset; the same input gives the same bytes.
 
-    Each encoder has `words` itself or `words.columns(start, stop)`, is fitted and has no tokenizer of its own.
+    Each encoder has `words` itself or `words.columns(start, stop)`, either also `with_scales`, is fitted and has no
+    tokenizer of its own.
     """
     if DEFAULT not in presets:
         raise ParameterError(f"a model needs a preset called {DEFAULT!r}, not only {[*presets]}")
     places = {name: _place(name, encoder, words) for name, encoder in presets.items()}
+    scales = {
+        name: _scales(encoder.words, words, places[name]) for name, encoder in presets.items()
+    }
 
     def inside(new: Path) -> None:
         words.save(new / WORDS)
         for name, encoder in presets.items():
-            encoder.save_beside(new / name, f"../{WORDS}", places[name])
+            encoder.save_beside(new / name, f"../{WORDS}", places[name], scales[name])
 
     header = {
         "presets": [*presets],
@@ -105,3 +112,11 @@ def _place(name: str, encoder: Encoder, words: WordVectors) -> tuple[int, int] |
             "`words.columns(start, stop)` of the words given here"
         )
     return None if place == (0, words.dim) else place
+
+
+def _scales(
+    own: WordVectors, words: WordVectors, place: tuple[int, int] | None
+) -> NDArray[np.float32] | None:
+    """The scales of a preset, None where they are those of the words."""
+    shared = (words.columns(*place) if place else words).rows.scales
+    return None if np.array_equal(own.rows.scales, shared) else own.rows.scales  # type: ignore[arg-type]

@@ -32,6 +32,7 @@ from noppa.words import WordVectors
 
 KIND = "encoder"
 WORDS = "words"
+SCALES = "scales of words"
 FIT_BLOCK = 4096
 FREQUENT = 100
 
@@ -334,9 +335,15 @@ class Encoder:
         self._write(path, {"words": WORDS}, arrays, lambda new: self.words.save(new / WORDS))
 
     def save_beside(
-        self, path: str | PathLike[str], words: str, columns: tuple[int, int] | None
+        self,
+        path: str | PathLike[str],
+        words: str,
+        columns: tuple[int, int] | None,
+        scales: NDArray[np.float32] | None,
     ) -> None:
         """Write a small folder: `words` says, relative to it, where the words lie, `columns` which of theirs it takes.
+
+        scales: of the vectors, where they are not those of the words.
 
         The header has their seal, so that a preset and words of different versions do not go together. Steps are in
         float32, which is how the native kernels apply them.
@@ -345,7 +352,8 @@ class Encoder:
         small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
         seal = storage.seal_of(Path(normpath(Path(path) / words)))
         place = {"words": words, "seal of words": seal, "columns": columns}
-        self._write(path, place, {**state.learnt, **small})
+        own = {} if scales is None else {SCALES: scales}
+        self._write(path, place, {**state.learnt, **small, **own})
 
     def _write(
         self,
@@ -397,6 +405,8 @@ class Encoder:
             raise FileError(f"{path} was written for other words than {place}: copy both again")
         if header.get("columns") is not None:
             words = words.columns(*header["columns"])
+        if (scales := folder.arrays.pop(SCALES, None)) is not None:
+            words = words.with_scales(scales)
         try:
             method = dict(header["method"])
             made = METHODS[method.pop("name")](**method)

@@ -79,6 +79,16 @@ class Matrix:
             widths = tuple(inside[inside > 0].tolist())
         return Matrix(self.values[:, start:stop], scales, widths)
 
+    def with_scales(self, scales: ArrayLike) -> Matrix:
+        """The same 8-bit rows with other scales of the same shape."""
+        if self.scales is None or np.shape(scales) != self.scales.shape:
+            wanted = "no scales" if self.scales is None else f"scales of shape {self.scales.shape}"
+            raise ParameterError(
+                f"these vectors have {wanted}, and {np.shape(scales)} were given: "
+                "only those of 8 bits can be scaled anew"
+            )
+        return Matrix(self.values, np.ascontiguousarray(scales, np.float32), self.blocks)
+
     def place_in(self, other: Matrix) -> tuple[int, int] | None:
         """Which columns of `other` these are, in the same memory; None where they are none of its."""
         mine, its = self.values, other.values

@@ -226,11 +226,13 @@ class Whitening:
 
     `strength=1` gives unit variance everywhere, 0 only rotates. Axes come in falling order of variance, so a prefix of
     the result is meaningful; `dim` keeps the first ones. `floor` bounds the variance from below, relative to the mean one.
+    `centred=False` leaves the mean where it is: variances are then those around zero.
     """
 
     dim: int | None = None
     strength: float = 1.0
     floor: float = 1e-5
+    centred: bool = True
 
     def __post_init__(self) -> None:
         if self.dim is not None:
@@ -247,10 +249,10 @@ class Whitening:
                 f"whitening to {kept} dimensions, but the vectors have {moments.dim}"
             )
         _require_rows(moments, 1, "whitening")
-        values, directions = _principal(moments.covariance)
+        values, directions = _principal(moments.covariance if self.centred else moments.second)
         least = max(self.floor * values.mean(), np.finfo(float).tiny)
         matrix = directions[:, :kept] / np.maximum(values[:kept], least) ** (self.strength / 2)
-        return Map(matrix, -moments.mean @ matrix)
+        return Map(matrix, -moments.mean @ matrix if self.centred else np.zeros(kept))
 
 
 @dataclass(frozen=True)

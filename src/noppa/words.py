@@ -185,6 +185,12 @@ class WordVectors:
         other.rows = self.rows.columns(start, stop)
         return other
 
+    def with_scales(self, scales: ArrayLike) -> WordVectors:
+        """The same words with other scales of their 8-bit vectors, which are not copied: each word counts more or less."""
+        other = self._with(self._probabilities)
+        other.rows = self.rows.with_scales(scales)
+        return other
+
     # Word probabilities
 
     @property

@@ -7,7 +7,7 @@ interruption changes a bit of what comes back.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,44 +18,65 @@ from numpy.typing import NDArray
 
 from noppa import storage
 from noppa.external import sentence_transformer
+from noppa.pieces import MARK
 from noppa.processes import processes
 from noppa.threads import thread_count
 
 SHARD = 8192
 BATCH = 64
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[str, int, int], None]
+Question = tuple[str, str, Sequence[str]]
 
 
 class Teacher:
-    """A sentence-transformers model by folder or name; what it answered is kept in the folder `kept`."""
+    """A sentence-transformers model by folder or name; what it answered is kept in the folder `kept`.
 
-    def __init__(self, model: str, kept: Path, jobs: int | None = None) -> None:
+    progress: called with what is asked, the number of answers so far, and of all.
+    """
+
+    def __init__(
+        self, model: str, kept: Path, jobs: int | None = None, progress: Progress | None = None
+    ) -> None:
         self.model = model
         self.kept = kept
         self.jobs = thread_count(jobs)
+        self.progress = progress or (lambda what, done, total: None)
         self._identity = identity(model)
         kept.mkdir(parents=True, exist_ok=True)
 
-    def encode(self, texts: Sequence[str], progress: Progress | None = None) -> NDArray[np.float16]:
-        """Vectors of length one, (texts, dim)."""
+    def sentences(self, texts: Sequence[str]) -> NDArray[np.float16]:
+        """The model's vectors of texts, of length one, (texts, dim)."""
+        return self._asked("texts", texts)
+
+    def pieces(self, pieces: Sequence[str]) -> NDArray[np.float16]:
+        """The model's vectors of its own word pieces, each between its marks of begin and end, (pieces, dim)."""
+        return self._asked("pieces", pieces)
+
+    def known_pieces(self) -> list[str]:
+        """The word pieces of the model in their order, none where its tokenizer works another way."""
+        with processes(1) as run:
+            (found,) = run(_pieces, [self.model])
+        return list(found)
+
+    def _asked(self, kind: str, texts: Sequence[str]) -> NDArray[np.float16]:
         shards = [texts[start : start + SHARD] for start in range(0, len(texts), SHARD)]
-        files = [self._file(shard) for shard in shards]
+        files = [self._file(kind, shard) for shard in shards]
         asked = [at for at, file in enumerate(files) if not file.exists()]
         done = len(texts) - sum(len(shards[at]) for at in asked)
         if asked:
+            self.progress(kind, done, len(texts))
             with processes(min(self.jobs, len(asked))) as run:
-                answers = run(_answer, ((self.model, shards[at]) for at in asked))
+                answers = run(_answer, ((self.model, kind, shards[at]) for at in asked))
                 for at, rows in zip(asked, answers, strict=True):
                     with storage.whole_file(files[at]) as new, new.open("wb") as file:
                         np.save(file, rows)
                     done += len(rows)
-                    if progress is not None:
-                        progress(done, len(texts))
+                    self.progress(kind, done, len(texts))
         return np.concatenate([np.load(file) for file in files])
 
-    def _file(self, texts: Sequence[str]) -> Path:
-        digest = sha256(self._identity.encode())
+    def _file(self, kind: str, texts: Sequence[str]) -> Path:
+        digest = sha256(f"{self._identity} {kind}".encode())
         for text in texts:
             digest.update(b"\0" + text.encode("utf-8", "replace"))
         return self.kept / f"{digest.hexdigest()[:32]}.npy"
@@ -63,22 +84,47 @@ class Teacher:
 
 def identity(model: str) -> str:
     """A checksum over the files of a model folder; of a model on a hub, its name."""
-    if not Path(model).is_dir():
+    folder = Path(model)
+    if not folder.is_dir():
         return model
     digest = sha256()
-    for file in _files(Path(model)):
-        digest.update(f"{file.relative_to(model)}\0{storage.sha256(file)}\0".encode())
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{file.relative_to(folder)}\0{storage.sha256(file)}\0".encode())
     return digest.hexdigest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    yield from sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _answer(question: tuple[str, Sequence[str]]) -> NDArray[np.float16]:
-    model, texts = question
-    rows = _model(model)(list(texts), batch_size=BATCH, normalize_embeddings=True)
+def _answer(question: Question) -> NDArray[np.float16]:
+    model, kind, texts = question
+    ask = _model(model)
+    if kind == "pieces":
+        return _of_pieces(ask.func.__self__, texts)
+    rows = ask(list(texts), batch_size=BATCH, normalize_embeddings=True)
     return np.asarray(rows, np.float16)
+
+
+def _of_pieces(model: Any, pieces: Sequence[str]) -> NDArray[np.float16]:
+    """The vectors of single tokens, which as text would be split otherwise."""
+    import torch
+
+    marks = model.tokenizer.cls_token_id, model.tokenizer.sep_token_id
+    ids = torch.tensor(
+        [[marks[0], token, marks[1]] for token in model.tokenizer.convert_tokens_to_ids(pieces)]
+    )
+    rows = []
+    with torch.inference_mode():
+        for part in ids.split(BATCH):
+            features = {"input_ids": part, "attention_mask": torch.ones_like(part)}
+            rows.append(model(features)["sentence_embedding"])
+    found = torch.nn.functional.normalize(torch.cat(rows), dim=1)
+    return np.asarray(found.numpy(), np.float16)
+
+
+def _pieces(path: str) -> list[str]:
+    tokenizer = _model(path).func.__self__.tokenizer
+    order = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+    special = set(tokenizer.all_special_tokens)
+    names = [name for name, _ in order if name not in special and not name.startswith("[unused")]
+    return names if any(name.startswith(MARK) and name != MARK for name in names) else []
 
 
 @cache

