@@ -72,6 +72,12 @@ def test_pictures(model: Path, tmp_path: Path, name: str, start: bytes) -> None:
         assert (tmp_path / name).read_bytes().startswith(start)
 
 
+def test_weighted_attention_is_drawn_on_request(model: Path, tmp_path: Path) -> None:
+    for more, title in ((["--weighted"], "Weighted attention in"), ([], "Attention in")):
+        run("explain", "the girl", "-m", model, "-o", tmp_path / "it.html", *more)
+        assert f"<h2>{title} “the girl”</h2>" in (tmp_path / "it.html").read_text("utf-8")
+
+
 def test_everything_as_json(vectors: Path, tmp_path: Path) -> None:
     counts = tmp_path / "counts.txt"
     done = run(

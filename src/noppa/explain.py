@@ -26,7 +26,7 @@ Float = NDArray[np.float64]
 MOST_TOKENS = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Refined:
     """One refinement at work: the vector before, (in,), and after, (out,).
 
@@ -40,7 +40,7 @@ class Refined:
     share: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """One text taken apart.
 
@@ -112,7 +112,7 @@ class Explanation:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairExplanation:
     """The cosine of two texts divided: `pairs` (tokens of a, tokens of b) and `remainders` add up to `cosine`.
 
@@ -136,7 +136,7 @@ class PairExplanation:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Looked:
     """Tokens as the kernels see them, one an id: a word known by its pieces is several.
 

@@ -37,6 +37,9 @@ def explain(
         typer.Option(help="A second text: explain the similarity of both.", show_default=False),
     ] = None,
     output: Output = None,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Draw attention times the weight of the row's word.")
+    ] = False,
     dark: Annotated[bool, typer.Option("--dark", help="A .png or .svg on dark ground.")] = False,
     model: Model = None,
     vectors: Vectors = None,
@@ -64,14 +67,14 @@ def explain(
     elif output.suffix.lower() == ".json":
         output.write_text(json.dumps(told.described(), ensure_ascii=False), encoding="utf-8")
     else:
-        save(_pictures(told), output, dark)
+        save(_pictures(told, weighted), output, dark)
 
 
-def _pictures(told: Explanation | PairExplanation) -> list[Picture]:
+def _pictures(told: Explanation | PairExplanation, weighted: bool) -> list[Picture]:
     if isinstance(told, PairExplanation):
         return [alignment(told)]
     bars = contributions(told, "share")
-    return [bars] if told.attention is None else [attention(told), bars]
+    return [bars] if told.attention is None else [attention(told, weighted), bars]
 
 
 Rows = list[list[Any]]

@@ -21,7 +21,7 @@ LABEL = 24
 EXTENSIONS = (".png", ".svg", ".html")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """What every kind has: a title, a sentence about how to read it, and `save`."""
 
@@ -33,7 +33,7 @@ class Picture:
         return save([self], path, dark)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Heatmap(Picture):
     """A number for each row and column, values (rows, columns); `percent` shows 0.048 as 4.80 %."""
 
@@ -47,7 +47,7 @@ class Heatmap(Picture):
     percent: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bars(Picture):
     """A number for each name, values (names,); `marks` are somebody else's numbers for the same names.
 
@@ -73,7 +73,7 @@ class Bars(Picture):
         return self.axis + (f", from {self.start:g}" if self.start else "") + ticks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lines(Picture):
     """Curves over x (points,), on a logarithmic axis; `dots` are somebody else's numbers for the same curves."""
 
@@ -85,7 +85,7 @@ class Lines(Picture):
     dots_name: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scatter(Picture):
     """Points (points, 2) with a text and a group each; `groups` are in the order of their first point."""
 
