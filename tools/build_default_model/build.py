@@ -24,7 +24,7 @@ import numpy as np
 import noppa
 from noppa import embedded, storage
 from noppa.distill.joining import completed, root_mean_square_length, with_length
-from noppa.distill.pipeline import Distilled, distil
+from noppa.distill.pipeline import Distilled, distil, encoder_of
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
 from noppa.files import in_dtype
@@ -144,7 +144,7 @@ def write(
         distilled.words,
         np.hstack([values for values, _ in halves]),
         distilled.probabilities,
-        scales=np.stack([scales for _, scales in halves], axis=1),  # type: ignore[arg-type]
+        scales=np.array([scales for _, scales in halves]).T,
         blocks=(left.shape[1], right.shape[1]),
         unknown="pieces",
         pieces=distilled.pieces,
@@ -163,12 +163,9 @@ def presets_of(
     now = np.linalg.norm(fitted.vectors(np.arange(len(words))), axis=1)
     scales = np.asarray(fitted.rows.scales) * (lengths / np.where(now > 0, now, 1))[:, None]
     fitted = fitted.with_scales(scales.astype(np.float32))
-    similar = noppa.Encoder(
-        fitted, noppa.Average(), refine=noppa.Whitening(strength=0.5, centred=False)
-    )
     return {
         "default": noppa.Encoder(words, noppa.NoPPA(k=0)),
-        "similarity": similar.fit(texts[:SENTENCES]),
+        "similarity": encoder_of(fitted, texts[:SENTENCES]),
     }
 
 
