@@ -7,7 +7,18 @@ import warnings
 
 import typer
 
-from noppa.cli import bench, compare, data, distill, encode, info, similarity, vectors
+from noppa.cli import (
+    bench,
+    compare,
+    data,
+    distill,
+    encode,
+    explain,
+    figures,
+    info,
+    similarity,
+    vectors,
+)
 from noppa.errors import NoppaError, NoppaWarning
 
 app = typer.Typer(
@@ -16,7 +27,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Sentence vectors without a neural network.",
 )
-for commands in (encode, similarity, compare, vectors, distill, bench, data, info):
+COMMANDS = (
+    encode,
+    similarity,
+    explain,
+    compare,
+    vectors,
+    distill,
+    bench,
+    figures,
+    data,
+    info,
+)
+for commands in COMMANDS:
     commands.register(app)
 
 
