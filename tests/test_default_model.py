@@ -60,7 +60,7 @@ def test_unknown_words_have_pieces() -> None:
 def test_every_kind_of_token_has_a_sane_probability() -> None:
     words = noppa.load().words
     found = dict(zip(words.words, words.needed_probabilities("this test").tolist(), strict=True))
-    assert found["the"] > found["girl"] > found["defenestration"] > 0
+    assert found["the"] > found["girl"] > found["quadruped"] > 0
     for token in (".", ",", "'s", "n't", "10", "a", "?"):
         assert 1e-5 < found[token] < 0.1, token
 
