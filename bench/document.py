@@ -107,7 +107,8 @@ def methods() -> str:
     slow = [row for row in rows if row["encoder"] == "NoPPA" and "cpu_seconds" in row]
     return text + (
         "\nEvery method runs with its default parameters, and vectors of different length are compared as they are "
-        "(NoPPA's are twice as long as the average's, VLAWE's ten times)."
+        "(NoPPA's are twice as long as the average's, VLAWE's ten times). FastSent and Sent2Vec, which train word "
+        "vectors of their own on a corpus, are not in the table."
         f"{took(slow)}\n\n"
     )
 
@@ -126,8 +127,22 @@ def compared(table: Table) -> str:
     return (
         f"NoPPA against the average {gain(table, 'NoPPA', 'Average')}. The standard error of a mean of eight, from "
         f"the number of marked rows alone, is {uncertainty(table, 'NoPPA'):.2f}. The best mean is that of {best}, "
-        f"{whole[best]:.2f}." + (f" Not on all tasks: {', '.join(missing)}." if missing else "")
+        f"{whole[best]:.2f}. On {similar(table)}."
+        + (f" Not on all tasks: {', '.join(missing)}." if missing else "")
     )
+
+
+def similar(table: Table) -> str:
+    """NoPPA against the average and the best method where cosines are compared."""
+    parts = []
+    for task in ("STS-B", "SICK-R"):
+        scores = {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells}
+        best = max(scores, key=scores.__getitem__)
+        parts.append(
+            f"{task} NoPPA has {scores['NoPPA']:.2f}, the average {scores['Average']:.2f}, and {best}, the best, "
+            f"{scores[best]:.2f}"
+        )
+    return "; on ".join(parts)
 
 
 def took(rows: Sequence[records.Record]) -> str:
