@@ -1,4 +1,4 @@
-"""Writes docs/evaluation.md and the table in README.md from bench/results: every number is made here.
+"""Writes docs/evaluation.md and the tables in README.md and docs/default-model.md from bench/results: every number is made here.
 
 python bench/document.py
 """
@@ -158,14 +158,43 @@ def took(rows: Sequence[records.Record]) -> str:
     return text
 
 
+#: The presets of the embedded model, and how a user asks for them.
+PRESETS = {"default": "`noppa.load()`", "similarity": '`noppa.load("similarity")`'}
+
+
+def peer_rows() -> list[records.Record]:
+    """The presets of the embedded model, then encoders from elsewhere."""
+    presets = [{**row, "encoder": PRESETS[row["encoder"]]} for row in found("presets")]
+    return [*presets, *found("peers")]
+
+
 def peers() -> str:
-    rows = found("peers")
-    if not rows:
-        return ""
     return (
-        f"## Encoders from elsewhere\n\n{report.markdown(rows)}\n"
-        "Through `noppa.external`, as they are: MiniLM is a transformer of six layers that was trained on a billion "
-        "pairs of sentences, WordLlama the average of trained token vectors.\n\n"
+        f"## The embedded model, and encoders from elsewhere\n\n{report.markdown(peer_rows())}\n"
+        "The others through `noppa.external`, as they are: MiniLM is a transformer of six layers that was trained on a "
+        "billion pairs of sentences, WordLlama the average of trained token vectors.\n\n"
+    )
+
+
+def model_card() -> str:
+    """What docs/default-model.md says of quality: the table, and what rounding to 8 bits cost."""
+    (table,) = report.tables(peer_rows())
+    rounded = {(row["encoder"], row["task"]): row["score"] for row in found("presets")}
+    losses = {
+        (name, task): row["score"] - rounded[name, task]
+        for row in found("rounding")
+        for name, task in [(row["encoder"].partition(",")[0], row["task"])]
+        if (name == "default") == (task in CLASSIFICATION)  # each preset where it is meant to be used
+    }
+    worst = max(losses, key=losses.__getitem__)
+    lines = [" | ".join(line) for line in table.lines()]
+    rule = "|".join(["---", *["---:"] * (len(table.tasks) + 1)])
+    return (
+        f"| {lines[0]} |\n|{rule}|\n"
+        + "".join(f"| {line} |\n" for line in lines[1:])
+        + f"\nAgainst the same model in float32, the preset `{worst[0]}` loses most on {worst[1]}: "
+        f"{losses[worst]:+.2f}. The mean loss over the eight tasks of `default` is "
+        f"{fmean(losses['default', task] for task in CLASSIFICATION):+.2f}.\n"
     )
 
 
@@ -353,7 +382,7 @@ def page() -> str:
     return "".join([HEAD, conditions(), *(part() for part in parts), USE])
 
 
-#: What stands around the table in the README.
+#: What stands around a table in a page that is written by hand.
 MARKS = ("<!-- made by bench/document.py -->\n", "<!-- end -->\n")
 SHORT = ("Average", "SIF", "DCT", "VLAWE", "NoPPA")
 
@@ -364,7 +393,7 @@ def short_table() -> str:
         "| word vectors | encoder | mean of eight | STS-B | SICK-R |",
         "|---|---|---:|---:|---:|",
     ]
-    for table in report.tables([*method_rows(), *found("peers")]):
+    for table in report.tables([*method_rows(), *peer_rows()]):
         vectors = vectors_of(table)
         for row, cells in table.rows.items():
             mean = table.mean(row)
@@ -376,14 +405,23 @@ def short_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def readme(text: str) -> str:
-    """The README with its table made anew."""
+def between_marks(text: str, made: str) -> str:
+    """A page with what stands between the marks made anew."""
     before, _, rest = text.partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]
-    return f"{before}{MARKS[0]}{short_table()}{MARKS[1]}{after}"
+    return f"{before}{MARKS[0]}{made}{MARKS[1]}{after}"
+
+
+def pages() -> dict[str, str]:
+    """Every page that has generated parts, by its path, as it must be."""
+    marked = {"README.md": short_table(), "docs/default-model.md": model_card()}
+    made = {
+        path: between_marks((ROOT / path).read_text(encoding="utf-8"), part)
+        for path, part in marked.items()
+    }
+    return {"docs/evaluation.md": page(), **made}
 
 
 if __name__ == "__main__":
-    (ROOT / "docs" / "evaluation.md").write_text(page(), encoding="utf-8")
-    path = ROOT / "README.md"
-    path.write_text(readme(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, text in pages().items():
+        (ROOT / path).write_text(text, encoding="utf-8")

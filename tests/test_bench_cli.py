@@ -224,10 +224,12 @@ def test_report_is_made_of_the_rows_alone(tmp_path: Path) -> None:
 
 def test_the_page_of_results_is_the_one_that_the_results_make() -> None:
     made = runpy.run_path(str(ROOT / "bench" / "document.py"))
-    assert (ROOT / "docs" / "evaluation.md").read_text("utf-8") == made["page"]()
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert made["short_table"]() in text
-    assert made["readme"](text) == text
+    pages = made["pages"]()
+    assert {*pages} == {"docs/evaluation.md", "README.md", "docs/default-model.md"}
+    for path, text in pages.items():
+        assert (ROOT / path).read_text("utf-8") == text, path
+    assert made["short_table"]() in pages["README.md"]
+    assert made["model_card"]() in pages["docs/default-model.md"]
 
 
 def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:

