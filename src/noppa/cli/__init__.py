@@ -7,7 +7,7 @@ import warnings
 
 import typer
 
-from noppa.cli import bench, compare, data, encode, info, serve, similarity, vectors
+from noppa.cli import bench, compare, data, encode, info, search, serve, similarity, vectors
 from noppa.errors import NoppaError, NoppaWarning
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Sentence vectors without a neural network.",
 )
-for commands in (encode, similarity, serve, compare, vectors, bench, data, info):
+for commands in (encode, similarity, search, serve, compare, vectors, bench, data, info):
     commands.register(app)
 
 
