@@ -174,6 +174,11 @@ class Encoder:
         return width
 
     @property
+    def fitted_on(self) -> int:
+        """From how many sentences with a known word `fit` has learnt."""
+        return self._state.sentences
+
+    @property
     def ordered(self) -> bool:
         """Whether the first dimensions matter most, so that `dim` of them mean something."""
         return any(isinstance(step, Map) for step in self._state.steps)

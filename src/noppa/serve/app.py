@@ -6,14 +6,14 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from noppa.serve import health, openai, tei
+from noppa.serve import explore, health, lines, openai, openapi, pages, tei
 from noppa.serve.gate import Gate
 from noppa.serve.metrics import Metrics
 from noppa.serve.models import Models
 from noppa.serve.service import Service
 from noppa.serve.settings import Settings
 
-PARTS = (openai, tei, health)
+PARTS = (openai, tei, explore, lines, health, openapi, pages)
 EXPOSED = ("x-request-id", "retry-after")
 
 
@@ -50,9 +50,21 @@ ROUTES = (
     "/embed",
     "/",
     "/info",
+    "/explain",
+    "/similarity",
+    "/search",
+    "/methods",
+    "/lines",
+    "/lines/duplicates",
+    "/lines/clusters",
+    "/lines/map",
+    "/lines/vectors",
     "/health",
     "/ready",
     "/metrics",
+    "/openapi.json",
+    "/docs",
+    "/page/{name}",
 )
 
 

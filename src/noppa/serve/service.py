@@ -14,8 +14,10 @@ from noppa import backend
 from noppa.serve import body
 from noppa.serve.metrics import Metrics
 from noppa.serve.models import Counts, Models, Watch
+from noppa.serve.sessions import Sessions
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Turns
+from noppa.serve.variants import Variants
 
 T = TypeVar("T")
 
@@ -30,6 +32,8 @@ class Service:
         self.settings, self.models, self.metrics = settings, models, metrics
         self.turns = Turns(settings.running, settings.queue, metrics)
         self.threads = settings.encoding_threads
+        self.variants = Variants(models)
+        self.sessions = Sessions(settings, metrics)
         self.draining = False
         self._pool = ThreadPoolExecutor(settings.running, "encode")
 
