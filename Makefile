@@ -27,11 +27,11 @@ $(VENV)/test: $(BIN)/pip $(SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check '.[dev]'
 	touch $@ $(VENV)/demo
 
-# The page is tested in a real browser; where none can be installed, those tests are skipped and say so.
+# The page is tested in a real browser; where none can be installed, the run says what it lacks.
 chromium:
 	@command -v chromium chromium-browser google-chrome > /dev/null || { command -v apt-get > /dev/null && \
 	  { apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }; } > /dev/null 2>&1; } || \
-	  echo "no Chromium here, and it cannot be installed: the tests of the page will be skipped"
+	  echo "no Chromium here, and it cannot be installed: the tests of the page cannot run"
 
 clean:
 	rm -rf $(VENV) build dist
