@@ -40,7 +40,8 @@ USE = """## How to run it
 `fast` is logistic regression on standardised features, l2 from 1e-4 to 1e-1 chosen by five folds or on the development
 file. `senteval` is SentEval's network: one hidden layer of 50, sigmoid, Adam, batches of 64, tenacity 5, epoch size 4,
 l2 from 1e-5 to 1e-2 chosen by nested ten folds or on the development file, seed 1111. STS12 to STS16 are in the table
-of tasks and have no results here, because their files are not in the shared data.
+of tasks and have no results here, because their files are not in the shared data. On a machine that has other work,
+set `OPENBLAS_NUM_THREADS=1`: threads of linear algebra that wait for a core cost more than they bring.
 
 From Python, anything that has `encode` can be scored:
 
@@ -106,7 +107,8 @@ def methods() -> str:
     slow = [row for row in rows if row["encoder"] == "NoPPA" and "cpu_seconds" in row]
     return text + (
         "\nEvery method runs with its default parameters, and vectors of different length are compared as they are "
-        "(NoPPA's are twice as long as the average's, VLAWE's ten times)."
+        "(NoPPA's are twice as long as the average's, VLAWE's ten times). FastSent and Sent2Vec, which train word "
+        "vectors of their own on a corpus, are not in the table."
         f"{took(slow)}\n\n"
     )
 
@@ -125,8 +127,22 @@ def compared(table: Table) -> str:
     return (
         f"NoPPA against the average {gain(table, 'NoPPA', 'Average')}. The standard error of a mean of eight, from "
         f"the number of marked rows alone, is {uncertainty(table, 'NoPPA'):.2f}. The best mean is that of {best}, "
-        f"{whole[best]:.2f}." + (f" Not on all tasks: {', '.join(missing)}." if missing else "")
+        f"{whole[best]:.2f}. On {similar(table)}."
+        + (f" Not on all tasks: {', '.join(missing)}." if missing else "")
     )
+
+
+def similar(table: Table) -> str:
+    """NoPPA against the average and the best method where cosines are compared."""
+    parts = []
+    for task in ("STS-B", "SICK-R"):
+        scores = {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells}
+        best = max(scores, key=scores.__getitem__)
+        parts.append(
+            f"{task} NoPPA has {scores['NoPPA']:.2f}, the average {scores['Average']:.2f}, and {best}, the best, "
+            f"{scores[best]:.2f}"
+        )
+    return "; on ".join(parts)
 
 
 def took(rows: Sequence[records.Record]) -> str:

@@ -1,8 +1,4 @@
-"""The main job in one page: sentences in, vectors and a similarity table out.
-
-DEMONSTRATION ONLY: the word vectors are made here, from the 400 simple sentences beside this file, because this version
-ships no vectors of its own. They show how everything fits together, not how good the vectors of a real vocabulary are.
-"""
+"""The main job in one page: sentences in, vectors and a similarity table out, on the embedded model."""
 
 from __future__ import annotations
 
@@ -13,9 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import noppa
-from noppa.tokens import tokenize
 
-CORPUS = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").splitlines()
 OUT = Path("demo-out")
 SHOWN = [
     "A girl bakes a delicious cake for the family.",
@@ -27,43 +21,21 @@ SHOWN = [
 ]
 
 
-def made_vectors(corpus: list[str], dim: int = 48) -> noppa.WordVectors:
-    """Word vectors from co-occurrence: positive pointwise mutual information within four words, then an SVD."""
-    sentences = [[token.lower() for token in tokenize(text)] for text in corpus]
-    vocabulary = sorted({token for sentence in sentences for token in sentence})
-    row = {word: number for number, word in enumerate(vocabulary)}
-    counts = np.zeros((len(vocabulary), len(vocabulary)))
-    for sentence in sentences:
-        for i, word in enumerate(sentence):
-            for other in sentence[max(0, i - 4) : i]:
-                counts[row[word], row[other]] += 1
-                counts[row[other], row[word]] += 1
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    information = np.log(np.maximum(counts, 1e-9) / expected)
-    directions, sizes, _ = np.linalg.svd(np.maximum(information, 0))
-    vectors = directions[:, :dim] * np.sqrt(sizes[:dim])
-    return noppa.WordVectors(vocabulary, vectors).with_corpus(text.lower() for text in corpus)
-
-
 def main() -> None:
     console = Console()
-    words = made_vectors(CORPUS)
-    console.print(f"[bold]Demonstration vectors[/] made from {len(CORPUS)} sentences: {words!r}")
-    model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=2), refine=noppa.CommonComponents(1))
-    model.fit(CORPUS)
+    model = noppa.load()
     vectors = model.encode(SHOWN)
     OUT.mkdir(exist_ok=True)
     np.save(OUT / "vectors.npy", vectors)
-    model.save(OUT / "model")
+    console.print(f"{model.words!r}")
     console.print(f"{len(SHOWN)} sentences -> vectors {vectors.shape}, saved in {OUT}/vectors.npy")
+    cosines = noppa.load("similarity").similarity(SHOWN, SHOWN)
     table = Table("similarity", *(str(number) for number in range(1, len(SHOWN) + 1)))
-    for number, (text, cosines) in enumerate(
-        zip(SHOWN, model.similarity(SHOWN, SHOWN), strict=True), 1
-    ):
-        cells = (f"[bold]{c:.2f}[/]" if c > 0.3 else f"{c:.2f}" for c in cosines)
+    for number, (text, row) in enumerate(zip(SHOWN, cosines, strict=True), 1):
+        cells = (f"[bold]{cosine:.2f}[/]" if cosine > 0.3 else f"{cosine:.2f}" for cosine in row)
         table.add_row(f"{number} {text}", *cells)
     console.print(table)
-    console.print(f"The encoder is in {OUT}/model: try  noppa similarity -m {OUT}/model TEXT TEXT")
+    console.print('Your own:  noppa similarity "a girl is eating" "the girl eats a cake"')
 
 
 if __name__ == "__main__":

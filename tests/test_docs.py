@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -46,6 +47,19 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
         assert run.returncode == 0, f"{command}: {run.stderr}"
         if wanted.strip():
             assert run.stdout.split() == wanted.split(), command
+
+
+def test_functions_cite_their_equations() -> None:
+    """The table at the end of docs/method.md holds, and no equation of the algorithm is missing from it."""
+    page = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \((\d+)\) \| `([\w.]+)` \|$", page, re.MULTILINE)
+    assert {int(number) for number, _ in rows} == set(range(9, 16))
+    for number, name in rows:
+        module, _, function = name.rpartition(".")
+        told = getattr(importlib.import_module(module), function).__doc__
+        assert re.search(rf"[Ee]quations?\b[^.:]*\b{number}\b", told), (
+            f"{name} cites no equation {number}"
+        )
 
 
 def test_the_tree_names_every_module() -> None:

@@ -226,7 +226,7 @@ def test_the_command_line_takes_presets(
     assert "embedded model   18 words, 2 pieces, 13 dimensions" in told
     assert "presets: default, similarity" in told
     pair = TEXTS[:2]
-    for arguments, name in (([], "default"), (["--model", "similarity"], "similarity")):
+    for arguments, name in (([], "similarity"), (["--model", "default"], "default")):
         found = run.invoke(app, ["similarity", *pair, *arguments]).output
         assert float(found) == pytest.approx(noppa.load(name).similarity(*pair), abs=1e-4)
     (tmp_path / "texts").write_text("\n".join(TEXTS))
@@ -302,3 +302,25 @@ class TestColumns:
     def test_bad_blocks(self, options: dict[str, object], message: str) -> None:
         with pytest.raises(noppa.NoppaError, match=message):
             noppa.WordVectors(["a"], np.ones((1, 3), np.int8), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.twin
+def test_a_preset_with_scales_of_its_own(tmp_path: Path) -> None:
+    words = made_model_words()
+    half = words.columns(0, LEFT)
+    heavy = half.with_scales(np.asarray(half.scales) * np.arange(1, len(half) + 1)[:, None])
+    presets = {
+        "default": noppa.Encoder(words, noppa.Average()),
+        "heavy": noppa.Encoder(heavy, noppa.Average()),
+        "plain": noppa.Encoder(half, noppa.Average()),
+    }
+    embedded.write_model(tmp_path / "model", words, presets)
+    for name, encoder in presets.items():
+        found = noppa.load(tmp_path / "model" / name)
+        assert found.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
+    assert not np.allclose(presets["heavy"].encode(TEXTS), presets["plain"].encode(TEXTS))
+    assert np.allclose(heavy.vectors([3]), 4 * half.vectors([3]))
+    with pytest.raises(noppa.NoppaError, match=r"scales of shape \(20, 1\), and \(3,\) were given"):
+        half.with_scales(np.ones(3))
+    with pytest.raises(noppa.NoppaError, match="these vectors have no scales"):
+        noppa.WordVectors(["a"], [[1.0]]).with_scales([2.0])

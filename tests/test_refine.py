@@ -166,3 +166,12 @@ def test_fits_that_cannot_be(refinement: object, rows: np.ndarray, message: str)
 def test_bad_parameters(make: object) -> None:
     with pytest.raises(noppa.NoppaError):
         make()  # type: ignore[operator]
+
+
+def test_whitening_around_zero_keeps_the_mean() -> None:
+    rows = np.random.default_rng(0).normal(size=(500, 4)) * [4, 3, 2, 1] + [5, 0, 0, 0]
+    step = noppa.Whitening(strength=1, centred=False).fit(Moments.of(rows))
+    found = rows @ step.matrix + step.bias
+    assert np.allclose(found.T @ found / len(found), np.eye(4), atol=1e-9)
+    assert abs(found.mean(axis=0)[0]) > 0.5
+    assert not step.bias.any()

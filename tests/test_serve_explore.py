@@ -88,7 +88,7 @@ def test_other_methods(
 
 def test_methods_listed(client: httpx.Client) -> None:
     answer = client.get("/methods").json()
-    assert answer["models"] == ["small"]
+    assert answer["models"] == [{"name": "small", "attention": True}]
     names = [method["name"] for method in answer["methods"]]
     assert names[0] == "noppa"
     assert "fastsent" not in names

@@ -26,7 +26,7 @@ Float = NDArray[np.float64]
 MOST_TOKENS = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Refined:
     """One refinement at work: the vector before, (in,), and after, (out,).
 
@@ -40,11 +40,13 @@ class Refined:
     share: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """One text taken apart.
 
-    tokens: those of the encoder's tokenizer. known: whether the vocabulary has them, (tokens,).
+    tokens: those of the encoder's tokenizer; a word known by its pieces is there as these, such as `##ing`.
+    known: whether the vocabulary has them, (tokens,). sources: the number of the tokenizer's token that each comes from,
+        which pieces of one word share, (tokens,).
     positions: the place that the method gave to each, -1 for one that took no part, (tokens,).
     weights: by word frequency or whatever else the method weighs by, (tokens,).
     attention: equation 13, each row adding up to 1, (tokens, tokens); None for a method or a text without.
@@ -65,6 +67,7 @@ class Explanation:
     method: str
     tokens: tuple[str, ...]
     known: NDArray[np.bool_]
+    sources: NDArray[np.int64]
     positions: NDArray[np.int64]
     weights: Float
     attention: Float | None
@@ -92,6 +95,7 @@ class Explanation:
             "method": self.method,
             "tokens": list(self.tokens),
             "known": self.known.tolist(),
+            "sources": self.sources.tolist(),
             "positions": self.positions.tolist(),
             "weights": self.weights.tolist(),
             "attention": None if self.attention is None else self.attention.tolist(),
@@ -108,7 +112,7 @@ class Explanation:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairExplanation:
     """The cosine of two texts divided: `pairs` (tokens of a, tokens of b) and `remainders` add up to `cosine`.
 
@@ -132,20 +136,37 @@ class PairExplanation:
         }
 
 
-def tokens_and_ids(
-    words: WordVectors, tokens: Sequence[str]
-) -> tuple[tuple[str, ...], NDArray[np.int32], NDArray[np.bool_]]:
-    """The tokens as the kernels see them, one an id; their ids; and whether each is known, whole or as a piece."""
-    apart = [[token] for token in tokens]
-    ids, offsets = words.vocabulary.look_up_tokens(apart)
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """Tokens as the kernels see them, one an id: a word known by its pieces is several.
+
+    known: whether the vocabulary has each, as a word or a piece. sources: the number of the text's own token that each
+    comes from. All (tokens,).
+    """
+
+    tokens: tuple[str, ...]
+    ids: NDArray[np.int32]
+    known: NDArray[np.bool_]
+    sources: NDArray[np.int64]
+
+
+def looked_up(words: WordVectors, tokens: Sequence[str]) -> Looked:
+    """The tokens of a text with their ids, by the vocabulary's policy for unknown words."""
+    alone = [[token] for token in tokens]
+    ids, offsets = words.vocabulary.look_up_tokens(alone)
+    whole, _ = words.lexicon.known.look_up_tokens(alone)
     counts = np.diff(offsets)
-    names: list[str] = []
-    for token, begin, count in zip(tokens, offsets[:-1].tolist(), counts.tolist(), strict=True):
-        rows = ids[begin : begin + count].tolist()
-        names += [token] if count == 1 else [words.words[row] for row in rows]
-    whole = np.repeat(words.lexicon.known.look_up_tokens(apart)[0] >= 0, counts)
-    known = whole | (ids >= 0) if words.unknown == "pieces" else whole
-    return tuple(names), np.asarray(ids, np.int32), known
+    sources = np.repeat(np.arange(len(tokens)), counts)
+    by_pieces = words.unknown == "pieces"
+    known = (np.asarray(whole) >= 0)[sources] | (by_pieces & (np.asarray(ids) >= 0))
+    text, bounds = words.lexicon.text, words.lexicon.bounds
+    shown = [
+        tokens[source]
+        if counts[source] == 1
+        else text[bounds[row] : bounds[row + 1]].tobytes().decode()
+        for row, source in zip(ids.tolist(), sources.tolist(), strict=True)
+    ]
+    return Looked(tuple(shown), np.asarray(ids, np.int32), known, sources)
 
 
 def explanation(
@@ -158,7 +179,8 @@ def explanation(
     refinements: Sequence[Refinement],
 ) -> Explanation:
     """A text explained, given its tokens and everything that its encoder knows."""
-    shown, ids, known = tokens_and_ids(words, tokens)
+    looked = looked_up(words, tokens)
+    ids = looked.ids
     if len(ids) > MOST_TOKENS:
         raise InputError(
             f"the text has {len(ids)} tokens, and an explanation takes up to {MOST_TOKENS}: explain a part of it"
@@ -175,8 +197,9 @@ def explanation(
     return Explanation(
         text=text,
         method=repr(method),
-        tokens=shown,
-        known=known,
+        tokens=looked.tokens,
+        known=looked.known,
+        sources=looked.sources,
         positions=split.positions,
         weights=split.weights,
         attention=split.attention,

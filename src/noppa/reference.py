@@ -154,7 +154,7 @@ def pool_noppa(
     steps: Steps,
     threads: int,
 ) -> tuple[Float, NDArray[np.int32]]:
-    """Pooled and refined rows (sentences, width), and how many tokens of each took part.
+    """Equations 9 and 10: pooled and refined rows (sentences, width), and how many tokens of each took part.
 
     `parts` are numbers (`formulas.part_number`) in the order wanted: 0, 1 is the paper's [context ; word].
     """

@@ -7,7 +7,20 @@ import warnings
 
 import typer
 
-from noppa.cli import bench, compare, data, encode, info, search, serve, similarity, vectors
+from noppa.cli import (
+    bench,
+    compare,
+    data,
+    distill,
+    encode,
+    explain,
+    figures,
+    info,
+    search,
+    serve,
+    similarity,
+    vectors,
+)
 from noppa.errors import NoppaError, NoppaWarning
 
 app = typer.Typer(
@@ -16,7 +29,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Sentence vectors without a neural network.",
 )
-for commands in (encode, similarity, search, serve, compare, vectors, bench, data, info):
+COMMANDS = (
+    encode,
+    similarity,
+    explain,
+    search,
+    serve,
+    compare,
+    vectors,
+    distill,
+    bench,
+    figures,
+    data,
+    info,
+)
+for commands in COMMANDS:
     commands.register(app)
 
 

@@ -127,7 +127,7 @@ def fit(
         raise typer.BadParameter("give --vectors and --output")
     texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
     try:
-        made = _method(method, parameters or [])
+        made = method_of(method, parameters or [])
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     with bytes_bar("vectors") as progress:
@@ -183,7 +183,7 @@ def _texts(source: Input, on_bad: str, outcome: Outcome, update: Any) -> Iterato
         yield from (text for text in batch.texts if text is not None)
 
 
-def _method(name: str, pairs: list[str]) -> Any:
+def method_of(name: str, pairs: list[str]) -> Any:
     """A method from its name and `name=value` pairs."""
     if name not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")

@@ -58,3 +58,31 @@ def records_bar(what: str, total: int) -> Iterator[Callable[[int, int], None]]:
             progress.update(task, completed=done, records=records, rate=records / elapsed)
 
         yield update
+
+
+@contextmanager
+def counts_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A function to call with what is counted, how many there are so far, and in all."""
+    if not sys.stderr.isatty():
+        yield lambda what, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda what, done, total: progress.update(
+            task, description=what, completed=done, total=total
+        )

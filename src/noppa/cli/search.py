@@ -16,6 +16,9 @@ from noppa.cli.options import Model, Threads
 from noppa.errors import FileError
 from noppa.index import KIND, Index
 
+#: The preset for cosines.
+COSINES = "similarity"
+
 
 def search(
     corpus: Annotated[
@@ -39,7 +42,7 @@ def search(
         index = Index.load(corpus)
         encoder = _encoder_of(corpus, index, model)
     else:
-        encoder = noppa.load(model)
+        encoder = noppa.load(model or COSINES)
         texts = texts_of_inputs([corpus], source, column, no_header, on_bad)
         index = _made(encoder, texts, threads)
     vector = encoder.encode([query], threads, normalize=True)
@@ -69,7 +72,7 @@ def index(
     """
     if output is None:
         raise typer.BadParameter("give --output")
-    encoder = noppa.load(model)
+    encoder = noppa.load(model or COSINES)
     texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
     made = _made(encoder, texts, threads)
     made.header = _header(encoder)

@@ -18,11 +18,11 @@ def similarity(
 ) -> None:
     """Cosine similarity of texts: a number for two, a table for more.
 
-    Example: noppa similarity -m my-encoder "the girl eats a cake" "a girl is eating"
+    Example: noppa similarity "the girl eats a cake" "a girl is eating"
     """
     if len(texts) < 2:
         raise typer.BadParameter("give at least two texts", param_hint="texts")
-    encoder = noppa.load(model)
+    encoder = noppa.load(model or "similarity")
     if len(texts) == 2:
         typer.echo(f"{encoder.similarity(*texts):.4f}")
         return

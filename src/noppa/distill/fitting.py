@@ -8,17 +8,15 @@ A sentence is the sum of its word vectors, so their lengths are what each word w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.errors import NoppaError, ParameterError
+from noppa.errors import ParameterError
 
 Float = NDArray[np.float32]
 
-INSTALL = "pip install 'noppa[distill]'"
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -34,6 +32,13 @@ class Fit:
     held_out: int = 8192
     seed: int = 0
 
+    def for_texts(self, count: int) -> Fit:
+        """The same for fewer texts: a tenth of them held out, and batches that leave some steps."""
+        held_out = min(self.held_out, max(1, count // 10))
+        return replace(
+            self, held_out=held_out, batch=min(self.batch, max(1, (count - held_out) // 50))
+        )
+
 
 def fitted(
     start: Float,
@@ -48,39 +53,31 @@ def fitted(
     The first `held_out` sentences stop the fit: what comes back is the best pass by their mean cosine.
     progress: called after each pass with that cosine, and with pass 0 for the start.
     """
-    torch = _torch()
     fit = fit or Fit()
     sentences = _Sentences(ids, offsets)
     train = sentences.known[sentences.known >= fit.held_out]
     held = sentences.known[sentences.known < fit.held_out]
     if len(train) < fit.batch or not len(held):
         raise ParameterError(
-            f"{len(sentences.known)} sentences with a known word are too few to fit on: "
-            f"{fit.held_out} are held out, and a batch has {fit.batch}"
+            f"{len(sentences.known)} texts with a known word are too few to fit on: "
+            f"{fit.held_out} are held out, and a batch has {fit.batch}; give more text"
         )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # sums in one order: the same bits every time
-    try:
-        words = torch.from_numpy(start.copy())
-        adam = _Adam(torch, words, fit, fit.epochs * (len(train) // fit.batch))
-        wanted = torch.from_numpy(np.ascontiguousarray(targets, np.float32))
-        best, kept = _held_out(torch, words, sentences, held, wanted), start.copy()
-        random = np.random.default_rng(fit.seed)
-        if progress:
-            progress(0, best)
-        for epoch in range(fit.epochs):
+    adam = _Adam(start, fit, fit.epochs * (len(train) // fit.batch))
+    random = np.random.default_rng(fit.seed)
+    best, kept = -np.inf, start
+    for epoch in range(fit.epochs + 1):
+        if epoch:
             order = random.permutation(train)
             for at in range(0, len(order) - fit.batch + 1, fit.batch):
                 rows = order[at : at + fit.batch]
-                adam.step(*sentences.batch(rows), wanted[torch.from_numpy(rows)])
-            found = _held_out(torch, words, sentences, held, wanted)
-            if progress:
-                progress(epoch + 1, found)
-            if found <= best:
-                break
-            best, kept = found, words.numpy().copy()
-    finally:
-        torch.set_num_threads(threads)
+                adam.step(*sentences.batch(rows), targets[rows])
+        students = _summed(adam.words[sentences.batch(held)[0]], sentences.batch(held)[1])[0]
+        found = float((students * targets[held]).sum(axis=1).mean())
+        if progress:
+            progress(epoch, found)
+        if found <= best:
+            break
+        best, kept = found, adam.words.copy()
     return kept
 
 
@@ -105,52 +102,44 @@ class _Sentences:
 class _Adam:
     """The state of the fit: the words, the moments of their gradients, and the step."""
 
-    def __init__(self, torch: Any, words: Any, fit: Fit, steps: int) -> None:
-        self.torch, self.words, self.fit, self.steps = torch, words, fit, steps
-        self.start = words.clone()
-        self.mean, self.square = torch.zeros_like(words), torch.zeros_like(words)
+    def __init__(self, start: Float, fit: Fit, steps: int) -> None:
+        self.start, self.words, self.fit, self.steps = start, start.copy(), fit, steps
+        self.mean, self.square = np.zeros_like(start), np.zeros_like(start)
         self.done = 0
 
-    def step(self, ids: NDArray[np.int64], begins: NDArray[np.int64], targets: Any) -> None:
-        torch, fit = self.torch, self.fit
-        own, inverse = np.unique(ids, return_inverse=True)
-        rows = torch.from_numpy(own)
-        words = self.words[rows].requires_grad_(True)
-        students = _summed(torch, words, inverse, begins)
-        loss = (1 - (students * targets).sum(1)).mean()
-        loss = loss + fit.pairs * ((students @ students.T - targets @ targets.T) ** 2).mean()
-        loss = loss + fit.pull * ((words - self.start[rows]) ** 2).sum() / len(targets)
-        loss.backward()
-        slope = words.grad
+    def step(self, ids: NDArray[np.int64], begins: NDArray[np.int64], targets: Float) -> None:
+        fit = self.fit
+        order = np.argsort(ids, kind="stable")
+        rows, firsts = np.unique(ids[order], return_index=True)
+        owners = np.searchsorted(begins, order, side="right") - 1
+        slopes = slopes_of_sums(self.words[ids], begins, targets, fit.pairs)
+        slope = np.add.reduceat(slopes[owners], firsts)
+        slope += (2 * fit.pull / len(targets)) * (self.words[rows] - self.start[rows])
         self.done += 1
-        rate = fit.rate * (1 - (self.done - 1) / self.steps)
+        rate = fit.rate * (1 - (self.done - 1) / self.steps) / (1 - BETA1**self.done)
         mean = BETA1 * self.mean[rows] + (1 - BETA1) * slope
         square = BETA2 * self.square[rows] + (1 - BETA2) * slope**2
         self.mean[rows], self.square[rows] = mean, square
-        scale = (square / (1 - BETA2**self.done)).sqrt() + EPSILON
-        self.words[rows] -= rate * (mean / (1 - BETA1**self.done)) / scale
+        scale = np.sqrt(square / (1 - BETA2**self.done)) + EPSILON
+        self.words[rows] -= (rate * mean / scale).astype(np.float32)
 
 
-def _summed(torch: Any, words: Any, ids: NDArray[np.int64], begins: NDArray[np.int64]) -> Any:
-    """Sentences as sums of their words, of length one."""
-    summed = torch.nn.functional.embedding_bag(
-        torch.from_numpy(ids), words, torch.from_numpy(begins), mode="sum"
-    )
-    return torch.nn.functional.normalize(summed, dim=1, eps=1e-6)
+def slopes_of_sums(
+    words: Float, begins: NDArray[np.int64], targets: Float, pairs: float
+) -> NDArray[np.floating]:
+    """How the loss but for its pull changes with the sum of each sentence, (n, dim)."""
+    students, lengths = _summed(words, begins)
+    count = len(targets)
+    slopes = -targets / count
+    if pairs:
+        apart = students @ students.T - targets @ targets.T
+        slopes = slopes + (4 * pairs / count**2) * (apart @ students)
+    along = (students * slopes).sum(axis=1, keepdims=True)
+    return np.asarray((slopes - along * students) / lengths)
 
 
-def _held_out(
-    torch: Any, words: Any, sentences: _Sentences, held: NDArray[np.int64], targets: Any
-) -> float:
-    """The mean cosine of student and teacher on the sentences held out."""
-    with torch.no_grad():
-        students = _summed(torch, words, *sentences.batch(held))
-        return float((students * targets[torch.from_numpy(held)]).sum(1).mean())
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise NoppaError(f"fitting word vectors needs torch: {INSTALL}") from error
-    return torch
+def _summed(words: Float, begins: NDArray[np.int64]) -> tuple[Float, Float]:
+    """Sentences as sums of their words, scaled to length one; and the lengths before, (n, 1)."""
+    sums = np.add.reduceat(words, begins)
+    lengths = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
+    return sums / lengths, lengths

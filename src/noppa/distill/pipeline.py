@@ -15,15 +15,21 @@ from noppa.distill.fitting import Fit, fitted
 from noppa.distill.joining import principal_axes, root_mean_square_length
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import needed_pieces
+from noppa.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.files import in_dtype
+from noppa.methods import Average
 from noppa.methods.weighting import inverse_frequency_weight
+from noppa.refine import Whitening
 from noppa.words import WordVectors
 
 Float = NDArray[np.float32]
 
 #: The weight a / (a + p) that words start with.
 START_A = 1e-3
+
+#: Half of full whitening, around zero: cosines keep their meaning, and the first dimensions matter most.
+WHITENING = Whitening(strength=0.5, centred=False)
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ def distil(
 ) -> Distilled:
     """Word vectors of `dim` dimensions whose sums follow the teacher's vectors of `texts`.
 
+    Without texts the words keep what the teacher says of each, weighted by frequency.
     frequencies: of words, where they are not to be counted in the texts. progress: as of `fitting.fitted`.
     """
     pieces = needed_pieces(teacher.known_pieces(), words)
@@ -71,15 +78,26 @@ def distil(
         raise ParameterError(f"dim={dim}, but the model's vectors have {vectors.shape[1]}")
     ids, offsets = _look_up(rows, len(pieces), texts)
     probabilities = _probabilities(rows, len(pieces), ids, frequencies)
-    answers = teacher.sentences(texts)
+    centred = vectors - vectors.mean(axis=0)
+    answers = teacher.sentences(texts) if texts else centred
     axes = principal_axes(answers, dim)
-    targets = answers.astype(np.float32) @ axes
-    targets /= np.maximum(np.linalg.norm(targets, axis=1, keepdims=True), 1e-6)
-    start = (vectors - vectors.mean(axis=0)) @ axes
+    start = centred @ axes
     start *= inverse_frequency_weight(probabilities.astype(float), START_A)[:, None]
     start /= root_mean_square_length(start)
-    found = fitted(start.astype(np.float32), ids, offsets, targets, fit, progress)
+    found = start.astype(np.float32)
+    if texts:
+        targets = answers.astype(np.float32) @ axes
+        targets /= np.maximum(np.linalg.norm(targets, axis=1, keepdims=True), 1e-6)
+        fit = fit or Fit().for_texts(len(texts))
+        found = fitted(found, ids, offsets, targets, fit, progress)
     return Distilled(rows, len(pieces), vectors, found, probabilities)
+
+
+def encoder_of(words: WordVectors, texts: Sequence[str]) -> Encoder:
+    """The encoder for cosines: the mean, mildly whitened where there is text to learn that from."""
+    if not texts:
+        return Encoder(words, Average())
+    return Encoder(words, Average(), refine=WHITENING).fit(texts)
 
 
 def _look_up(

@@ -130,9 +130,10 @@ def _pieces(path: str) -> list[str]:
 @cache
 def _model(path: str) -> Any:
     """The `encode` of the model, loaded once a process."""
+    if Path(path).is_dir():
+        os.environ["HF_HUB_OFFLINE"] = "1"
+    encode = sentence_transformer(path)
     import torch
 
     torch.set_num_threads(1)
-    if Path(path).is_dir():
-        os.environ["HF_HUB_OFFLINE"] = "1"
-    return sentence_transformer(path)
+    return encode

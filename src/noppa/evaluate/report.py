@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
-from noppa.evaluate.plots import bars
+import numpy as np
+
 from noppa.evaluate.records import Record
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.plot import page as pages
+from noppa.plot.pictures import Bars
 
 MEAN = "mean of eight"
 
@@ -112,46 +115,30 @@ def _escaped(text: str) -> str:
     return text.replace("±", r"$\pm$")
 
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>noppa bench</title><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222 }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums }}
-td, th {{ padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #ddd }}
-td:first-child, th:first-child {{ text-align: left }}
-svg {{ max-width: 100%; margin: 1rem 0 }}
-</style></head><body><h1>noppa bench</h1>
-<p>{note}</p>
-{body}
-</body></html>
-"""
-
-
 def page(records: Sequence[Record]) -> str:
     """One HTML page with tables and plots inside, which asks nothing of the network."""
-    parts = []
+    commits = sorted({str(record.get("commit")) for record in records})
+    parts = [f"<p>{len(records)} results in percent; commit {html.escape(', '.join(commits))}.</p>"]
     for table in tables(records):
-        head, *lines = table.lines()
-        cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>\n"
-            for line in lines
-        )
-        parts.append(
-            f"<h2>{html.escape(table.title)}</h2>\n<table><tr>{cells}</tr>\n{body}</table>\n"
-        )
+        parts.append(f"<h2>{html.escape(table.title)}</h2>\n{pages.table(table.lines())}")
         means = {row: mean for row in table.rows if (mean := table.mean(row)) is not None}
         if means:
-            parts.append(bars(MEAN, means))
-        parts += [
-            bars(
-                task,
-                {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells},
-            )
-            for task in table.tasks
-        ]
-    commits = sorted({str(record.get("commit")) for record in records})
-    note = f"{len(records)} results in percent; commit {html.escape(', '.join(commits))}."
-    return PAGE.format(note=note, body="\n".join(parts))
+            parts.append(_bars(MEAN, means))
+        for task in table.tasks:
+            scores = {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells}
+            parts.append(_bars(task, scores))
+    return pages.page([], "noppa bench", "\n".join(parts))
+
+
+def _bars(title: str, scores: dict[str, float]) -> str:
+    """The axis starts a little below the smallest score, and says so."""
+    low, high = min(scores.values()), max(scores.values())
+    start = max(0.0, round(low - 0.25 * max(high - low, 1), 1))
+    values, known = np.array(list(scores.values())), np.ones(len(scores), bool)
+    note = "Scores in percent."
+    return pages.figure(
+        Bars(title, note, tuple(scores), values, "score", known, start=start, digits=2)
+    )
 
 
 FORMATS: dict[str, Callable[[Sequence[Record]], str]] = {

@@ -26,7 +26,10 @@ def noppa_split(
     ids: Ids,
     window: NDArray[np.int32],
 ) -> Piece:
-    """The split of one window, the tokens at these places; `table` holds the weights (words + 1,)."""
+    """Equation 10, then 9 term by term, for one window, the tokens at these places.
+
+    `table` holds the weights (words + 1,).
+    """
     inside = kept_of(ids[window])
     kept = window[inside].astype(np.int64)
     places = inside if method.unknown_takes_position else np.arange(len(kept))

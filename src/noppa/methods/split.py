@@ -17,7 +17,7 @@ Ids = NDArray[np.int32]
 DROPPED = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Split:
     """One sentence taken apart, all in float64; the sum of `terms` and of `rest` is the pooled vector.
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from noppa import METHODS, Encoder
+from noppa import METHODS, Encoder, NoPPA
 from noppa.backend import kernels
 from noppa.explain import Explanation
 from noppa.formulas import PARTS
@@ -120,9 +120,13 @@ def routes(service: Service) -> list[Route]:
                 if field in kind.__dataclass_fields__
             }
             listed.append({"name": name, "parameters": defaults})
+        served = [
+            {"name": name, "attention": isinstance(encoder.method, NoPPA)}
+            for name, encoder in models.encoders.items()
+        ]
         return JSONResponse(
             {
-                "models": [*models.encoders],
+                "models": served,
                 "methods": listed,
                 "parts": [*PARTS, "dct1", "dct2", "dct3"],
             }

@@ -18,6 +18,7 @@ from noppa.serve.problems import Problem, busy, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
 
+COSINES = "similarity"
 BLOCK_TEXTS = 1024
 #: In token pairs, some tenths of a second: between two blocks a client that left is noticed.
 BLOCK_PAIRS = 1 << 21
@@ -63,10 +64,14 @@ class Models:
         if settings.model is not None:
             name = settings.name or _name_of(settings.model)
             return cls({name: noppa.load(settings.model)}, settings)
-        default = settings.name or "noppa"
-        found = {default: noppa.load()}
-        others = [name for name in embedded.presets() if name != embedded.DEFAULT]
-        return cls(found | {f"{default}-{name}": noppa.load(name) for name in others}, settings)
+        # Who asks an endpoint for vectors nearly always compares them by cosine: the preset for that goes first.
+        names = sorted(embedded.presets(), key=lambda name: name != COSINES)
+        if not names:
+            return cls(
+                {settings.name or "noppa": noppa.load()}, settings
+            )  # says that there is none
+        stem = settings.name or "noppa"
+        return cls({f"{stem}-{name}": noppa.load(name) for name in names}, settings)
 
     def named(self, name: Any) -> tuple[str, Encoder]:
         """A model by the name in a request, which may be absent."""
@@ -143,5 +148,5 @@ def blocks(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 def _name_of(model: str) -> str:
     if model in embedded.presets():
-        return "noppa" if model == embedded.DEFAULT else f"noppa-{model}"
+        return f"noppa-{model}"
     return Path(model).absolute().name

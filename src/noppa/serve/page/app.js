@@ -20,6 +20,7 @@ function choose(tab, focus = false) {
     $(`panel-${name}`).hidden = !chosen;
   }
   change({ tab });
+  controls.show();
   refresh();
 }
 

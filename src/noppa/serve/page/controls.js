@@ -2,7 +2,7 @@
 
 import { get, key, setKey } from "./api.js";
 import { $, later, make } from "./dom.js";
-import { change, state } from "./state.js";
+import { change, model, serve, state } from "./state.js";
 
 let known = { models: [], methods: [], parts: [] };
 
@@ -10,7 +10,8 @@ export async function load(refresh) {
   known = await get("methods");
   const several = known.models.length > 1;
   $("model-field").hidden = !several;
-  $("model").replaceChildren(...known.models.map((name, at) => make("option", { value: at ? name : "" }, name)));
+  $("model").replaceChildren(...known.models.map(({ name }) => make("option", { value: name }, name)));
+  serve(known.models);
   $("name").replaceChildren(make("option", { value: "" }, `as served`), ...known.methods.map(({ name }) => make("option", { value: name }, name)));
   show();
   const changed = later(refresh);
@@ -30,7 +31,7 @@ export async function load(refresh) {
 function slide() { $("a-slide").value = String(Math.log10(Number($("a").value))); }
 
 export function show() {
-  $("model").value = known.models.includes(state.model) ? state.model : "";
+  $("model").value = model() ?? "";
   const method = known.methods.find(({ name }) => name === state.name);
   $("name").value = method ? state.name : "";
   const has = (field) => method !== undefined && field in method.parameters;

@@ -29,10 +29,21 @@ export function change(values) {
 
 export function onChange(listener) { listeners.push(listener); }
 
+let served = [];
+
+export function serve(models) { served = models; }
+
+// The model: the chosen one; else for one sentence the first that has attention to show, and else the first.
+export function model() {
+  const chosen = served.find(({ name }) => name === state.model);
+  const attends = state.tab === "sentence" && served.find(({ attention }) => attention);
+  return (chosen || attends || served[0])?.name;
+}
+
 // What the server is told about model and method; nothing where the encoder is taken as it is served.
 export function method() {
   const said = {};
-  if (state.model) said.model = state.model;
+  if (model()) said.model = model();
   if (state.name) {
     said.method = { name: state.name };
     if (state.a !== "") said.method.a = Number(state.a);

@@ -1,0 +1,92 @@
+"""`noppa distill`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noppa import frequencies
+from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
+from noppa.cli.progress import counts_bar
+from noppa.distill.pipeline import distil, encoder_of
+from noppa.distill.teacher import Teacher
+from noppa.distill.vocabulary import chosen, counted
+from noppa.errors import ParameterError
+from noppa.files.arrays import read_words
+
+
+def distill(
+    model: Annotated[str, typer.Argument(help="A sentence-transformers model: folder or name.")],
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files with unlabelled text in the language of the model."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path(
+        "distilled"
+    ),
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(help="The words, one a line, most frequent first.", show_default=False),
+    ] = None,
+    size: Annotated[int, typer.Option(help="How many words to take from the texts.")] = 50_000,
+    dim: Annotated[int, typer.Option(help="Length of a vector.")] = 256,
+    dtype: Annotated[str, typer.Option(help="float32, float16 or int8.")] = "int8",
+    sentences: Annotated[
+        int, typer.Option(help="How many texts to ask the model for, at most.")
+    ] = 250_000,
+    kept: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the model's answers are kept; beside the output, until it is done, if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes that ask the model.", show_default=False)
+    ] = None,
+    column: Column = None,
+    form: From = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+) -> None:
+    """An encoder that follows a sentence transformer, with no network in it; in any language.
+
+    The model is asked once for each word, and once for each text; word vectors are then fitted so that their sums follow
+    its vectors. With a vocabulary alone, the words keep the vectors that the model gives them. An interrupted run goes on
+    where it was.
+
+    Example: noppa distill all-MiniLM-L6-v2 sentences.txt -o my-encoder
+    """
+    texts = list(texts_of_inputs(inputs, form, column, no_header, on_bad)) if inputs else []
+    if vocabulary is not None:
+        words = [word.decode("utf-8", "replace") for word in read_words(vocabulary)]
+        words = list(dict.fromkeys(word for word in words if word))
+    elif texts:
+        words = chosen(counted(texts), size)
+    else:
+        raise ParameterError("nothing to distil: give files with text, or --vocabulary, or both")
+    if not words:
+        raise ParameterError("nothing to distil: there is not one word in what was given")
+    ranks = dict(zip(words, frequencies.from_ranks(len(words)).values.tolist(), strict=True))
+    answers = output.with_name(f".{output.name}.answers") if kept is None else kept
+    with counts_bar() as progress:
+        distilled = distil(
+            Teacher(model, answers, jobs, progress),
+            words,
+            texts[:sentences],
+            dim,
+            frequencies=None if texts else ranks,
+            progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.3f}"),
+        )
+    encoder = encoder_of(distilled.word_vectors(dtype), texts)
+    encoder.save(output)
+    if kept is None:
+        shutil.rmtree(answers)
+    print(f"{output}: {encoder.words!r}")
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(distill)

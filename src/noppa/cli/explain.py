@@ -1,0 +1,168 @@
+"""`noppa explain`: what each word gave to a vector, or each pair of words to a similarity."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from noppa.cli.models import Counts, Parameters, Ranks, Vectors, encoder_of
+from noppa.cli.options import Model
+from noppa.errors import InputError
+from noppa.explain import Explanation, PairExplanation
+from noppa.plot import Picture, alignment, attention, contributions, save
+from noppa.plot.pictures import EXTENSIONS, checked
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="A picture (.png, .svg, .html) or everything (.json).", show_default=False
+    ),
+]  # fmt: skip
+#: The strongest of these shades of blue stands for the largest number of a column.
+SHADES = ("", "on #10293f", "on #14405f", "on #185880", "on #1c70a2")
+MOST_ROWS = 60
+
+
+def explain(
+    text: Annotated[str, typer.Argument(help="The text to explain.", show_default=False)],
+    against: Annotated[
+        str | None,
+        typer.Option(help="A second text: explain the similarity of both.", show_default=False),
+    ] = None,
+    output: Output = None,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Draw attention times the weight of the row's word.")
+    ] = False,
+    dark: Annotated[bool, typer.Option("--dark", help="A .png or .svg on dark ground.")] = False,
+    model: Model = None,
+    vectors: Vectors = None,
+    counts: Counts = None,
+    ranks: Ranks = False,
+    parameters: Parameters = None,
+) -> None:
+    """What each word of a text gave to its vector, or each pair of words to a similarity.
+
+    Example: noppa explain -m my-encoder "the girl eats a cake" --against "a girl is eating" -o pair.html
+    """
+    for name, given in (("the text", text), ("--against", against)):
+        if given is not None and not given.strip():
+            raise InputError(f"{name} is empty: give at least one word")
+    if output is not None:
+        checked(output, (*EXTENSIONS, ".json"))
+    encoder = encoder_of(model, vectors, counts, ranks, parameters)
+    told: Explanation | PairExplanation = encoder.explain(text)
+    if against is not None:
+        told = encoder.explain_pair(text, against)
+    if output is None:
+        _print(
+            _token_rows(told) if isinstance(told, Explanation) else _pair_rows(told), _notes(told)
+        )
+    elif output.suffix.lower() == ".json":
+        output.write_text(json.dumps(told.described(), ensure_ascii=False), encoding="utf-8")
+    else:
+        save(_pictures(told, weighted), output, dark)
+
+
+def _pictures(told: Explanation | PairExplanation, weighted: bool) -> list[Picture]:
+    if isinstance(told, PairExplanation):
+        return [alignment(told)]
+    bars = contributions(told, "share")
+    return [bars] if told.attention is None else [attention(told, weighted), bars]
+
+
+Rows = list[list[Any]]
+
+
+def _token_rows(told: Explanation) -> Rows:
+    rows: Rows = [["token", "known", "place", "weight", "share", "cosine", "attends most to"]]
+    for at, token in enumerate(told.tokens):
+        numbers = [float(column[at]) for column in (told.weights, told.shares, told.cosines)]
+        known, place = "yes" if told.known[at] else "no", str(told.positions[at])
+        rows.append([token, known, place if place != "-1" else "none", *numbers, _most(told, at)])
+    return rows
+
+
+def _most(told: Explanation, at: int) -> str:
+    """The two other tokens that a token attends to most."""
+    if told.attention is None:
+        return ""
+    row = told.attention[at].copy()
+    row[at] = 0
+    best = [j for j in np.argsort(-row, kind="stable")[:2] if row[j] > 0]
+    return ", ".join(f"{told.tokens[j]} {100 * row[j]:.1f} %" for j in best)
+
+
+def _pair_rows(told: PairExplanation) -> Rows:
+    """The strongest pairs of tokens first."""
+    order = np.argsort(-np.abs(told.pairs), axis=None, kind="stable")
+    places = zip(*np.unravel_index(order, told.pairs.shape), strict=True)
+    body: Rows = [[told.a.tokens[i], told.b.tokens[j], float(told.pairs[i, j])] for i, j in places]
+    return [["first text", "second text", "part of the cosine"], *body]
+
+
+def _notes(told: Explanation | PairExplanation) -> list[str]:
+    """What belongs to no row of the table."""
+    if isinstance(told, PairExplanation):
+        rest = [f"{name}: {value:.4f}" for name, value in told.remainders.items()]
+        return [*rest, f"cosine: {told.cosine:.4f}"]
+    square = float(told.pooled @ told.pooled) or 1.0
+    notes = [
+        f"{name}: share {vector @ told.pooled / square:.4f}"
+        for name, vector in told.remainders.items()
+    ]
+    return notes + [
+        f"{step.name} took away {100 * step.share:.4f} % of the squared length"
+        for step in told.steps
+        if step.share is not None
+    ]
+
+
+def _print(rows: Rows, notes: list[str]) -> None:
+    """A coloured table on a terminal, tab-separated lines in a pipe."""
+    head, *body = rows
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        for row in rows:
+            typer.echo(
+                "\t".join(f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row)
+            )
+        for note in notes:
+            typer.echo(f"# {note}")
+        return
+    shown = body[:MOST_ROWS]
+    table = Table()
+    for at, name in enumerate(head):
+        table.add_column(
+            name, justify="right" if body and isinstance(body[0][at], float) else "left"
+        )
+    most = [
+        max((abs(row[at]) for row in shown if isinstance(row[at], float)), default=0.0)
+        for at in range(len(head))
+    ]
+    for row in shown:
+        style = "dim" if "none" in row[2:3] else ""
+        table.add_row(*(_cell(cell, top, style) for cell, top in zip(row, most, strict=True)))
+    console.print(table)
+    if len(body) > len(shown):
+        console.print(f"and {len(body) - len(shown)} more rows: write -o file.html or file.json")
+    for note in notes:
+        console.print(note)
+
+
+def _cell(value: Any, most: float, style: str) -> Text:
+    if not isinstance(value, float):
+        return Text(value, style)
+    level = int(np.sqrt(abs(value) / most) * (len(SHADES) - 1) + 0.5) if most > 0 else 0
+    ink = "#ff9d5c" if value < 0 else ("white" if level else style)
+    return Text(f"{value:.4f}", f"{ink} {SHADES[level]}".strip())
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(explain)

@@ -1,0 +1,65 @@
+"""An encoder from the options of a command: a saved one, one made of word vectors as they are, or the embedded one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import noppa
+from noppa.cli.encode import method_of
+from noppa.cli.progress import bytes_bar
+from noppa.errors import ParameterError
+
+Vectors = Annotated[
+    Path | None,
+    typer.Option("--vectors", "-v", help="Word vectors, in place of a model.", show_default=False),
+]
+Counts = Annotated[
+    Path | None, typer.Option(help="Word counts, `word count` a line.", show_default=False)
+]
+Ranks = Annotated[
+    bool, typer.Option("--ranks", help="Estimate word probabilities from the order of the words.")
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter", "-p", help="With --vectors, a parameter of NoPPA.", show_default=False
+    ),
+]
+
+
+def encoder_of(
+    model: str | None,
+    vectors: Path | None,
+    counts: Path | None,
+    ranks: bool,
+    parameters: list[str] | None,
+) -> noppa.Encoder:
+    """The saved model, NoPPA without noise removal over the vectors, or what `noppa.load()` gives."""
+    if vectors is None:
+        if ranks or parameters:
+            raise typer.BadParameter("--ranks and -p belong to --vectors: give that, too")
+        return noppa.load(model)
+    if model is not None:
+        raise typer.BadParameter("give --model or --vectors, not both")
+    try:
+        method = method_of("noppa", ["k=0", *(parameters or [])])
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    with bytes_bar("vectors") as progress:
+        words = noppa.WordVectors.load(vectors, progress=progress)
+    if counts is not None:
+        words = words.with_counts(counts)
+    elif ranks:
+        words = words.with_ranks()
+    elif method.a is not None and words.probabilities is None:
+        raise typer.BadParameter(
+            "NoPPA weighs words by their probabilities: give --counts, --ranks, or -p a=None for none"
+        )
+    if method.k:
+        raise typer.BadParameter(
+            f"k={method.k} has to be fitted: fit a model with `noppa fit` and give it as --model"
+        )
+    return noppa.Encoder(words, method)

@@ -1,0 +1,33 @@
+"""Pictures: what an `Explanation` tells, as .png and .svg (`pip install 'noppa[plot]'`) or one self-contained .html.
+
+from noppa import plot
+
+plot.attention(model.explain("the girl eats a cake")).save("attention.html")
+"""
+
+from __future__ import annotations
+
+from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, Scatter, save
+from noppa.plot.views import (
+    A_VALUES,
+    alignment,
+    attention,
+    contributions,
+    sentence_map,
+    weights,
+)
+
+__all__ = [
+    "A_VALUES",
+    "Bars",
+    "Heatmap",
+    "Lines",
+    "Picture",
+    "Scatter",
+    "alignment",
+    "attention",
+    "contributions",
+    "save",
+    "sentence_map",
+    "weights",
+]

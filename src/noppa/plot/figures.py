@@ -1,0 +1,153 @@
+"""Every figure of the paper drawn again with any encoder, and a page that puts the paper's printed values beside ours."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noppa.encoder import Encoder
+from noppa.errors import FileError, ParameterError
+from noppa.plot import paper
+from noppa.plot.page import page
+from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, save
+from noppa.plot.views import attention, contributions, weights
+from noppa.words import WordVectors
+
+NOTICE = (
+    "The paper used GloVe vectors of 300 dimensions, and settings that it does not print beside its figures. Where other "
+    "vectors are used here, compare the pattern, which words stand out, and not the digits. Figure 1 depends on word "
+    "counts alone: with the authors' counts it agrees to every digit that the paper prints."
+)
+RECONSTRUCTED = (
+    "The paper's text names only phrases of this sentence; we put the rest together around them."
+)
+
+
+def figures(
+    encoder: Encoder,
+    folder: str | PathLike[str],
+    counts: str | PathLike[str] | None = None,
+    dark: bool = False,
+) -> list[Path]:
+    """Write figure1 … figure5 as .png and .svg, and index.html with all of them; gives the paths.
+
+    counts: word counts for Figure 1; the probabilities of the encoder's own words if not given. A figure that the
+    encoder cannot give, such as attention without NoPPA, is left out, and the page says why.
+    """
+    import noppa.plot.draw  # noqa: F401  says what is missing before anything is written
+
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise FileError(f"{target} is a file: give a folder for the figures")
+    words = encoder.words if counts is None else counted(counts)
+    makers: dict[str, Callable[[], Sequence[Picture]]] = {
+        "figure1": lambda: [figure1(words)],
+        "figure2": lambda: figure2(encoder),
+        "figure3": lambda: figure3(encoder),
+        "figure4": lambda: [phrases(encoder, 4, paper.CRASHED, paper.CRASHED_VALUE)],
+        "figure5": lambda: [phrases(encoder, 5, paper.TROUBLE, paper.TROUBLE_VALUE)],
+    }
+    drawn: dict[str, Sequence[Picture]] = {}
+    missing = {}
+    for name, make in makers.items():
+        try:
+            drawn[name] = make()
+        except ParameterError as error:
+            missing[name] = str(error)
+    if not drawn:
+        raise ParameterError(f"no figure can be drawn: {missing['figure3']}")
+    target.mkdir(parents=True, exist_ok=True)
+    written = [
+        save(pictures, target / f"{name}{extension}", dark)
+        for name, pictures in drawn.items()
+        for extension in (".png", ".svg")
+    ]
+    index = target / "index.html"
+    everything = [picture for pictures in drawn.values() for picture in pictures]
+    index.write_text(
+        page(everything, "The figures of the NoPPA paper", _opening(encoder, missing)),
+        encoding="utf-8",
+    )
+    return [*written, index]
+
+
+def counted(counts: str | PathLike[str]) -> WordVectors:
+    """The words of Figure 1 with their probabilities from a file, whatever the vocabulary of the vectors."""
+    words = [word for group in paper.GROUPS.values() for word in group]
+    return WordVectors(words, np.ones((len(words), 1))).with_counts(counts)
+
+
+def figure1(words: WordVectors) -> Lines:
+    """Mean weights of stop words and of meaningful words against a."""
+    return replace(
+        weights(words, paper.GROUPS),
+        title="Figure 1: mean weight of stop words and of meaningful words against a",
+        dots={name: np.array(values) for name, values in paper.WEIGHTS.items()},
+        dots_name="the paper",
+    )
+
+
+def figure2(encoder: Encoder) -> list[Bars]:
+    """The cosine of each word with its sentence, for three sentences."""
+    found = []
+    for text, printed in paper.CONTRIBUTIONS.items():
+        picture = contributions(encoder.explain(text))
+        if not np.any(picture.values):
+            raise ParameterError(f"no word of {text!r} is in the vocabulary")
+        found.append(_beside(replace(picture, title=f"Figure 2: “{text}”"), printed))
+    return found
+
+
+def figure3(encoder: Encoder) -> list[Picture]:
+    """Attention in one sentence, and the row of "bleeding", which the paper prints."""
+    told = encoder.explain(paper.BLEEDING)
+    picture = attention(told)
+    found: list[Picture] = [replace(picture, title=f"Figure 3: {picture.title}")]
+    if "bleeding" in told.tokens and told.attention is not None:
+        row = told.attention[told.tokens.index("bleeding")]
+        bars = Bars(
+            "Figure 3: what “bleeding” attends to",
+            "Raw attention in percent. The paper's row is weighted: it adds up to 99.19, half the weight of “bleeding” "
+            "for a = 0.001 in the authors' counts.",
+            told.tokens,
+            100 * row,
+            "attention in %",
+            told.known,
+        )
+        found.append(_beside(bars, paper.BLEEDING_ROW))
+    return found
+
+
+def phrases(encoder: Encoder, number: int, text: str, printed: tuple[str, str, float]) -> Heatmap:
+    """Attention in a sentence around the phrases that the paper names, with the one value that it prints."""
+    told = encoder.explain(text)
+    picture = attention(told)
+    word, other, value = printed
+    ours = ""
+    if told.attention is not None and {word, other} <= set(told.tokens):
+        share = told.attention[told.tokens.index(word), told.tokens.index(other)]
+        ours = f", here {100 * share:.2f} %"
+    return replace(
+        picture,
+        title=f"Figure {number}: {picture.title}",
+        note=f"{picture.note} {RECONSTRUCTED} “{word}” gives “{other}” {value} % in the paper{ours}.",
+    )
+
+
+def _beside(picture: Bars, printed: Sequence[float]) -> Bars:
+    """The same bars with the paper's values, where the tokens are the paper's."""
+    if len(printed) != len(picture.names):
+        return picture
+    return replace(picture, marks=np.array(printed, float), marks_name="the paper")
+
+
+def _opening(encoder: Any, missing: dict[str, str]) -> str:
+    lines = [NOTICE, f"Drawn with {encoder!r}."]
+    lines += [f"{name} is left out: {why}." for name, why in missing.items()]
+    return "".join(f'<p class="note">{html.escape(line)}</p>\n' for line in lines)
