@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.serve.lines import alike
+from noppa.serve.lines import alike, plane
 from noppa.serve.models import Watch
 from tests.conftest import made_texts, made_words
 from tests.serving import Running, made_encoder, serving
@@ -205,6 +205,17 @@ def test_groups_are_joined_over_blocks() -> None:
     assert first["lines"] == list(range(0, 2500, 2))
     assert second["lines"] == list(range(1, 2500, 2))
     assert alike(np.eye(3, dtype=np.float32), 0.9, watch) == []
+
+
+def test_the_map_shows_the_first_principal_axes() -> None:
+    random = np.random.default_rng(5)
+    rows = (random.normal(size=(300, 30)) * np.linspace(3, 1, 30)).astype(np.float32)
+    found = plane(rows)
+    centred = rows.astype(float) - rows.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    expected = left[:, :2] * sizes[:2]
+    assert np.abs(found["points"]) == pytest.approx(np.abs(expected), abs=1e-2)
+    assert found["shares"] == pytest.approx((sizes[:2] ** 2 / (sizes**2).sum()).tolist(), abs=1e-6)
 
 
 def test_a_single_line(client: httpx.Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from typing import Any, NoReturn
 
 from starlette.requests import Request
@@ -40,9 +41,17 @@ async def read(request: Request, settings: Settings) -> bytes:
     if size > limit and ("expect" in request.headers or size > DISCARDED):
         raise _too_long(size, limit, close=True)
     arrived = _Arrived(limit, size)
+    # As asyncio.wait_for, which would start a task for every request.
+    task = asyncio.current_task()
+    assert task is not None
+    timer = task.get_loop().call_later(settings.body_seconds, arrived.stop, task)
     try:
-        await asyncio.wait_for(arrived.read(request), settings.body_seconds)
-    except asyncio.TimeoutError:
+        await arrived.read(request)
+    except asyncio.CancelledError:
+        if not arrived.stopped:
+            raise
+        if sys.version_info >= (3, 11):
+            task.uncancel()
         if max(size, arrived.received) > limit:
             raise _too_long(max(size, arrived.received), limit, close=True) from None
         raise Problem(
@@ -51,6 +60,8 @@ async def read(request: Request, settings: Settings) -> bytes:
             code="request_timeout",
             headers={"connection": "close"},
         ) from None
+    finally:
+        timer.cancel()
     return b"".join(arrived.pieces)
 
 
@@ -61,6 +72,11 @@ class _Arrived:
         self.limit, self.declared = limit, declared
         self.pieces: list[bytes] = []
         self.received = 0
+        self.stopped = False
+
+    def stop(self, task: asyncio.Task[Any]) -> None:
+        self.stopped = True
+        task.cancel()
 
     async def read(self, request: Request) -> None:
         more = True

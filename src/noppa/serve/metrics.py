@@ -7,6 +7,7 @@ file of its own in a common folder, mapped into memory, and whichever is asked a
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +88,7 @@ class Metrics:
     def _observe(self, name: str, bounds: tuple[float, ...], value: float) -> None:
         """A histogram holds one count a bucket, one beyond the last bound, and the sum."""
         start = self.places[name].start
-        self.cells[start + int(np.searchsorted(bounds, value))] += 1
+        self.cells[start + bisect_left(bounds, value)] += 1
         self.cells[start + len(bounds) + 1] += value
 
     # Telling

@@ -16,7 +16,7 @@ const ask = latest(async (signal) => {
   heatmap($("align"), found.a.tokens, found.b.tokens, found.pairs, "What pairs of words give to the similarity");
   const pairs = found.pairs.flatMap((row, i) => row.map((value, j) => [value, found.a.tokens[i], found.b.tokens[j]]));
   pairs.sort((x, y) => Math.abs(y[0]) - Math.abs(x[0]));
-  const rest = Object.entries(found.remainders).map(([name, value]) => [value, name, ""]);
+  const rest = Object.entries(found.remainders).map(([name, value]) => [value, name, ""]).filter(([value]) => Math.abs(value) >= 0.0005);
   $("strongest").replaceChildren(...[...pairs.slice(0, LISTED), ...rest].map(([value, a, b]) => make("li", {},
     make("b", value < 0 ? { class: "minus-text" } : {}, number(value)), make("span", {}, b ? `${a} – ${b}` : a))));
   return found;
