@@ -1,14 +1,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json)
+SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
-.PHONY: demo test clean
+.PHONY: demo test chromium clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/test
+test: $(VENV)/test chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -26,6 +26,12 @@ $(VENV)/demo: $(BIN)/pip $(SOURCES)
 $(VENV)/test: $(BIN)/pip $(SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check '.[dev]'
 	touch $@ $(VENV)/demo
+
+# The page is tested in a real browser; where none can be installed, the run says what it lacks.
+chromium:
+	@command -v chromium chromium-browser google-chrome > /dev/null || { command -v apt-get > /dev/null && \
+	  { apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }; } > /dev/null 2>&1; } || \
+	  echo "no Chromium here, and it cannot be installed: the tests of the page cannot run"
 
 clean:
 	rm -rf $(VENV) build dist

@@ -173,6 +173,16 @@ class Encoder:
             width = step.matrix.shape[1] if isinstance(step, Map) else width
         return width
 
+    @property
+    def fitted_on(self) -> int:
+        """From how many sentences with a known word `fit` has learnt."""
+        return self._state.sentences
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first dimensions matter most, so that `dim` of them mean something."""
+        return any(isinstance(step, Map) for step in self._state.steps)
+
     def encode(
         self,
         texts: Any,
@@ -211,6 +221,22 @@ class Encoder:
         cut = self._cut(dim)
         ids, offsets = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
         return self._vectors(ids, offsets, thread_count(threads), cut, normalize)
+
+    def look_up(self, texts: Any, threads: int | None = None) -> Ids:
+        """The ids (tokens,) of texts, -1 for a dropped token, and their offsets (n + 1,): what `encode_ids` takes."""
+        return self._ids(texts_of(texts), thread_count(threads))
+
+    def encode_ids(
+        self,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+    ) -> tuple[Vectors, NDArray[np.int32]]:
+        """Vectors (n, dim) and the known tokens of each text (n,), where `encode` would warn of those without."""
+        return self._rows(ids, offsets, thread_count(threads), self._cut(dim), normalize)
 
     def encode_iter(
         self,
@@ -266,15 +292,26 @@ class Encoder:
         normalize: bool,
         first: int = 0,
     ) -> Vectors:
-        rows, known = self._pooler(ids, offsets, self._steps, threads)
+        rows, known = self._rows(ids, offsets, threads, dim, normalize)
         if np.count_nonzero(known) < len(known):
             _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
+        return rows
+
+    def _rows(
+        self,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        threads: int,
+        dim: int,
+        normalize: bool,
+    ) -> tuple[Vectors, NDArray[np.int32]]:
+        rows, known = self._pooler(ids, offsets, self._steps, threads)
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])
         if normalize:
             unit = kernels.Steps([("normalise", dim)])
             rows = kernels.apply_steps(rows, None, unit, threads)
-        return np.asarray(rows, np.float32)
+        return np.asarray(rows, np.float32), known
 
     def _ids(self, texts: list[str], threads: int) -> Ids:
         if self.tokenizer is None:
@@ -312,8 +349,7 @@ class Encoder:
     def _cut(self, dim: int | None) -> int:
         if dim is None:
             return self.dim
-        steps = self._state.steps
-        if not any(isinstance(step, Map) for step in steps):
+        if not self.ordered:
             raise ParameterError(
                 f"dim={dim} would keep an arbitrary part of the vector: fit the encoder with "
                 "refine=Whitening(), whose first dimensions matter most"

@@ -16,6 +16,8 @@ from noppa.cli import (
     explain,
     figures,
     info,
+    search,
+    serve,
     similarity,
     vectors,
 )
@@ -31,6 +33,8 @@ COMMANDS = (
     encode,
     similarity,
     explain,
+    search,
+    serve,
     compare,
     vectors,
     distill,

@@ -1,0 +1,118 @@
+"""`noppa search` and `noppa index`: lines found by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import noppa
+from noppa import Encoder, storage
+from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
+from noppa.cli.options import Model, Threads
+from noppa.errors import FileError
+from noppa.index import KIND, Index
+
+#: The preset for cosines.
+COSINES = "similarity"
+
+
+def search(
+    corpus: Annotated[
+        str,
+        typer.Argument(help="A file of texts, - for standard input, or a folder of noppa index."),
+    ],
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 10,
+    model: Model = None,
+    source: From = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+    threads: Threads = None,
+) -> None:
+    """The texts nearest to a query: cosine, number of the record from 1 on, text.
+
+    Example: noppa search reviews.txt "the food was cold" -n 5
+    """
+    if Path(corpus).is_dir():
+        index = Index.load(corpus)
+        encoder = _encoder_of(corpus, index, model)
+    else:
+        encoder = noppa.load(model or COSINES)
+        texts = texts_of_inputs([corpus], source, column, no_header, on_bad)
+        index = _made(encoder, texts, threads)
+    vector = encoder.encode([query], threads, normalize=True)
+    numbers, cosines = index.search(vector, count)
+    for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True):
+        line = " ".join(index.texts[number].split())
+        typer.echo(f"{cosine:.4f}\t{number + 1}\t{line}")
+
+
+def index(
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Files with text; - or none for standard input.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for the index.")
+    ] = None,
+    model: Model = None,
+    source: From = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+    threads: Threads = None,
+) -> None:
+    """Texts, their vectors and what finds them quickly, in one folder for `noppa search`.
+
+    Example: noppa index reviews.csv --column body -o reviews-index
+    """
+    if output is None:
+        raise typer.BadParameter("give --output")
+    encoder = noppa.load(model or COSINES)
+    texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
+    made = _made(encoder, texts, threads)
+    made.header = _header(encoder)
+    made.save(output)
+    kind = "compared one by one" if made.exact else "with a graph of neighbours"
+    typer.echo(f"{output}: {len(made)} texts of {made.dim} dimensions, {kind}")
+
+
+def _made(encoder: Encoder, texts: Iterable[str], threads: int | None) -> Index:
+    kept: list[str] = []
+
+    def noted() -> Iterator[str]:
+        for text in texts:
+            kept.append(text)
+            yield text
+
+    parts = list(encoder.encode_iter(noted(), 4096, threads, normalize=True))
+    vectors = np.concatenate(parts) if parts else np.empty((0, encoder.dim), np.float32)
+    return Index(kept, vectors)
+
+
+def _header(encoder: Encoder) -> dict[str, str | None]:
+    path = encoder.path
+    return {
+        "model": None if path is None else str(path),
+        "seal of model": None if path is None else storage.seal_of(path),
+    }
+
+
+def _encoder_of(folder: str, index: Index, model: str | None) -> Encoder:
+    """The encoder that made an index, or the one that was named instead if it is the same."""
+    made_by, seal = index.header.get("model"), index.header.get("seal of model")
+    encoder = noppa.load(model or made_by)
+    if _header(encoder)["seal of model"] != seal:
+        raise FileError(
+            f"{folder} was made with another encoder than {model or made_by}: make it again with noppa {KIND}"
+        )
+    return encoder
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(search)
+    app.command()(index)

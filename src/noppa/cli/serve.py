@@ -1,0 +1,123 @@
+"""`noppa serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from noppa.errors import NoppaError
+
+INSTALL = "pip install 'noppa[serve]'"
+
+
+def serve(
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            help="A preset of the embedded model or the folder of a saved encoder; all presets where not given.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at; 0 for a free one.")] = 8000,
+    workers: Annotated[int, typer.Option(min=1, help="Processes, which share the model.")] = 1,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--served-model-name", help="What clients call the model.", show_default=False
+        ),
+    ] = None,
+    any_model: Annotated[
+        bool, typer.Option("--any-model", help="Take every model name for the served one.")
+    ] = False,
+    keys: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of API keys, one a line; NOPPA_API_KEYS adds more. Open to all where there is none.",
+            show_default=False,
+        ),
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An origin whose pages may call this server; may stand several times.",
+            show_default=False,
+        ),
+    ] = None,
+    url_prefix: Annotated[str, typer.Option(help="Serve under this path, too.")] = "",
+    page: Annotated[bool, typer.Option("--page/--no-page", help="The explorer at /.")] = True,
+    empty_input: Annotated[
+        str, typer.Option(help="An empty string is an error, or zero: a row of zeros.")
+    ] = "error",
+    normalize: Annotated[
+        bool,
+        typer.Option("--normalize/--no-normalize", help="Vectors of length one at /v1/embeddings."),
+    ] = True,
+    max_inputs: Annotated[int, typer.Option(help="Texts of a request.")] = 8192,
+    max_tokens: Annotated[int, typer.Option(help="Tokens of a text.")] = 4096,
+    max_body: Annotated[int, typer.Option(help="Bytes of a body.")] = 32 << 20,
+    max_header: Annotated[int, typer.Option(help="Bytes of a head.")] = 32 << 10,
+    max_lines: Annotated[int, typer.Option(help="Lines that a browser may keep here.")] = 20_000,
+    queue: Annotated[int, typer.Option(help="Requests that may wait; beyond it 429.")] = 256,
+    at_once: Annotated[
+        int | None,
+        typer.Option(help="Requests encoded at a time; one a thread.", show_default=False),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Threads of a process; all divided by the workers.", show_default=False),
+    ] = None,
+    header_seconds: Annotated[float, typer.Option(help="For a head to arrive.")] = 15,
+    body_seconds: Annotated[float, typer.Option(help="For a body to arrive.")] = 30,
+    request_seconds: Annotated[float, typer.Option(help="For an answer.")] = 60,
+    drain_seconds: Annotated[
+        float, typer.Option(help="After SIGTERM, before the port closes.")
+    ] = 1,
+    log_requests: Annotated[
+        bool, typer.Option("--log-requests/--no-log-requests", help="A JSON line a request.")
+    ] = True,
+) -> None:
+    """An HTTP server: OpenAI's /v1/embeddings, text-embeddings-inference's /embed, and a page at /.
+
+    Example: noppa serve my-encoder --port 8000
+    """
+    try:
+        from noppa.serve.run import serve as run
+        from noppa.serve.settings import Settings, keys_of
+    except ImportError as error:
+        if (error.name or "").startswith("noppa"):
+            raise
+        raise NoppaError(
+            f"the server needs {error.name}, which is not installed: {INSTALL}"
+        ) from error
+    settings = Settings(
+        model=model,
+        name=name,
+        any_model=any_model,
+        empty_input=empty_input,
+        normalize=normalize,
+        prefix=url_prefix,
+        keys=keys_of(keys),
+        origins=tuple(cors_origin or ()),
+        page=page,
+        max_body=max_body,
+        max_inputs=max_inputs,
+        max_tokens=max_tokens,
+        max_header=max_header,
+        at_once=at_once,
+        threads=threads,
+        queue=queue,
+        header_seconds=header_seconds,
+        body_seconds=body_seconds,
+        request_seconds=request_seconds,
+        drain_seconds=drain_seconds,
+        max_lines=max_lines,
+        log_requests=log_requests,
+    )
+    run(settings, host, port, workers)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(serve)

@@ -1,0 +1,179 @@
+"""Texts found by meaning: exact cosines up to `EXACT` rows, a graph of neighbours (usearch) beyond.
+
+The graph only proposes rows; their cosines are computed from the vectors all the same, so both kinds tell the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa import storage
+from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.parameters import whole
+
+KIND = "index"
+EXACT = 100_000
+BLOCK = 1 << 14
+INSTALL = "pip install 'noppa[search]'"
+#: How many rows the graph is asked for beyond what is wanted, since its own order is only nearly right.
+MORE = 32
+
+Vectors = NDArray[np.float32]
+
+
+class Index:
+    """Texts with their vectors (texts, dim), scaled to length one; a text without a known word stays a row of zeros.
+
+    exact: whether every row is compared; where None, up to `EXACT` rows are.
+
+    >>> import numpy as np
+    >>> Index(["a", "b"], np.eye(2, dtype=np.float32)).search(np.array([[1, 0.1]]), 1)[0]
+    array([[0]])
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        vectors: Vectors,
+        exact: bool | None = None,
+        graph: NDArray[np.uint8] | None = None,
+        header: dict[str, Any] | None = None,
+    ) -> None:
+        if vectors.ndim != 2 or len(texts) != len(vectors):
+            raise ParameterError(
+                f"{len(texts)} texts need as many vectors, not an array {vectors.shape}"
+            )
+        self.texts = texts
+        self.vectors = vectors if graph is not None else unit(vectors)
+        self.header = header or {}
+        self.exact = len(texts) <= EXACT if exact is None else exact
+        self._saved = graph  # the graph looks into it without holding it
+        self._graph = None if self.exact else self._made(graph)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dim(self) -> int:
+        return int(self.vectors.shape[1])
+
+    def search(
+        self, queries: NDArray[np.floating], count: int = 10
+    ) -> tuple[NDArray[np.int64], Vectors]:
+        """The rows nearest to queries (queries, dim): their numbers and cosines, (queries, up to `count`), nearest first."""
+        count = min(whole(count, "count", 1), len(self))
+        wanted = unit(np.asarray(queries, np.float32))
+        if wanted.ndim != 2 or wanted.shape[1] != self.dim:
+            raise ParameterError(
+                f"queries must be (queries, {self.dim}) as the index is, not {wanted.shape}"
+            )
+        if count == 0 or not len(wanted):
+            return np.empty((len(wanted), 0), np.int64), np.empty((len(wanted), 0), np.float32)
+        if self._graph is None:
+            return self._search_all(wanted, count)
+        return self._search_graph(wanted, count)
+
+    def _search_all(self, wanted: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
+        """Block by block, with the best so far kept."""
+        numbers = np.empty((len(wanted), 0), np.int64)
+        cosines = np.empty((len(wanted), 0), np.float32)
+        for start in range(0, len(self), BLOCK):
+            block = wanted @ self.vectors[start : start + BLOCK].T
+            every = np.broadcast_to(np.arange(start, start + block.shape[1]), block.shape)
+            numbers, cosines = best(np.hstack([numbers, every]), np.hstack([cosines, block]), count)
+        return numbers, cosines
+
+    def _search_graph(self, wanted: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
+        assert self._graph is not None
+        asked = min(count + MORE, len(self))
+        found = [np.asarray(self._graph.search(row, asked).keys, np.int64) for row in wanted]
+        fewest = min(map(len, found))
+        candidates = np.stack([row[:fewest] for row in found])
+        cosines = np.einsum("qcd,qd->qc", self.vectors[candidates], wanted)
+        return best(candidates, cosines, count)
+
+    def _made(self, saved: NDArray[np.uint8] | None) -> Any:
+        """The graph: the saved one as it lies in its file, or a new one."""
+        try:
+            from usearch.index import Index as Graph
+        except ImportError as error:
+            raise NoppaError(
+                f"an index of more than {EXACT} texts needs usearch, which is not installed: {INSTALL}"
+            ) from error
+        if saved is not None:
+            return Graph.restore(memoryview(saved), view=True)  # type: ignore[arg-type]
+        graph = Graph(ndim=self.dim, metric="ip", dtype="f32")
+        graph.add(np.arange(len(self)), np.ascontiguousarray(self.vectors))
+        return graph
+
+    # Files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a folder: vectors, texts and, where there is one, the graph beside them."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in self.texts]
+        bounds = np.cumsum([0, *map(len, encoded)])
+        arrays: dict[str, NDArray[Any]] = {
+            "vectors": np.asarray(self.vectors, np.float32),
+            "text": np.frombuffer(b"".join(encoded), np.uint8),
+            "bounds": bounds,
+        }
+        if self._graph is not None:
+            arrays["graph"] = np.frombuffer(self._graph.save(), np.uint8)
+        storage.write_folder(path, KIND, self.header, arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Index:
+        """A saved index, its vectors and its graph mapped into memory."""
+        folder = storage.read_folder(path, KIND)
+        arrays = folder.arrays
+        texts = _Texts(arrays["text"], arrays["bounds"])
+        if len(texts) != len(arrays["vectors"]):
+            raise FileError(f"{path} is damaged: it has more texts than vectors; make it again")
+        graph = arrays.get("graph")
+        return cls(texts, arrays["vectors"], graph is None, graph, folder.header)
+
+
+class _Texts(Sequence[str]):
+    """Texts that are read from a mapped file when somebody looks."""
+
+    def __init__(self, text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
+        self.text, self.bounds = text, bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            raise IndexError(at)
+        start, stop = self.bounds[at % len(self)], self.bounds[at % len(self) + 1]
+        return self.text[start:stop].tobytes().decode("utf-8", "surrogatepass")
+
+
+def unit(rows: NDArray[np.float32]) -> Vectors:
+    """Rows of length one; zeros stay zeros, and rows that have that length already stay as they are."""
+    lengths = np.sqrt(np.einsum("...d,...d->...", rows, rows, dtype=np.float64))
+    if np.all((lengths == 0) | (np.abs(lengths - 1) < 1e-6)):
+        return np.asarray(rows, np.float32)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1)[..., None], np.float32)
+
+
+def best(
+    numbers: NDArray[np.int64], cosines: Vectors, count: int
+) -> tuple[NDArray[np.int64], Vectors]:
+    """The `count` largest of each row (rows, many), largest first; of equal ones the smaller number."""
+    if cosines.shape[1] > 4 * count:
+        # All that reach the smallest wanted one, so that among equals the smaller number is there.
+        edge = -np.partition(-cosines, count - 1, axis=1)[:, count - 1 : count]
+        most = int(np.count_nonzero(cosines >= edge, axis=1).max())
+        places = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
+        numbers = np.take_along_axis(numbers, places, 1)
+        cosines = np.take_along_axis(cosines, places, 1)
+    order = np.lexsort((numbers, -cosines), axis=1)[:, :count]
+    return np.take_along_axis(numbers, order, 1), np.take_along_axis(cosines, order, 1)

@@ -1,0 +1,80 @@
+"""The application: routes behind the gate."""
+
+from __future__ import annotations
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from noppa.serve import explore, health, lines, openai, openapi, pages, tei
+from noppa.serve.gate import Gate
+from noppa.serve.metrics import Metrics
+from noppa.serve.models import Models
+from noppa.serve.service import Service
+from noppa.serve.settings import Settings
+
+PARTS = (openai, tei, explore, lines, health, openapi, pages)
+EXPOSED = ("x-request-id", "retry-after")
+
+
+class Application:
+    """Everything that a process serves; an ASGI application."""
+
+    def __init__(self, settings: Settings, models: Models | None = None) -> None:
+        # The names of the routes are known before anything can be counted.
+        metrics = Metrics(ROUTES, settings.counters)
+        self.service = Service(settings, models or Models.load(settings), metrics)
+        routes = [_counted(route) for part in PARTS for route in part.routes(self.service)]
+        assert {route.path for route in routes} <= set(ROUTES)
+        app: ASGIApp = Gate(Router(routes, redirect_slashes=False), self.service)
+        if settings.origins:
+            app = CORSMiddleware(
+                app,
+                allow_origins=settings.origins,
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["authorization", "content-type"],
+                expose_headers=EXPOSED,
+            )
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+ROUTES = (
+    "/v1/embeddings",
+    "/embeddings",
+    "/v1/models",
+    "/models",
+    "/v1/models/{id:path}",
+    "/embed",
+    "/",
+    "/info",
+    "/explain",
+    "/similarity",
+    "/search",
+    "/methods",
+    "/lines",
+    "/lines/duplicates",
+    "/lines/clusters",
+    "/lines/map",
+    "/lines/vectors",
+    "/health",
+    "/ready",
+    "/metrics",
+    "/openapi.json",
+    "/docs",
+    "/page/{name}",
+)
+
+
+def _counted(route: Route) -> Route:
+    """The same route, which leaves its path as a name of few possible ones in the scope."""
+    inner, path = route.app, route.path
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["noppa.route"] = path
+        await inner(scope, receive, send)
+
+    route.app = app
+    return route

@@ -1,0 +1,146 @@
+"""What every request passes: an id, the key, a stopping server's refusal; and one shape for all that goes wrong."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import time
+import uuid
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from noppa.errors import NoppaError
+from noppa.serve import logs
+from noppa.serve.problems import Problem, busy
+from noppa.serve.service import Service
+from noppa.serve.turns import Left
+
+OPEN = frozenset(("/", "/health", "/ready", "/metrics", "/openapi.json", "/docs"))
+WATCHED = frozenset(("/health", "/ready", "/metrics"))
+STATIC = "/page/"
+IDS = re.compile(r"[A-Za-z0-9._-]{1,64}")
+LEFT = 499
+
+
+class Gate:
+    """The outermost application."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+        self.keys = [key.encode() for key in service.settings.keys]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"").decode("latin-1")
+        number = given if IDS.fullmatch(given) else uuid.uuid4().hex
+        path = self._path(scope)
+        scope["app"] = self  # the router then raises its 404 and 405
+        status = 0
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] += [
+                    (b"x-request-id", number.encode()),
+                    (b"x-content-type-options", b"nosniff"),
+                ]
+                if self.service.draining:
+                    message["headers"].append((b"connection", b"close"))
+            await send(message)
+
+        try:
+            self._admit(scope["method"], path, headers)
+            await self.app(scope, receive, answer)
+        except Left:
+            status = LEFT
+            self.service.metrics.dropped()
+        except Exception as error:
+            problem = _problem(error, number)
+            if status:  # the answer had begun: the client must see that it broke off
+                raise RuntimeError("an answer broke off") from None
+            await _send(problem, answer)
+        self._note(scope, number, status, time.perf_counter() - began)
+
+    def _path(self, scope: Scope) -> str:
+        """The path without the prefix of a proxy, which also works without."""
+        prefix, path = self.service.settings.prefix, str(scope["path"])
+        if prefix and (path == prefix or path.startswith(prefix + "/")):
+            path = path.removeprefix(prefix) or "/"
+            scope["path"] = path
+            scope["raw_path"] = path.encode()
+        return path
+
+    def _admit(self, method: str, path: str, headers: dict[bytes, bytes]) -> None:
+        if self.service.draining and path not in WATCHED:
+            raise busy("this server is stopping: send the request again elsewhere", code="draining")
+        looks = method in ("GET", "HEAD") and (path in OPEN or path.startswith(STATIC))
+        if looks or not self.keys:
+            return
+        scheme, _, key = headers.get(b"authorization", b"").partition(b" ")
+        # Every key is compared, and each in constant time: how long it takes says nothing.
+        matches = [hmac.compare_digest(key.strip(), known) for known in self.keys]
+        if scheme.lower() != b"bearer" or not any(matches):
+            found = "not one of this server's" if key else "missing"
+            raise Problem(
+                401,
+                f"the API key is {found}: send it as Authorization: Bearer KEY",
+                code="invalid_api_key",
+                headers={"www-authenticate": "Bearer"},
+            )
+
+    def _note(self, scope: Scope, number: str, status: int, seconds: float) -> None:
+        route = scope.get("noppa.route", "other")
+        self.service.metrics.request(route, status, seconds)
+        if not self.service.settings.log_requests:
+            return
+        counts = scope.get("noppa.counts")
+        facts = {"inputs": counts.inputs, "tokens": counts.tokens} if counts is not None else {}
+        logs.write(
+            "request",
+            id=number,
+            method=scope["method"],
+            route=route,
+            status=status,
+            ms=round(seconds * 1000, 3),
+            **facts,
+        )
+
+
+def _problem(error: Exception, number: str) -> Problem:
+    """What to tell the client."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, HTTPException):
+        told = {404: "there is no such path here: see /docs", 405: "this path takes another method"}
+        return Problem(
+            error.status_code,
+            told.get(error.status_code, error.detail),
+            code={404: "not_found", 405: "method_not_allowed"}.get(error.status_code),
+            headers=error.headers,
+        )
+    if isinstance(error, NoppaError):
+        return Problem(400, str(error))
+    logs.write("error", id=number, error=type(error).__name__, places=logs.places_of(error))
+    return Problem(
+        500,
+        f"this server made a mistake: report it with the request id {number}",
+        code="internal_error",
+    )
+
+
+async def _send(problem: Problem, send: Send) -> None:
+    body = problem.body()
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        **problem.headers,
+    }
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": problem.status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,78 @@
+// The page: tabs, the theme, the address, and who refreshes when.
+
+import * as controls from "./controls.js";
+import { $, later, told } from "./dom.js";
+import * as lines from "./lines.js";
+import * as pair from "./pair.js";
+import * as sentence from "./sentence.js";
+import { change, read, state } from "./state.js";
+
+const TABS = { sentence, pair, lines };
+
+const refresh = () => TABS[state.tab].refresh();
+
+function choose(tab, focus = false) {
+  for (const name of Object.keys(TABS)) {
+    const button = $(`tab-${name}`), chosen = name === tab;
+    button.setAttribute("aria-selected", String(chosen));
+    button.tabIndex = chosen ? 0 : -1;
+    if (chosen && focus) button.focus();
+    $(`panel-${name}`).hidden = !chosen;
+  }
+  change({ tab });
+  controls.show();
+  refresh();
+}
+
+function theme(next) {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const now = document.documentElement.dataset.theme || localStorage.getItem("noppa-theme") || (dark ? "dark" : "light");
+  const chosen = next ? (now === "dark" ? "light" : "dark") : now;
+  if (next) localStorage.setItem("noppa-theme", chosen);
+  if (next || localStorage.getItem("noppa-theme")) document.documentElement.dataset.theme = chosen;
+  $("theme").setAttribute("aria-pressed", String(chosen === "dark"));
+  $("theme").textContent = chosen === "dark" ? "Light" : "Dark";
+}
+
+function fill() {
+  if (!(state.tab in TABS)) state.tab = "sentence";
+  for (const field of ["text", "first", "second"]) $(field).value = state[field];
+}
+
+for (const field of ["text", "first", "second"]) {
+  const changed = later(refresh);
+  $(field).addEventListener("input", () => { change({ [field]: $(field).value }); changed(); });
+}
+const names = Object.keys(TABS);
+names.forEach((name, at) => {
+  $(`tab-${name}`).addEventListener("click", () => choose(name));
+  $(`tab-${name}`).addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const to = event.key === "Home" ? 0 : event.key === "End" ? names.length - 1 : step ? (at + step + names.length) % names.length : -1;
+    if (to >= 0) { event.preventDefault(); choose(names[to], true); }
+  });
+});
+$("theme").addEventListener("click", () => theme(true));
+$("link").addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    $("link").textContent = "Copied";
+  } catch {
+    prompt("The link to this state:", location.href);
+  }
+  setTimeout(() => { $("link").textContent = "Copy link"; }, 1500);
+});
+$("method").addEventListener("submit", (event) => event.preventDefault());
+addEventListener("hashchange", () => { read(); fill(); controls.show(); choose(state.tab); });
+
+async function begin() {
+  await told(async () => { await controls.load(refresh); return true; });
+  choose(state.tab);
+}
+
+theme(false);
+read();
+fill();
+lines.start();
+controls.startKey(begin);
+begin();

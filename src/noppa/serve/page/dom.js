@@ -1,0 +1,52 @@
+// Small things that every part of the page needs.
+
+export const $ = (id) => document.getElementById(id);
+
+export function make(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+export function svg(name, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+export const number = (value, places = 3) => (value < 0 ? "−" : "") + Math.abs(value).toFixed(places);
+
+export function bar(value, most, both = false) {
+  const fill = make("i");
+  const size = most > 0 ? Math.min(1, Math.abs(value) / most) * (both ? 50 : 100) : 0;
+  fill.style.width = `${size}%`;
+  fill.style.left = both ? `${value < 0 ? 50 - size : 50}%` : "0";
+  if (value < 0) fill.className = "minus";
+  const frame = make("span", { class: "bar", "aria-hidden": "true" });
+  frame.append(fill);
+  return frame;
+}
+
+export function later(run, wait = 120) {
+  let timer = 0;
+  return (...given) => { clearTimeout(timer); timer = setTimeout(() => run(...given), wait); };
+}
+
+export function problem(error) {
+  const place = $("problem");
+  place.hidden = !error;
+  place.textContent = error ? error.message : "";
+  if (error?.status === 401) { $("key-field").hidden = false; $("key-field").open = true; }
+}
+
+// Runs something that may fail, and tells how it ended at the top of the page.
+export async function told(run) {
+  try {
+    const found = await run();
+    if (found !== undefined) problem(null);
+  } catch (error) {
+    problem(error);
+  }
+}

@@ -1,0 +1,133 @@
+// A map of points that can be moved and zoomed with a mouse, fingers or the keyboard.
+
+import { $ } from "./dom.js";
+
+export const COLOURS = ["#3b7dd8", "#d9822b", "#2f9e6b", "#c0448f", "#8a6fd1", "#b8a11c", "#d14b4b", "#2aa3b5", "#7a8b3c", "#a0674a"];
+const NEAR = 14, EDGE = 18;
+
+function ends(values) { return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]); }
+
+export class Map {
+  constructor(canvas, tell) {
+    this.canvas = canvas;
+    this.tell = tell;
+    this.points = [];
+    this.middle = [0, 0];
+    this.half = [1, 1];
+    this.labels = [];
+    this.marked = -1;
+    this.pointers = new globalThis.Map();
+    this.all();
+    new ResizeObserver(() => this.draw()).observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); this.pointers.set(event.pointerId, event); });
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
+    canvas.addEventListener("pointermove", (event) => this.moved(event));
+    canvas.addEventListener("wheel", (event) => { event.preventDefault(); this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, event.offsetX, event.offsetY); }, { passive: false });
+    canvas.addEventListener("keydown", (event) => this.typed(event));
+    canvas.addEventListener("focus", () => this.centre());
+    $("zoom-in").addEventListener("click", () => this.zoom(1.5));
+    $("zoom-out").addEventListener("click", () => this.zoom(1 / 1.5));
+    $("zoom-all").addEventListener("click", () => { this.all(); this.draw(); });
+  }
+
+  all() { this.scale = 1; this.x = 0; this.y = 0; this.canvas.dataset.scale = "1"; }
+
+  show(points, labels) {
+    this.points = points;
+    const [left, right] = ends(points.map(([x]) => x)), [low, high] = ends(points.map(([, y]) => y));
+    this.middle = [(left + right) / 2, (low + high) / 2];
+    this.half = [Math.max(1e-9, (right - left) / 2), Math.max(1e-9, (high - low) / 2)];
+    this.labels = labels;
+    this.marked = -1;
+    this.draw();
+  }
+
+  recolour(labels) { this.labels = labels; this.draw(); }
+
+  mark(at) { this.marked = at; this.draw(); }
+
+  // Pixels a unit, so that everything fits while nothing is zoomed.
+  size(scale = this.scale) {
+    const { clientWidth: w, clientHeight: h } = this.canvas;
+    return scale * Math.min((w / 2 - EDGE) / this.half[0], (h / 2 - EDGE) / this.half[1]);
+  }
+
+  place([x, y]) {
+    const { clientWidth: w, clientHeight: h } = this.canvas, size = this.size();
+    return [w / 2 + (x - this.middle[0] + this.x) * size, h / 2 - (y - this.middle[1] + this.y) * size];
+  }
+
+  draw() {
+    const { canvas } = this, ratio = devicePixelRatio || 1;
+    canvas.width = canvas.clientWidth * ratio;
+    canvas.height = canvas.clientHeight * ratio;
+    const pen = canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.globalAlpha = this.points.length > 2000 ? 0.5 : 0.85;
+    const radius = Math.max(1.5, Math.min(5, 120 / Math.sqrt(this.points.length + 1))) * Math.min(2, Math.sqrt(this.scale));
+    this.points.forEach((point, at) => {
+      const [x, y] = this.place(point);
+      pen.fillStyle = COLOURS[(this.labels[at] ?? 0) % COLOURS.length];
+      pen.beginPath(); pen.arc(x, y, radius, 0, 7); pen.fill();
+    });
+    if (this.marked >= 0 && this.marked < this.points.length) {
+      const [x, y] = this.place(this.points[this.marked]);
+      pen.globalAlpha = 1;
+      pen.lineWidth = 2.5;
+      pen.strokeStyle = getComputedStyle(canvas).color;
+      pen.beginPath(); pen.arc(x, y, radius + 4, 0, 7); pen.stroke();
+    }
+  }
+
+  nearest(x, y, most = Infinity) {
+    let best = -1, least = most * most;
+    this.points.forEach((point, at) => {
+      const [px, py] = this.place(point), far = (px - x) ** 2 + (py - y) ** 2;
+      if (far < least) { least = far; best = at; }
+    });
+    return best;
+  }
+
+  point(at) { if (at !== this.marked) { this.marked = at; this.tell(at); this.draw(); } }
+
+  centre() { this.point(this.nearest(this.canvas.clientWidth / 2, this.canvas.clientHeight / 2)); }
+
+  zoom(by, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+    const next = Math.min(200, Math.max(0.5, this.scale * by));
+    const dx = x - this.canvas.clientWidth / 2, dy = this.canvas.clientHeight / 2 - y;
+    this.x += dx / this.size(next) - dx / this.size();
+    this.y += dy / this.size(next) - dy / this.size();
+    this.scale = next;
+    this.canvas.dataset.scale = String(next);
+    this.draw();
+  }
+
+  pan(dx, dy) {
+    this.x += dx / this.size();
+    this.y -= dy / this.size();
+    this.draw();
+  }
+
+  moved(event) {
+    const before = this.pointers.get(event.pointerId);
+    if (!before) { this.point(this.nearest(event.offsetX, event.offsetY, NEAR)); return; }
+    if (this.pointers.size === 2) {
+      const [other] = [...this.pointers.values()].filter((one) => one.pointerId !== event.pointerId);
+      const apart = (one) => Math.hypot(one.offsetX - other.offsetX, one.offsetY - other.offsetY);
+      this.zoom(apart(event) / Math.max(1, apart(before)), (event.offsetX + other.offsetX) / 2, (event.offsetY + other.offsetY) / 2);
+    } else this.pan(event.offsetX - before.offsetX, event.offsetY - before.offsetY);
+    this.pointers.set(event.pointerId, event);
+  }
+
+  typed(event) {
+    const step = 40, moves = { ArrowUp: [0, step], ArrowDown: [0, -step], ArrowLeft: [step, 0], ArrowRight: [-step, 0] };
+    if (moves[event.key]) this.pan(...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.3);
+    else if (event.key === "-") this.zoom(1 / 1.3);
+    else if (event.key === "0") { this.all(); this.draw(); }
+    else return;
+    event.preventDefault();
+    this.centre();
+  }
+}

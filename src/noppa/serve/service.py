@@ -1,0 +1,77 @@
+"""One server process: its models, its queue, its counts, and how a request gets its work done."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from noppa import backend
+from noppa.serve import body
+from noppa.serve.metrics import Metrics
+from noppa.serve.models import Counts, Models, Watch
+from noppa.serve.sessions import Sessions
+from noppa.serve.settings import Settings
+from noppa.serve.turns import Turns
+from noppa.serve.variants import Variants
+
+T = TypeVar("T")
+
+#: Texts of so many characters in all are encoded where they arrive: handing them to a thread takes longer (bench/server.py).
+SMALL = 600 if backend.name == "native" else 0
+
+
+class Service:
+    """What every route of a process works with."""
+
+    def __init__(self, settings: Settings, models: Models, metrics: Metrics) -> None:
+        self.settings, self.models, self.metrics = settings, models, metrics
+        self.turns = Turns(settings.running, settings.queue, metrics)
+        self.threads = settings.encoding_threads
+        self.variants = Variants(models)
+        self.sessions = Sessions(settings, metrics)
+        self.draining = False
+        self._pool = ThreadPoolExecutor(settings.running, "encode")
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+
+    async def fields(self, request: Request) -> dict[str, Any]:
+        """The checked JSON object of a request's body."""
+        return body.parsed(await body.read(request, self.settings))
+
+    async def work(
+        self, request: Request, job: Callable[[Watch, int], T], characters: int | None = None
+    ) -> T:
+        """What `job` gives for a watch and a number of threads, in a thread of its own when it is its turn.
+
+        characters: of the texts, where known; a handful is encoded at once if nobody waits.
+        """
+        deadline = time.monotonic() + self.settings.request_seconds
+        turns = self.turns
+        if characters is not None and characters <= SMALL and turns.running < turns.at_once:
+            return job(Watch(lambda: False, deadline), 1)
+        loop = asyncio.get_running_loop()
+        left = asyncio.ensure_future(_gone(request))
+        try:
+            async with turns.turn(left, loop.time() + self.settings.request_seconds):
+                threads = max(1, self.threads // turns.running)
+                watch = Watch(left.done, deadline)
+                return await loop.run_in_executor(self._pool, job, watch, threads)
+        finally:
+            left.cancel()
+
+    def count(self, request: Request, counts: Counts) -> None:
+        """Note what a request encoded, for /metrics and the log."""
+        self.metrics.encoded(counts.inputs, counts.tokens, counts.unknown, counts.empty)
+        request.scope["noppa.counts"] = counts
+
+
+async def _gone(request: Request) -> None:
+    """Returns when the client has closed its connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,131 @@
+"""Lines that browsers leave with the page: in memory alone, by a secret cookie, bounded and forgotten in time."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.requests import Request
+
+from noppa import Encoder
+from noppa.serve.metrics import Metrics
+from noppa.serve.models import Watch
+from noppa.serve.problems import Problem
+from noppa.serve.settings import Settings
+
+if TYPE_CHECKING:
+    from noppa.serve.service import Service
+
+COOKIE = "noppa_lines"
+#: All lines and vectors of all browsers; the longest unused go first.
+MOST_BYTES = 1 << 30
+#: Fewer lines than this say too little to fit a method on.
+FITTED = 50
+KEPT_VECTORS = 3
+
+
+class Session:
+    """One browser's lines, and their vectors by encoder."""
+
+    def __init__(self, token: str, lines: Sequence[str] = ()) -> None:
+        self.token, self.lines = token, list(lines)
+        self.id = secrets.token_hex(8)
+        self.used = time.monotonic()
+        self._vectors: OrderedDict[Any, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def own(self) -> bool:
+        """Whether methods are fitted on these lines."""
+        return len(self.lines) >= FITTED
+
+    @property
+    def corpus(self) -> tuple[Sequence[str] | None, str]:
+        return (self.lines, self.id) if self.own else (None, "")
+
+    @property
+    def size(self) -> int:
+        texts = sum(map(len, self.lines))
+        return 4 * texts + sum(rows.nbytes for rows in [*self._vectors.values()])
+
+    def needed(self) -> Session:
+        """This session, or 404 where it has no lines."""
+        if not self.lines:
+            raise Problem(
+                404,
+                "there are no lines here: send them as lines, or to POST /lines first",
+                param="lines",
+                code="lines_not_found",
+            )
+        return self
+
+    def vectors(
+        self, service: Service, encoder: Encoder, key: Any, watch: Watch, threads: int
+    ) -> NDArray[np.float32]:
+        """Vectors of the lines, of length one, (lines, dim)."""
+        with self._lock:
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
+                return self._vectors[key]
+        rows, _ = service.models.encode(encoder, self.lines, watch, threads, "lines", truncate=True)
+        with self._lock:
+            self._vectors[key] = rows
+            while len(self._vectors) > KEPT_VECTORS:
+                self._vectors.popitem(last=False)
+        return rows
+
+
+class Sessions:
+    """Every browser's lines by its cookie."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self.settings, self.metrics = settings, metrics
+        self._kept: OrderedDict[str, Session] = OrderedDict()
+
+    def of(self, request: Request) -> Session:
+        """The session of a request; an empty one where there is none."""
+        self.forget()
+        token = request.cookies.get(COOKIE, "")
+        session = self._kept.get(token)
+        if session is None:
+            return Session("")
+        session.used = time.monotonic()
+        self._kept.move_to_end(token)
+        return session
+
+    def keep(self, request: Request, lines: list[str]) -> Session:
+        """A browser's lines in place of those it left before. A cookie of another process of this server is kept."""
+        token = request.cookies.get(COOKIE, "")
+        if not 32 <= len(token) <= 64:
+            token = secrets.token_urlsafe(32)
+        session = Session(token, lines)
+        self._kept[token] = session
+        self._kept.move_to_end(token)
+        self.forget()
+        asyncio.get_running_loop().call_later(self.settings.line_seconds + 1, self.forget)
+        return session
+
+    def drop(self, request: Request) -> None:
+        self._kept.pop(request.cookies.get(COOKIE, ""), None)
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of what is too old or too much."""
+        oldest = time.monotonic() - self.settings.line_seconds
+        sessions = [*self._kept.values()]
+        total = sum(session.size for session in sessions)
+        for at, session in enumerate(sessions):
+            left = len(sessions) - at
+            many = left > self.settings.max_sessions or (total > MOST_BYTES and left > 1)
+            if session.used >= oldest and not many:
+                break
+            total -= session.size
+            del self._kept[session.token]
+        self.metrics.gauge("sessions", len(self._kept))

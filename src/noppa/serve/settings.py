@@ -1,0 +1,113 @@
+"""What a server is told: the model, its limits, who may use it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from noppa.errors import FileError, ParameterError
+from noppa.parameters import one_of, positive, whole
+from noppa.threads import thread_count
+
+VARIABLE = "NOPPA_SERVE"
+KEYS = "NOPPA_API_KEYS"
+EMPTY_INPUT = ("error", "zero")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that the processes of one server share.
+
+    max_tokens: of one text; a text of n tokens costs NoPPA n² steps, so this bounds what one request can ask for.
+    at_once, queue: how many requests are encoded at a time, and how many more may wait.
+    body_seconds, request_seconds: for a client to send its body, and for a request from then to its answer.
+    drain_seconds: how long a stopping server still refuses new requests in words before it closes its port.
+    max_lines, line_seconds: lines that a browser may leave with the page, and how long they are kept unused.
+    counters: a folder where several processes keep the numbers of /metrics.
+    """
+
+    model: str | None = None
+    name: str | None = None
+    any_model: bool = False
+    empty_input: str = "error"
+    normalize: bool = True
+    prefix: str = ""
+    keys: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    page: bool = True
+    max_body: int = 32 << 20
+    max_inputs: int = 8192
+    max_tokens: int = 4096
+    max_header: int = 32 << 10
+    at_once: int | None = None
+    threads: int | None = None
+    queue: int = 256
+    header_seconds: float = 15.0
+    body_seconds: float = 30.0
+    request_seconds: float = 60.0
+    keep_alive_seconds: float = 75.0
+    drain_seconds: float = 1.0
+    max_lines: int = 20_000
+    max_sessions: int = 32
+    line_seconds: float = 3600.0
+    log_requests: bool = True
+    counters: str | None = None
+
+    def __post_init__(self) -> None:
+        one_of(self.empty_input, "--empty-input", EMPTY_INPUT)
+        for name in ("max_body", "max_inputs", "max_tokens", "max_header", "max_lines"):
+            whole(getattr(self, name), _option(name), 1)
+        for name in ("at_once", "threads"):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), _option(name), 1)
+        whole(self.queue, "--queue")
+        for name in ("header", "body", "request", "keep_alive", "line"):
+            positive(getattr(self, f"{name}_seconds"), _option(f"{name}_seconds"))
+        object.__setattr__(self, "keys", tuple(self.keys))
+        object.__setattr__(self, "origins", tuple(self.origins))
+        prefix = self.prefix.strip("/")
+        object.__setattr__(self, "prefix", f"/{prefix}" if prefix else "")
+
+    @property
+    def encoding_threads(self) -> int:
+        return thread_count(self.threads)
+
+    @property
+    def running(self) -> int:
+        """How many requests are encoded at a time."""
+        return self.at_once or self.encoding_threads
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        return cls(**json.loads(text))
+
+
+def keys_of(file: Path | None, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The keys of a file, one a line, and of the environment, divided by commas or blanks; none for an open server."""
+    keys = environment.get(KEYS, "").replace(",", " ").split()
+    if file is not None:
+        try:
+            lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"the keys in {file} cannot be read: {error}") from error
+        found = [line for line in lines if line and not line.startswith("#")]
+        if not found:
+            raise ParameterError(f"{file} has no key: write one a line, or leave out --keys")
+        keys += found
+    for key in keys:
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise ParameterError(
+                "a key has characters that a header cannot hold: use letters, digits and - _ . ~ + / = alone"
+            )
+    return tuple(dict.fromkeys(keys))
+
+
+def _option(name: str) -> str:
+    assert name in {field.name for field in fields(Settings)}
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,113 @@
+"""Search by meaning: exact and with a graph, saved and opened, from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa.errors import NoppaError
+from noppa.index import Index
+from tests.conftest import made_texts, made_words
+from tests.serving import PROGRAM, made_encoder
+
+
+def rows_and_texts(count: int, dim: int = 24) -> tuple[np.ndarray, list[str]]:
+    rows = np.random.default_rng(1).normal(size=(count, dim)).astype(np.float32)
+    return rows, [f"text {number}" for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 97, 40_000])
+def test_exact_is_what_sorting_all_cosines_gives(count: int) -> None:
+    rows, texts = rows_and_texts(count)
+    rows[count // 2] = 0
+    queries = np.vstack([rows[:2], np.zeros((1, rows.shape[1]), np.float32)])
+    numbers, cosines = Index(texts, rows).search(queries, 5)
+    unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    wanted = queries / np.maximum(np.linalg.norm(queries, axis=1, keepdims=True), 1e-12)
+    every = wanted @ unit.T
+    order = np.argsort(-every, axis=1, kind="stable")[:, :5]
+    assert cosines == pytest.approx(np.take_along_axis(every, order, 1), abs=1e-5)
+    assert numbers[:-1].tolist() == order[:-1].tolist()
+    assert numbers[-1].tolist() == list(range(min(5, count)))  # all alike: by number
+
+
+def test_equal_rows_come_by_number() -> None:
+    rows = np.ones((5000, 3), np.float32)
+    numbers, cosines = Index(["same"] * 5000, rows).search(rows[:1], 4)
+    assert numbers.tolist() == [[0, 1, 2, 3]]
+    assert cosines == pytest.approx(1, abs=1e-6)
+
+
+def test_the_graph_finds_what_comparing_all_finds(tmp_path: Path) -> None:
+    rows, texts = rows_and_texts(5000)
+    rows[17] = 0
+    exact, graph = Index(texts, rows, exact=True), Index(texts, rows, exact=False)
+    graph.header = {"note": "kept"}
+    graph.save(tmp_path / "index")
+    again = Index.load(tmp_path / "index")
+    assert (tmp_path / "index" / "graph.npy").is_file()
+    assert again.header["note"] == "kept"
+    for one in (graph, again):
+        numbers, cosines = one.search(rows[:50], 10)
+        expected, same = exact.search(rows[:50], 10)
+        shared = [len({*a} & {*b}) for a, b in zip(numbers, expected, strict=True)]
+        assert np.mean(shared) > 9.5
+        best = numbers[:, 0] == expected[:, 0]
+        assert cosines[best, 0] == pytest.approx(same[best, 0], abs=1e-6)
+    assert again.texts[3] == "text 3"
+    assert again.texts[-1] == "text 4999"
+
+
+def test_saved_and_opened(tmp_path: Path) -> None:
+    rows, _ = rows_and_texts(3)
+    texts = ["", "café\nline", "\ud83d alone"]
+    Index(texts, rows).save(tmp_path / "index")
+    again = Index.load(tmp_path / "index")
+    assert list(again.texts) == texts
+    assert again.exact
+    assert again.search(rows[1:2], 1)[0].tolist() == [[1]]
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    rows, texts = rows_and_texts(3)
+    with pytest.raises(NoppaError, match="as many vectors"):
+        Index(texts[:2], rows)
+    index = Index(texts, rows)
+    with pytest.raises(NoppaError, match="count"):
+        index.search(rows, 0)
+    with pytest.raises(NoppaError, match="queries must be"):
+        index.search(rows[:, :5], 1)
+    assert Index([], np.empty((0, 24), np.float32)).search(rows, 5)[0].shape == (3, 0)
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_command_line(tmp_path: Path) -> None:
+    """The same lines from a file and from a saved index, which remembers its encoder."""
+    model = made_encoder(tmp_path / "model")
+    other = made_encoder(tmp_path / "other", whitened=False)
+    texts = [*made_texts(300, made_words(dim=8, extra=40)), "the girl eats a delicious cake"]
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(texts) + "\n")
+    query = "a girl eats cake"
+    found = run("search", corpus, query, "-m", model.path, "-n", 3).splitlines()
+    cosines = noppa.load(model.path).similarity([query], texts)[0]
+    for line, row in zip(found, np.argsort(-cosines, kind="stable")[:3], strict=True):
+        cosine, number, text = line.split("\t")
+        assert float(cosine) == pytest.approx(cosines[row], abs=1e-4)
+        assert texts[int(number) - 1] == text
+    folder = tmp_path / "corpus-index"
+    assert "301 texts" in run("index", corpus, "-o", folder, "-m", model.path)
+    assert run("search", folder, query, "-n", 3).splitlines() == found
+    assert "another encoder" in run("search", folder, query, "-m", other.path, code=1)
+    assert "does not exist" in run("search", tmp_path / "none", query, "-m", model.path, code=1)

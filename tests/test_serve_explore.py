@@ -1,0 +1,269 @@
+"""Our own routes: explanations, similarity, search, lines; and the OpenAPI document against the server it describes."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import noppa
+from noppa.serve.lines import alike, plane
+from noppa.serve.models import Watch
+from tests.conftest import made_texts, made_words
+from tests.serving import Running, made_encoder, serving
+
+TEXT = "the girl eats zzqx a cake ."
+LINES = [*made_texts(80, made_words(dim=8, extra=40), seed=3), "the girl eats", "the girl eats"]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
+    return made_encoder(tmp_path_factory.mktemp("explore") / "small")
+
+
+@pytest.fixture(scope="module")
+def server(encoder: noppa.Encoder) -> Iterator[Running]:
+    with serving(str(encoder.path), "--max-lines", "100") as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: Running) -> Iterator[httpx.Client]:
+    with server.client() as opened:
+        yield opened
+
+
+def test_explain(client: httpx.Client, encoder: noppa.Encoder) -> None:
+    expected = encoder.explain(TEXT)
+    answer = client.post("/explain", json={"text": TEXT}).json()
+    assert answer["tokens"] == list(expected.tokens)
+    assert answer["known"] == expected.known.tolist()
+    for field in ("weights", "shares", "attention", "weighted_attention", "pairs", "cosines"):
+        assert np.array(answer[field]) == pytest.approx(getattr(expected, field), abs=1e-8)
+    assert answer["dim"] == encoder.dim
+    assert answer["note"] is None
+    assert "vector" not in answer
+    full = client.post("/explain", json={"text": TEXT, "full": True}).json()
+    assert np.array(full["vector"]) == pytest.approx(encoder.encode(TEXT), abs=1e-5)
+    sums = np.array(full["contributions"]).sum(axis=0)
+    assert sums == pytest.approx(np.array(full["pooled"]), abs=1e-6)
+    empty = client.post("/explain", json={"text": ""}).json()
+    assert empty["tokens"] == []
+    long = client.post("/explain", json={"text": "girl " * 257})
+    assert long.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"name": "noppa", "a": 0.01, "k": 0},
+        {"name": "noppa", "k": 0, "parts": ["context", "max", "dct1"], "kernel": "abs"},
+        {"name": "noppa", "k": 3, "position": None},
+        {"name": "average"},
+        {"name": "sif", "a": 0.01},
+        {"name": "usif", "a": 0.01},
+        {"name": "dct", "k": 2},
+    ],
+    ids=str,
+)
+def test_other_methods(
+    client: httpx.Client, encoder: noppa.Encoder, method: dict[str, Any]
+) -> None:
+    """The served words with another method, fitted on the browser's lines."""
+    client.post("/lines", json={"lines": LINES})
+    answer = client.post("/explain", json={"text": TEXT, "method": method, "full": True}).json()
+    given = {key: value for key, value in method.items() if key != "name"}
+    made = noppa.Encoder(encoder.words, noppa.METHODS[method["name"]](**given)).fit(LINES)
+    assert np.array(answer["vector"]) == pytest.approx(made.encode(TEXT), abs=1e-5)
+    learns = made.method.refinements()
+    assert (answer["note"] is not None) == bool(learns)
+    if learns:
+        assert answer["note"].startswith(f"fitted on {len(LINES)} of your lines")
+
+
+def test_methods_listed(client: httpx.Client) -> None:
+    answer = client.get("/methods").json()
+    assert answer["models"] == [{"name": "small", "attention": True}]
+    names = [method["name"] for method in answer["methods"]]
+    assert names[0] == "noppa"
+    assert "fastsent" not in names
+    assert answer["methods"][0]["parameters"]["parts"] == ["context", "word"]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        5,
+        {},
+        {"name": "nothing"},
+        {"name": "fastsent"},
+        {"name": "average", "a": 1},
+        {"name": "noppa", "a": -1},
+        {"name": "noppa", "a": "x"},
+        {"name": "noppa", "a": {}},
+        {"name": "noppa", "k": 1000},
+        {"name": "noppa", "parts": []},
+        {"name": "noppa", "parts": ["nothing"]},
+        {"name": "noppa", "parts": ["word"] * 9},
+        {"name": "noppa", "max_tokens": 3},
+    ],
+    ids=str,
+)
+def test_wrong_methods(client: httpx.Client, method: Any) -> None:
+    answer = client.post("/explain", json={"text": TEXT, "method": method})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == "method"
+
+
+def test_similarity(client: httpx.Client, encoder: noppa.Encoder) -> None:
+    a, b = "the girl eats a cake", "a boy is eating"
+    one = client.post("/similarity", json={"a": a, "b": b}).json()
+    assert one["similarity"] == pytest.approx(encoder.similarity(a, b), abs=1e-6)
+    many = client.post("/similarity", json={"a": [a, b], "b": [b, a, "cake"]}).json()
+    expected = encoder.similarity([a, b], [b, a, "cake"])
+    assert np.array(many["similarity"]) == pytest.approx(expected, abs=1e-6)
+    told = client.post("/similarity", json={"a": a, "b": b, "explain": True}).json()
+    total = np.sum(told["pairs"]) + sum(told["remainders"].values())
+    assert total == pytest.approx(one["similarity"], abs=1e-5)
+    assert len(told["pairs"]) == len(told["a"]["tokens"]) == 5
+    for wrong in (
+        {"a": [a], "b": b, "explain": True},
+        {"a": a},
+        {"a": a, "b": ""},
+        {"a": 1, "b": b},
+    ):
+        assert client.post("/similarity", json=wrong).status_code == 400
+    assert (
+        client.post("/similarity", json={"a": ["a"] * 2001, "b": ["a"] * 2000}).status_code == 413
+    )
+
+
+def test_search(client: httpx.Client, encoder: noppa.Encoder) -> None:
+    lines = LINES[:80]
+    body = {"query": "a girl eating", "lines": lines, "count": 4}
+    results = client.post("/search", json=body).json()["results"]
+    cosines = encoder.similarity(["a girl eating"], lines)[0]
+    order = np.argsort(-cosines, kind="stable")[:4]
+    assert [hit["similarity"] for hit in results] == pytest.approx(
+        cosines[order].tolist(), abs=1e-6
+    )
+    assert [hit["text"] for hit in results] == [lines[hit["index"]] for hit in results]
+    lost = client.post("/search", json={"query": "a girl"})
+    assert (lost.status_code, lost.json()["error"]["code"]) == (404, "lines_not_found")
+
+
+def test_lines(server: Running, client: httpx.Client, encoder: noppa.Encoder) -> None:
+    """Kept for one browser alone, used by everything below /lines and by /search, and forgotten."""
+    kept = client.post("/lines", json={"lines": LINES})
+    assert kept.json() == {"lines": len(LINES)}
+    cookie = kept.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    found = client.post("/search", json={"query": "the girl eats", "count": 1}).json()
+    assert found["results"][0]["text"] == "the girl eats"
+    groups = client.post("/lines/duplicates", json={"threshold": 1}).json()["groups"]
+    assert [80, 81] in [group["lines"] for group in groups]
+    clusters = client.post("/lines/clusters", json={"count": 4}).json()
+    assert len(clusters["labels"]) == len(LINES)
+    sizes = np.bincount(clusters["labels"])
+    assert [cluster["size"] for cluster in clusters["clusters"]] == sizes.tolist()
+    assert sizes.tolist() == sorted(sizes.tolist(), reverse=True)
+    plane = client.post("/lines/map", json={}).json()
+    assert np.array(plane["points"]).shape == (len(LINES), 2)
+    assert plane["shares"][0] >= plane["shares"][1] > 0
+    expected = encoder.encode(LINES, normalize=True)
+    raw = client.post("/lines/vectors", json={}).content
+    assert np.load(io.BytesIO(raw)).tobytes() == expected.tobytes()
+    table = client.post("/lines/vectors", json={"format": "csv"}).text.splitlines()
+    assert np.array(table[1].split(",")[1:], np.float32).tobytes() == expected[0].tobytes()
+    objects = client.post("/lines/vectors", json={"format": "jsonl"}).text.splitlines()
+    assert len(json.loads(objects[-1])["vector"]) == encoder.dim
+    with server.client() as stranger:
+        assert stranger.post("/lines/map", json={}).status_code == 404
+    cookies = dict(client.cookies)
+    assert client.delete("/lines").status_code == 204
+    with server.client(cookies=cookies) as again:
+        assert again.post("/lines/map", json={}).status_code == 404
+    many = client.post("/lines", json={"lines": ["a"] * 101})
+    assert many.status_code == 413
+    assert "101" in many.json()["error"]["message"]
+    for wrong in ({}, {"lines": []}, {"lines": "a"}, {"lines": ["a", 1]}):
+        assert client.post("/lines", json=wrong).status_code == 400
+
+
+def test_groups_are_joined_over_blocks() -> None:
+    rows = np.zeros((2500, 2), np.float32)
+    rows[:, 0] = 1
+    rows[1::2] = (0, 1)
+    watch = Watch(lambda: False, np.inf)
+    first, second = alike(rows, 0.9, watch)
+    assert first["lines"] == list(range(0, 2500, 2))
+    assert second["lines"] == list(range(1, 2500, 2))
+    assert alike(np.eye(3, dtype=np.float32), 0.9, watch) == []
+
+
+def test_the_map_shows_the_first_principal_axes() -> None:
+    random = np.random.default_rng(5)
+    rows = (random.normal(size=(300, 30)) * np.linspace(3, 1, 30)).astype(np.float32)
+    found = plane(rows)
+    centred = rows.astype(float) - rows.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    expected = left[:, :2] * sizes[:2]
+    assert np.abs(found["points"]) == pytest.approx(np.abs(expected), abs=1e-2)
+    assert found["shares"] == pytest.approx((sizes[:2] ** 2 / (sizes**2).sum()).tolist(), abs=1e-6)
+
+
+def test_a_single_line(client: httpx.Client) -> None:
+    client.post("/lines", json={"lines": ["zzqx"]})
+    assert client.post("/lines/clusters", json={}).json()["clusters"] == [
+        {"size": 1, "central": [0]}
+    ]
+    assert client.post("/lines/map", json={}).json()["points"] == [[0.0, 0.0]]
+    assert client.post("/lines/duplicates", json={}).json()["groups"] == []
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_document_is_true(server: Running, client: httpx.Client) -> None:
+    """What the OpenAPI document allows is answered as it says, what it forbids is refused (schemathesis)."""
+    import hypothesis
+    import schemathesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
+    document = client.get("/openapi.json").json()
+    paths = {(path, method) for path, methods in document["paths"].items() for method in methods}
+    assert ("/v1/embeddings", "post") in paths
+    client.post("/lines", json={"lines": LINES})
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.base_url = server.url
+    wanted = [
+        not_a_server_error,
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+    ]
+    tried = 0
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        strategy = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
+
+        @hypothesis.settings(
+            max_examples=5,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        @hypothesis.given(case=strategy)
+        def run(case: Any) -> None:
+            nonlocal tried
+            tried += 1
+            case.call_and_validate(session=None, cookies=dict(client.cookies), checks=wanted)
+
+        run()
+    assert tried > 50

@@ -1,0 +1,366 @@
+"""The explorer in a real browser: every feature is used as a person would, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import noppa
+from noppa.serve.variants import sentences
+from tests.serving import Running, serving
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+EXAMPLES = sentences()
+# A browser that closes leaves sockets of its driver to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
+    """The words of the example sentences, with vectors that know which stand together."""
+    folder = tmp_path_factory.mktemp("page") / "small"
+    texts = [text.lower().rstrip(".").split() for text in EXAMPLES]
+    vocabulary = [*sorted({word for text in texts for word in text}), "."]
+    row = {word: at for at, word in enumerate(vocabulary)}
+    together = np.zeros((len(vocabulary), len(vocabulary)))
+    for text in texts:
+        together[np.ix_([row[word] for word in text], [row[word] for word in text])] += 1
+    left, sizes, _ = np.linalg.svd(np.log1p(together))
+    words = noppa.WordVectors(vocabulary, left[:, :16] * np.sqrt(sizes[:16]))
+    words = words.with_corpus(text.lower() for text in EXAMPLES)
+    noppa.Encoder(words, noppa.NoPPA(k=2)).fit(EXAMPLES).save(folder)
+    return noppa.load(folder)
+
+
+@pytest.fixture(scope="module")
+def server(encoder: noppa.Encoder) -> Iterator[Running]:
+    with serving(str(encoder.path), "--max-lines", "1000", "--workers", "2") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any, server: Running) -> Iterator[Any]:
+    """A fresh page; whatever the browser complains about fails the test, as does any request to elsewhere."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(60_000)
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on(
+        "console",
+        lambda message: (
+            wrong.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on(
+        "request",
+        lambda request: (
+            None if request.url.startswith((server.url, "blob:")) else wrong.append(request.url)
+        ),
+    )
+    opened.wrong = wrong
+    yield opened
+    context.close()
+    # The other of the two processes does not know lines that this one keeps: the page sends them again.
+    assert [text for text in wrong if "404" not in text] == []
+
+
+def wait(page: Any, condition: str) -> None:
+    page.wait_for_function(
+        f"() => {condition}"
+    )  # a bare expression would be evaluated by the page, which forbids it
+
+
+def tokens(page: Any) -> list[str]:
+    return list(page.locator("#tokens tbody th").all_inner_texts())
+
+
+@needs_browser
+def test_a_sentence_as_you_type(page: Any, server: Running, encoder: noppa.Encoder) -> None:
+    page.goto(server.url)
+    page.get_by_label("Type a sentence").fill("")
+    page.keyboard.type("The singer plays zzqx")
+    wait(page, "document.querySelectorAll('#tokens tbody tr').length === 4")
+    assert tokens(page) == ["The", "singer", "plays", "zzqx"]
+    assert page.locator("#tokens tr.unknown").inner_text().startswith("zzqx")
+    assert "4 tokens, 3 known" in page.locator("#summary").inner_text()
+    expected = encoder.explain("The singer plays zzqx")
+    shown = page.locator("#tokens tbody tr").nth(1).locator("td").first.inner_text()
+    assert float(shown) == pytest.approx(expected.weights[1], abs=1e-3)
+    assert page.locator("#heat [data-row]").count() == 16
+    assert "took away" in page.locator("#steps").inner_text()
+    # The table of attention by mouse and by keys.
+    page.locator("#heat [data-row='1'][data-column='2']").hover()
+    assert expected.attention is not None
+    told = page.locator("#heat .readout")
+    assert told.inner_text() == f"singer → plays: {expected.attention[1, 2]:.4f}"
+    page.locator("#heat svg").focus()
+    page.keyboard.press("ArrowLeft")
+    assert told.inner_text().startswith("singer → singer")
+    page.get_by_label("Shares by pair").check()
+    page.locator("#heat [data-row='1'][data-column='2']").hover()
+    value = f"{expected.pairs[1, 2]:.4f}".replace("-", "−")
+    assert told.inner_text() == f"singer → plays: {value}"
+    # The address leads back to the same state, in another page.
+    link = page.url
+    assert "text=" in link
+    page.goto("about:blank")
+    page.goto(link)
+    wait(page, "document.querySelectorAll('#tokens tbody tr').length === 4")
+    assert page.get_by_label("Shares by pair").is_checked()
+
+
+@needs_browser
+def test_methods_and_parameters(page: Any, server: Running, encoder: noppa.Encoder) -> None:
+    """Every switch changes what is shown at once."""
+    page.goto(server.url)
+    page.get_by_label("Type a sentence").fill("The singer plays the guitar.")
+    page.get_by_label("Method", exact=True).select_option("noppa")
+    wait(page, "document.querySelector('#described').textContent.includes('k=12')")
+    assert page.locator("#note").inner_text() == "fitted on 400 example sentences"
+    page.get_by_label(re.compile("^k ")).fill("0")
+    wait(page, "document.querySelector('#described').textContent.includes('k=0')")
+    page.get_by_label(re.compile("^a how")).fill("0.001")
+    wait(page, "document.querySelector('#described').textContent.includes('a=0.001')")
+    expected = noppa.Encoder(encoder.words, noppa.NoPPA(a=0.001, k=0)).explain(
+        "The singer plays the guitar."
+    )
+    shown = page.locator("#tokens tbody tr td:first-of-type").all_inner_texts()
+    assert [float(text) for text in shown] == pytest.approx(expected.weights.tolist(), abs=1e-3)
+    page.locator("#a-slide").fill("-1")
+    wait(page, "document.querySelector('#described').textContent.includes('a=0.1,')")
+    page.get_by_label("max", exact=True).check()
+    wait(page, "document.querySelector('#described').textContent.includes(\"'max'\")")
+    assert f"{3 * encoder.words.dim} dimensions" in page.locator("#summary").inner_text()
+    assert "parts=context%2Cword%2Cmax" in page.url
+    for method in ("average", "tfidf", "sif", "dct"):
+        page.get_by_label("Method", exact=True).select_option(method)
+        wait(
+            page,
+            f"document.querySelector('#described').textContent.toLowerCase().startsWith('{method}')",
+        )
+    page.get_by_label("Method", exact=True).select_option("")
+    wait(page, "document.querySelector('#described').textContent.includes('k=2')")
+
+
+@needs_browser
+def test_two_sentences(page: Any, server: Running, encoder: noppa.Encoder) -> None:
+    page.goto(server.url)
+    page.get_by_role("tab", name="One sentence").focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_label("First sentence").fill("A girl bakes a cake.")
+    page.get_by_label("Second sentence").fill("The boy bakes bread.")
+    expected = encoder.similarity("A girl bakes a cake.", "The boy bakes bread.")
+    wait(
+        page,
+        f"document.querySelector('#similarity').textContent === '{expected:.3f}'.replace('-', '−')",
+    )
+    pair = encoder.explain_pair("A girl bakes a cake.", "The boy bakes bread.")
+    page.locator("#align [data-row='2'][data-column='2']").hover()
+    value = f"{pair.pairs[2, 2]:.4f}".replace("-", "−")
+    assert page.locator("#align .readout").inner_text() == f"bakes → bakes: {value}"
+    assert page.locator("#strongest li").count() >= 10
+    page.get_by_label("Second sentence").fill("")
+    wait(page, "document.querySelector('#similarity').textContent === '–'")
+    page.reload()
+    assert page.get_by_role("tab", name="Two sentences").get_attribute("aria-selected") == "true"
+
+
+@needs_browser
+def test_many_lines(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: Path) -> None:
+    """Example, search, clusters, duplicates, the map, downloads, a switch of the method, and forgetting."""
+    page.goto(f"{server.url}/#tab=lines")
+    page.get_by_role("button", name="Example lines").click()
+    wait(page, "document.querySelectorAll('#clusters > li').length === 6")
+    assert page.locator("#lines-state").inner_text() == "400 lines."
+    page.get_by_label("Search by meaning").fill("The band plays a concert.")
+    wait(page, "document.querySelectorAll('#found li').length === 10")
+    cosines = encoder.similarity(["The band plays a concert."], EXAMPLES)[0]
+    best = page.locator("#found li").first.inner_text().split("\n")
+    assert float(best[0]) == pytest.approx(cosines.max(), abs=1e-3)
+    page.get_by_label("How many").fill("3")
+    wait(page, "document.querySelectorAll('#clusters > li').length === 3")
+    page.get_by_label("From similarity").fill("0.99")
+    wait(page, "document.querySelector('#threshold-value').textContent === '0.99'")
+    wait(page, "document.querySelector('#duplicates-state').textContent !== ''")
+    # The map: by mouse, wheel, buttons and keys.
+    canvas = page.locator("#map")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, -300)
+    wait(page, "Number(document.querySelector('#map').dataset.scale) > 1")
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 + 60, box["y"] + box["height"] / 2 + 30)
+    page.mouse.up()
+    page.get_by_role("button", name="Show everything").click()
+    wait(page, "document.querySelector('#map').dataset.scale === '1'")
+    page.get_by_role("button", name="Zoom in").click()
+    page.get_by_role("button", name="Zoom out").click()
+    canvas.focus()
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowLeft")
+    wait(page, "Number(document.querySelector('#map').dataset.scale) > 1")
+    assert page.locator("#map-point").inner_text() in EXAMPLES
+    # Vectors to take home.
+    for name, suffix in (("NumPy", "npy"), ("CSV", "csv"), ("JSON lines", "jsonl")):
+        with page.expect_download() as started:
+            page.get_by_role("button", name=name, exact=True).click()
+        file = tmp_path / started.value.suggested_filename
+        started.value.save_as(file)
+        assert file.name == f"vectors.{suffix}"
+    rows = np.load(io.BytesIO((tmp_path / "vectors.npy").read_bytes()))
+    assert rows.tobytes() == encoder.encode(EXAMPLES, normalize=True).tobytes()
+    # Another method, fitted on these lines.
+    page.get_by_label("Method", exact=True).select_option("sif")
+    wait(page, "document.querySelector('#note').textContent === 'fitted on 400 of your lines'")
+    page.get_by_role("button", name="Forget the lines").click()
+    wait(page, "document.querySelector('#with-lines').hidden")
+    assert page.locator("#lines-state").inner_text() == "No lines yet."
+
+
+@needs_browser
+def test_files_and_pasted_lines(page: Any, server: Running, tmp_path: Path) -> None:
+    page.goto(f"{server.url}/#tab=lines")
+    table = tmp_path / "reviews.csv"
+    table.write_text(
+        'id,text,topic\n1,"The dog, ""a"" puppy\nruns.",dogs\n2,The band plays.,music\n3,,none\n'
+    )
+    page.locator("#file").set_input_files(table)
+    wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
+    page.get_by_label("Search by meaning").fill("the dog")
+    wait(page, "document.querySelectorAll('#found li').length === 2")
+    assert 'The dog, "a" puppy' in page.locator("#found").inner_text()
+    page.get_by_label("Column").select_option("topic")
+    wait(page, "document.querySelector('#lines-state').textContent === '3 lines.'")
+    plain = tmp_path / "plain.txt"
+    plain.write_text("The dog runs.\r\n\r\nThe band plays.\r\nA girl sings.\n\n")
+    page.locator("#file").set_input_files(plain)
+    wait(page, "document.querySelectorAll('#found li').length === 3")
+    page.get_by_label("Paste lines").fill("The dog\nA dog\n")
+    wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
+    page.get_by_label("Paste lines").fill("word\n" * 1001)
+    wait(page, "!document.querySelector('#problem').hidden")
+    assert "1001" in page.locator("#problem").inner_text()
+    # The browser itself writes the 413 to its console.
+    page.wrong[:] = [text for text in page.wrong if "413" not in text]
+
+
+@needs_browser
+def test_lines_are_sent_again_where_the_server_forgot_them(page: Any, server: Running) -> None:
+    """Another process of the server, or a new one, does not know them: the page helps itself."""
+    page.goto(f"{server.url}/#tab=lines")
+    page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
+    page.context.clear_cookies()
+    page.get_by_label("Search by meaning").fill("a dog")
+    wait(page, "document.querySelectorAll('#found li').length === 2")
+
+
+@needs_browser
+def test_a_key_theme_and_phone(browser: Any, encoder: noppa.Encoder) -> None:
+    """A server with keys asks for one; dark is dark; nothing is wider than a phone, and every field has a name."""
+    with serving(str(encoder.path), environment={"NOPPA_API_KEYS": "sesame"}) as running:
+        context = browser.new_context(
+            viewport={"width": 360, "height": 700},
+            color_scheme="dark",
+            is_mobile=True,
+            has_touch=True,
+        )
+        context.set_default_timeout(60_000)
+        page = context.new_page()
+        page.goto(running.url)
+        wait(page, "!document.querySelector('#problem').hidden")
+        assert "API key" in page.locator("#problem").inner_text()
+        page.get_by_label("Key", exact=True).fill("sesame")
+        page.keyboard.press("Enter")
+        page.locator("#key").blur()
+        wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
+        assert page.locator("#problem").is_hidden()
+        assert "sesame" not in page.url
+        colour = "getComputedStyle(document.body).backgroundColor"
+        dark = page.evaluate(colour)
+        page.get_by_role("button", name="Light").tap()
+        assert page.evaluate(colour) != dark
+        for tab in ("Two sentences", "Many lines", "One sentence"):
+            page.get_by_role("tab", name=tab).tap()
+            if tab == "Many lines":
+                page.get_by_role("button", name="Example lines").tap()
+                wait(page, "document.querySelectorAll('#clusters > li').length > 0")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        nameless = page.evaluate(
+            "[...document.querySelectorAll('input, select, textarea, button')].filter((field) =>"
+            " !field.labels?.length && !field.ariaLabel && !field.textContent.trim()).map((field) => field.id)"
+        )
+        assert nameless == []
+        context.close()
+    assert "sesame" not in str(running.log)
+
+
+@needs_browser
+def test_the_reader_of_the_document(page: Any, server: Running) -> None:
+    page.goto(f"{server.url}/docs")
+    page.get_by_text("POST /v1/embeddings").click()
+    assert page.get_by_text('"encoding_format"').first.is_visible()
+
+
+def test_headers_of_the_page(server: Running) -> None:
+    with server.client() as client:
+        answer = client.get("/")
+        assert answer.status_code == 200
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        for name in ("x-frame-options", "referrer-policy", "x-content-type-options"):
+            assert name in answer.headers
+        again = client.get("/", headers={"if-none-match": answer.headers["etag"]})
+        assert again.status_code == 304
+        for path in re.findall(r'(?:href|src)="(page/[^"]+)"', answer.text):
+            assert client.get(f"/{path}").status_code == 200
+        assert client.get("/page/..%2fapp.py").status_code == 404
+        assert client.get("/page/missing.js").status_code == 404
+
+
+def test_nothing_comes_from_elsewhere() -> None:
+    folder = Path(noppa.__file__).parent / "serve" / "page"
+    for file in folder.iterdir():
+        for address in re.findall(r"https?://[^\s\"'<)]+", file.read_text(encoding="utf-8")):
+            assert address == "http://www.w3.org/2000/svg", f"{file.name}: {address}"
+
+
+def test_without_the_page(encoder: noppa.Encoder) -> None:
+    with serving(str(encoder.path), "--no-page") as running:
+        assert httpx.get(running.url, trust_env=False).status_code == 405
+        assert httpx.get(f"{running.url}/docs", trust_env=False).status_code == 404
+        assert os.path.exists(encoder.path or "")
