@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 import noppa
 from noppa.errors import NoppaError
 from noppa.serve.settings import Settings, keys_of
-from tests.serving import Running, made_encoder, serving
+from tests.serving import PROGRAM, Running, made_encoder, serving
 
 TEXTS = ["the girl eats a cake", "a boy is eating", "café w1 w2 , unheardof"]
 
@@ -323,3 +324,23 @@ def test_wrong_keys(tmp_path: Path) -> None:
     assert keys_of(None, {"NOPPA_API_KEYS": "a, b c"}) == ("a", "b", "c")
     settings = Settings(keys=("a",), prefix="x/")
     assert Settings.from_json(settings.to_json()) == settings
+
+
+def test_a_missing_package_is_named(encoder: noppa.Encoder) -> None:
+    program = f"import sys; sys.modules['uvicorn'] = None; {PROGRAM}"
+    command = [sys.executable, "-c", program, "serve", str(encoder.path), "--port", "0"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert (
+        run.stderr
+        == "noppa: the server needs uvicorn, which is not installed: pip install 'noppa[serve]'\n"
+    )
+
+
+def test_a_port_in_use_is_one_sentence(server: Running, encoder: noppa.Encoder) -> None:
+    port = server.url.rpartition(":")[2]
+    command = [sys.executable, "-c", PROGRAM, "serve", str(encoder.path), "--port", port]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr.startswith(f"noppa: cannot listen at 127.0.0.1 port {port}")
+    assert len(run.stderr.splitlines()) == 1

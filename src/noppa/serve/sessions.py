@@ -38,6 +38,7 @@ class Session:
         self.token, self.lines = token, list(lines)
         self.id = secrets.token_hex(8)
         self.used = time.monotonic()
+        self._text_bytes = 4 * sum(map(len, self.lines))
         self._vectors: OrderedDict[Any, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -52,8 +53,7 @@ class Session:
 
     @property
     def size(self) -> int:
-        texts = sum(map(len, self.lines))
-        return 4 * texts + sum(rows.nbytes for rows in [*self._vectors.values()])
+        return self._text_bytes + sum(rows.nbytes for rows in [*self._vectors.values()])
 
     def needed(self) -> Session:
         """This session, or 404 where it has no lines."""
