@@ -369,14 +369,15 @@ def used_files(rows: Sequence[records.Record], kind: str) -> list[str]:
 
 
 def conditions() -> str:
-    names = ("ablations", "methods", "peers", "search", "senteval")
+    names = ("ablations", "methods", "peers", "presets", "search", "senteval")
     rows = found(*names)
     commits = sorted({row["commit"] for row in rows})
     machines = sorted(
         {f"{row['machine']['processor']}, {row['machine']['threads']} cores" for row in rows}
     )
     return (
-        f"Vectors: {' and '.join(used_files(rows, 'vectors'))}, both with a shortened vocabulary; counts: "
+        f"Vectors: {', '.join(used_files(rows, 'vectors'))}, where `embedded` is those of the embedded model and the others "
+        "have a shortened vocabulary; counts: "
         f"{', '.join(used_files(rows, 'counts'))}. {OUTER_FOLDS} outer folds, seed {SEED}. Commits {', '.join(commits)}; "
         f"{'; '.join(machines)}.\n\n"
     )

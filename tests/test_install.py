@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,11 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from noppa.embedded import write_model
+import noppa
 from tests.conftest import ROOT
-from tests.test_embedded import made_model_words, made_presets
-
-SHIPPED = {"pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "src", "tools"}
 
 PROGRAM = """
 import sys, warnings
@@ -38,7 +34,7 @@ print(noppa.load("similarity").encode(["the girl eats cakes"]).tobytes().hex())
 """
 
 
-def wheel(folder: Path, root: Path = ROOT, **variables: str) -> Path:
+def wheel(folder: Path, **variables: str) -> Path:
     subprocess.run(
         [
             sys.executable,
@@ -50,7 +46,7 @@ def wheel(folder: Path, root: Path = ROOT, **variables: str) -> Path:
             "--no-build-isolation",
             "-w",
             folder,
-            root,
+            ROOT,
         ],
         check=True,
         capture_output=True,
@@ -78,15 +74,7 @@ def test_without_a_compiler(tmp_path: Path) -> None:
 
 
 def test_the_model_is_in_the_wheel(tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
-    shutil.copytree(
-        ROOT,
-        tree,
-        ignore=lambda folder, names: {*names} - SHIPPED if Path(folder) == ROOT else {"model"},
-    )
-    words = made_model_words()
-    write_model(tree / "src" / "noppa" / "model", words, made_presets(words))
-    file = wheel(tmp_path, tree, CXX="/nowhere/c++", CC="/nowhere/cc")
+    file = wheel(tmp_path, CXX="/nowhere/c++", CC="/nowhere/cc")
     with zipfile.ZipFile(file) as archive:
         archive.extractall(tmp_path / "site")
     run = subprocess.run(
@@ -97,8 +85,9 @@ def test_the_model_is_in_the_wheel(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "NOPPA_BACKEND": "numpy"},
     )
     row = np.frombuffer(bytes.fromhex(run.stdout), np.float32)
-    wanted = made_presets(words)["similarity"].encode("the girl eats cakes")
+    wanted = noppa.load("similarity").encode("the girl eats cakes")
     assert np.allclose(row, wanted, atol=1e-5)
+    assert (tmp_path / "site" / "noppa" / "model" / "NOTICE.md").is_file()
 
 
 def test_asking_for_what_is_not_there(tmp_path: Path) -> None:
