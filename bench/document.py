@@ -289,7 +289,7 @@ def selection() -> str:
     for task in both:
         left, right = honest[task], paper[task]
         lines.append(
-            f"| {task} | {trials[task]} | {len(left)} | {report.shown(left)} | {report.shown(right)} | "
+            f"| {task} | {trials[task]} | {len(left)}, {len(right)} | {report.shown(left)} | {report.shown(right)} | "
             f"{fmean(right) - fmean(left):+.2f} |"
         )
     eight = [task for task in both if task in CLASSIFICATION]
