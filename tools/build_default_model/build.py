@@ -125,11 +125,7 @@ def distilled_from(teacher: Teacher, texts: list[str]) -> Distilled:
 
 
 def word_frequencies(texts: list[str]) -> dict[str, float]:
-    """The mean of `wordfreq` and the share in the texts; where `wordfreq` knows nothing, such as punctuation, the share.
-
-    A number of several digits has in `wordfreq` an estimate for its shape, so it is one of the words only where the texts
-    have it.
-    """
+    """The mean of `wordfreq` and the share in the texts; where `wordfreq` knows nothing, such as punctuation, the share."""
     import wordfreq
 
     counts = counted(texts)
