@@ -240,3 +240,7 @@ def test_command_line_refuses(made: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("\n")
     assert "not one word" in error(str(made), "--vocabulary", str(empty))
+    words = tmp_path / "words.txt"
+    words.write_text("ba\n")
+    told = error("none", "--vocabulary", str(words), "-o", str(tmp_path / "out"))
+    assert told.startswith("none cannot be loaded by sentence-transformers (no such model): give")

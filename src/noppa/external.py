@@ -95,4 +95,11 @@ def sentence_transformer(path: str) -> Callable[..., Any]:
         raise NoppaError(
             f"{path} is read by sentence-transformers, which is not installed: {INSTALL}"
         ) from error
-    return partial(SentenceTransformer(path).encode, show_progress_bar=False)
+    try:
+        model = SentenceTransformer(path)
+    except (OSError, ValueError) as error:
+        why = str(error).partition("\n")[0]
+        raise NoppaError(
+            f"{path} cannot be loaded by sentence-transformers ({why}): give the folder or the name of one of its models"
+        ) from error
+    return partial(model.encode, show_progress_bar=False)
