@@ -1,0 +1,168 @@
+"""Shards as tasks of Spark, through `mapInArrow`: a cluster that is there, or one of this machine's processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from noppa.cluster.tasks import Job, Outcome, Run, Tick, attempt
+from noppa.errors import NoppaError, ParameterError
+from noppa.threads import available
+
+INSTALL = "Spark needs packages that are not there: pip install 'noppa[spark]'"
+HOST = "127.0.0.1"
+#: How often a task may lose its worker before the run ends, as Dask allows it.
+FAILURES = 4
+SECONDS_BETWEEN_TICKS = 0.5
+#: Without an appender Spark takes its own configuration, which talks.
+QUIET = """rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+"""
+TOLD = "noppa outcome: "
+
+
+@contextmanager
+def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[Run]:
+    """A function that runs jobs on a Spark cluster; a session of our own ends with the block.
+
+    scheduler: a master such as spark://host:7077 or yarn, or sc://host for a Spark Connect server. A session that is
+    already active in this process is used as it is where none is named.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise ParameterError(INSTALL) from error
+    active = SparkSession.getActiveSession() if scheduler is None else None
+    if active is not None:
+        yield partial(_run, active)
+        return
+    if scheduler is not None and workers is not None:
+        raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
+    with ExitStack() as stack:
+        try:
+            session = stack.enter_context(_session(SparkSession.builder, scheduler, workers))
+        except Exception as error:
+            raise _unreachable(error, scheduler) from error
+        yield partial(_run, session)
+
+
+@contextmanager
+def _session(builder: Any, scheduler: str | None, workers: int | None) -> Iterator[Any]:
+    """A session that nobody but us uses, and that says nothing of its own."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="noppa-spark-") as folder:
+        if scheduler is not None and scheduler.startswith("sc://"):
+            session = builder.remote(scheduler).getOrCreate()
+        else:
+            quiet = Path(folder, "log4j2.properties")
+            quiet.write_text(QUIET, encoding="utf-8")
+            os.environ.setdefault(
+                "PYSPARK_PYTHON", sys.executable
+            )  # workers here run this one, too
+            settings = {
+                "spark.app.name": "noppa",
+                "spark.ui.enabled": "false",
+                "spark.ui.showConsoleProgress": "false",
+                "spark.master": scheduler or f"local[{workers or available()},{FAILURES}]",
+                "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
+            }
+            if scheduler is None:
+                os.environ["SPARK_LOCAL_IP"] = HOST
+                settings |= {"spark.driver.bindAddress": HOST, "spark.driver.host": HOST}
+                settings |= {"spark.local.dir": folder}
+            session = builder.config(map=settings).getOrCreate()
+        try:
+            yield session
+        finally:
+            session.stop()
+            os.environ.clear()
+            os.environ.update(before)
+
+
+def _unreachable(error: Exception, scheduler: str | None) -> NoppaError:
+    if "JAVA" in str(error):
+        return NoppaError(
+            "Spark needs Java 17 or later, which is not there: install it, on Debian with "
+            "`apt-get install default-jre-headless`"
+        )
+    return NoppaError(
+        f"no Spark answers at {scheduler or 'this machine'}: {_first(error)}; check the address, or leave out --scheduler"
+    )
+
+
+def _run(session: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
+    """One row of a range a shard, each a partition of its own, so that a lost worker costs one shard."""
+    frame = session.range(0, len(shards), 1, numPartitions=max(len(shards), 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the version of pandas, which is not used here
+        frame = frame.mapInArrow(_function(job, shards), "outcome string")
+    with ThreadPoolExecutor(1) as waiting:
+        collected = waiting.submit(frame.collect)
+        try:
+            while True:
+                try:
+                    rows = collected.result(SECONDS_BETWEEN_TICKS)
+                    break
+                except NotYet:
+                    tick()
+        except NotYet:
+            raise
+        except BaseException as error:
+            if not collected.done():
+                _cancel(session)
+            told = re.search(rf"{TOLD}(.*?)\n", f"{error}\n")
+            if told is None:
+                raise _explained(error) from error
+            yield json.loads(told[1])
+            return
+    for row in rows:
+        yield json.loads(row["outcome"])
+
+
+def _function(job: Job, shards: list[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                outcome = json.dumps(attempt(job, shards[at]))
+                if "number" not in json.loads(outcome) and "missing" not in json.loads(outcome):
+                    raise RuntimeError(
+                        TOLD + outcome
+                    )  # ends the job now, and not after the last shard
+                yield pyarrow.RecordBatch.from_pydict({"outcome": [outcome]})
+
+    return run
+
+
+def _cancel(session: Any) -> None:
+    with suppress(Exception):  # a Connect server has its own ways, and the driver is about to end
+        session.sparkContext.cancelAllJobs()
+
+
+def _explained(error: BaseException) -> BaseException:
+    if not isinstance(error, Exception):
+        return error
+    if "ModuleNotFoundError" in str(error):
+        missing = re.search(r"ModuleNotFoundError: (.*)", str(error))
+        return NoppaError(
+            f"the workers lack a package: {missing[1] if missing else ''}; install noppa[spark] there too"
+        )
+    return NoppaError(f"Spark gave up: {_first(error)}")
+
+
+def _first(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:300]
