@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +15,8 @@ from noppa.cluster.manifest import MANIFEST, Manifest
 from noppa.cluster.models import MODEL, Model
 from noppa.cluster.places import Place
 from noppa.cluster.plan import SHARD_SIZE, Found, Plan, Shard, found_files, planned
-from noppa.cluster.shard import BAD, BOOKS, DONE, DTYPES, ON_BAD, Encoding
+from noppa.cluster.progress import Progress, Teller
+from noppa.cluster.shard import BAD, BAD_ROWS, BOOKS, DONE, DTYPES, ON_BAD, Encoding
 from noppa.cluster.single import single
 from noppa.cluster.spark import spark
 from noppa.cluster.tasks import Engine, Job, Outcome, Run, error_of
@@ -26,10 +26,6 @@ from noppa.parameters import one_of, whole
 from noppa.records.batch import Input
 
 ENGINES: dict[str, Engine] = {"dask": dask, "spark": spark, "single": single}
-BAD_ROWS = "_bad_rows.jsonl"
-
-#: Called with the records done, as far as they are known, and the bytes of input done.
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -109,13 +105,13 @@ def encode(
     before = _intact(manifest.done(), target, plan.shards)
     left = [shard for shard in plan.shards if shard.number not in before]
     if left or not (books / "finished.json").exists():
-        manifest.clear(target, books / DONE, books / BAD)
-        tell = _teller(progress, manifest, plan.shards, before)
+        manifest.clear(target, books, books / DONE, books / BAD)
+        tell = Teller(progress, books / DONE, plan.shards, before=before.values())
         outcomes = {**before}
         if left:
             with ENGINES[engine](scheduler, workers) as run:
                 for outcome in finished(run, job, left, books, tell.tick):
-                    _raise_bad(outcome, plan, files)
+                    raise_bad(outcome, plan)
                     outcomes[outcome["number"]] = outcome
                     tell(outcome)
         outcomes = _intact(outcomes, target, plan.shards)
@@ -164,39 +160,6 @@ def finished(
         left = [shard for shard in shards if shard.number in again]
 
 
-class _teller:
-    """Progress from outcomes, or from the books where an engine tells nothing until it is done."""
-
-    def __init__(
-        self,
-        progress: Progress | None,
-        manifest: Manifest,
-        shards: list[Shard],
-        before: dict[int, Outcome],
-    ) -> None:
-        self.progress, self.manifest = progress, manifest
-        self.sizes = {shard.number: shard.size for shard in shards}
-        self.records = sum(outcome["records"] for outcome in before.values())
-        self.bytes = sum(self.sizes[number] for number in before)
-        self.told = False
-        self.pause = 0.0
-
-    def __call__(self, outcome: Outcome) -> None:
-        self.told = True
-        self.records += outcome["records"]
-        self.bytes += self.sizes[outcome["number"]]
-        if self.progress is not None:
-            self.progress(self.records, self.bytes)
-
-    def tick(self) -> None:
-        if self.progress is None or self.told or time.monotonic() < self.pause:
-            return
-        start = time.monotonic()
-        done = self.manifest.count()
-        self.pause = time.monotonic() + 10 * (time.monotonic() - start)  # a listing may be slow
-        self.progress(self.records, sum(self.sizes.values()) * done // max(len(self.sizes), 1))
-
-
 def _checked(plan: Plan, into: str) -> Plan:
     if into in plan.fields.schema.names:
         raise ParameterError(
@@ -216,7 +179,7 @@ def _intact(done: dict[int, Outcome], target: Place, shards: list[Shard]) -> dic
     }
 
 
-def _raise_bad(outcome: Outcome, plan: Plan, files: list[Found]) -> None:
+def raise_bad(outcome: Outcome, plan: Plan) -> None:
     """A bad record where none is allowed, by the number that it has in its file."""
     if "bad" in outcome and "number" not in outcome:
         number, row, fault = outcome["bad"]
@@ -255,9 +218,7 @@ def _settle(
             )
     ordered = [outcomes[shard.number] for shard in plan.shards]
     if any(outcome["bad"] for outcome in ordered):
-        with (target / BAD_ROWS).new() as path, path.open("w", encoding="utf-8") as listed:
-            for line in _bad_rows(manifest.books, plan, outcomes):
-                listed.write(json.dumps(line, ensure_ascii=False) + "\n")
+        (target / BAD_ROWS).write_lines(bad_rows(manifest.books, plan, outcomes))
     manifest.clear(target)
     for name in manifest.books.files.ls(manifest.books.path, detail=False):
         if name.rstrip("/").rpartition("/")[2].startswith(f"{MODEL}-"):
@@ -265,7 +226,7 @@ def _settle(
     manifest.finish(ordered, {"shards in all": len(ordered)})
 
 
-def _bad_rows(books: Place, plan: Plan, outcomes: dict[int, Outcome]) -> Iterable[dict[str, Any]]:
+def bad_rows(books: Place, plan: Plan, outcomes: dict[int, Outcome]) -> Iterable[dict[str, Any]]:
     before, file = 0, ""
     for shard in plan.shards:
         before, file = (before if shard.address == file else 0), shard.address

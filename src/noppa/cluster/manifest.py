@@ -37,25 +37,9 @@ class Manifest:
             raise FileError(
                 f"{self.what} was begun by another version of noppa: choose another folder or remove it"
             )
-        self._compare(content["asked"])
+        compare(content["asked"], self.asked, self.what)
         old = content["plan"]
         return Plan([Shard(**shard) for shard in old["shards"]], Fields(**old["fields"]))
-
-    def _compare(self, before: dict[str, Any]) -> None:
-        # as JSON gives it back: a tuple is a list there
-        now: dict[str, Any] = _plain(self.asked)
-        again = "give the same again, or choose another folder"
-        for name in (*now, *before):
-            if now.get(name) == before.get(name):
-                continue
-            if name == "input":
-                then = {file[0]: file for file in before.get(name) or []}
-                for file in now.get(name) or []:
-                    if then.get(file[0], file) != file:
-                        raise ParameterError(
-                            f"{file[0]} has changed since {self.what} was begun: choose another folder, or remove that one"
-                        )
-            raise ParameterError(f"{self.what} was begun with another {name}: {again}")
 
     def done(self) -> dict[int, Outcome]:
         """What earlier runs finished, by the number of the shard."""
@@ -64,10 +48,6 @@ class Manifest:
         else:
             outcomes = list(self._outcomes())
         return {outcome["number"]: outcome for outcome in outcomes}
-
-    def count(self) -> int:
-        """How many shards have been written down as done."""
-        return sum(not name.startswith(".") for name in (self.books / "done").sizes())
 
     def _outcomes(self) -> Iterator[Outcome]:
         folder = self.books / "done"
@@ -81,12 +61,31 @@ class Manifest:
         for name in ("done", "bad"):
             (self.books / name).remove()
 
-    def clear(self, *folders: Place) -> None:
+    @staticmethod
+    def clear(*folders: Place) -> None:
         """Remove what killed writers left behind."""
         for folder in folders:
             for name in folder.sizes():
                 if name.startswith(UNFINISHED):
                     (folder / name).remove()
+
+
+def compare(before: dict[str, Any], now: dict[str, Any], what: str) -> None:
+    """Refuse to go on with what was begun from another input, with another model or other options."""
+    now = _plain(now)  # as JSON gives it back: a tuple is a list there
+    for name in (*now, *before):
+        if now.get(name) == before.get(name):
+            continue
+        if name == "input":
+            then = {file[0]: file for file in before.get(name) or []}
+            for file in now.get(name) or []:
+                if then.get(file[0], file) != file:
+                    raise ParameterError(
+                        f"{file[0]} has changed since {what} was begun: choose another folder, or remove that one"
+                    )
+        raise ParameterError(
+            f"{what} was begun with another {name}: give the same again, or choose another folder"
+        )
 
 
 def _plain(value: Any) -> Any:

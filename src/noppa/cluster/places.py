@@ -6,7 +6,7 @@ import io
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +133,11 @@ class Place:
     def write(self, content: bytes) -> None:
         with self.new() as path:
             path.write_bytes(content)
+
+    def write_lines(self, values: Iterable[Any]) -> None:
+        """One JSON value a line."""
+        with self.new() as path, path.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
 
     def write_json(self, content: Any) -> None:
         self.write(json.dumps(content, ensure_ascii=False).encode())

@@ -20,7 +20,10 @@ from noppa.encoder import Encoder
 from noppa.errors import FileError, NoppaWarning
 from noppa.records.tables import pyarrow_parquet
 
-DONE, BAD, BOOKS = "done", "bad", "_noppa"
+#: In the output, where readers of a folder of Parquet pass over names that begin so: the books of the run, and the list
+#: of bad records; in the books, what is done, and the bad records of each shard.
+BOOKS, BAD_ROWS = "_noppa", "_bad_rows.jsonl"
+DONE, BAD = "done", "bad"
 #: Bytes of vectors of one row group: enough that its own description costs nothing.
 GROUP = 32 << 20
 DTYPES = ("float32", "float16")
