@@ -96,7 +96,7 @@ def encode(
     from noppa import cluster
 
     kept = None if keep is None else [name for name in keep.split(",") if name]
-    with _asked(inputs) as progress:
+    with _asked("encode", inputs) as progress:
         report = cluster.encode(
             inputs,
             output,
@@ -171,7 +171,7 @@ def fit(
     given = counts is not None or ranks
     chosen = frequencies or ("model" if given else "corpus")
     encoder = _encoder(model, vectors, counts, ranks, method, parameters or [], chosen)
-    with _asked(inputs) as progress:
+    with _asked("fit", inputs) as progress:
         report = cluster.fit(
             inputs,
             output,
@@ -231,7 +231,7 @@ def _encoder(
 
 
 @contextmanager
-def _asked(inputs: list[str]) -> Iterator[Any]:
+def _asked(what: str, inputs: list[str]) -> Iterator[Any]:
     """A progress bar over the bytes of the input; a user who interrupts is told how to go on."""
     from noppa.cluster.plan import files_of
 
@@ -239,7 +239,7 @@ def _asked(inputs: list[str]) -> Iterator[Any]:
         size = 0
         if sys.stderr.isatty():
             size = sum(place.fingerprint()[0] for place in files_of(inputs))
-        with records_bar("encode", size) as progress:
+        with records_bar(what, size) as progress:
             yield progress
     except KeyboardInterrupt:
         print(

@@ -99,12 +99,12 @@ def encode(
         raise FileError(f"{target} holds something else already: choose a new or an empty folder")
     manifest = Manifest(books, target.address, asked)
     plan = manifest.plan(lambda: _checked(planned(files, wanted, most, keep), into))
-    for folder in (target, books / DONE, books / BAD):
-        folder.make()
     job = Encoding(found, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim)
     before = _intact(manifest.done(), target, plan.shards)
     left = [shard for shard in plan.shards if shard.number not in before]
     if left or not (books / "finished.json").exists():
+        for folder in (target, books / DONE, books / BAD):
+            folder.make()
         manifest.clear(target, books, books / DONE, books / BAD)
         tell = Teller(progress, books / DONE, plan.shards, before=before.values())
         outcomes = {**before}

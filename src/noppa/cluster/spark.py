@@ -9,8 +9,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -30,6 +29,8 @@ QUIET = """rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
 appender.none.type = Null
 appender.none.name = none
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = off
 """
 TOLD = "noppa outcome: "
 
@@ -41,21 +42,21 @@ def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[
     scheduler: a master such as spark://host:7077 or yarn, or sc://host for a Spark Connect server. A session that is
     already active in this process is used as it is where none is named.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise ParameterError(INSTALL) from error
-    active = SparkSession.getActiveSession() if scheduler is None else None
-    if active is not None:
-        yield partial(_run, active)
-        return
-    if scheduler is not None and workers is not None:
-        raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", ".*pandas", FutureWarning)  # none is used here
         try:
-            session = stack.enter_context(_session(SparkSession.builder, scheduler, workers))
-        except Exception as error:
-            raise _unreachable(error, scheduler) from error
+            from pyspark.sql import SparkSession
+        except ImportError as error:
+            raise ParameterError(INSTALL) from error
+        session = SparkSession.getActiveSession() if scheduler is None else None
+        if session is None:
+            if scheduler is not None and workers is not None:
+                raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
+            try:
+                session = stack.enter_context(_session(SparkSession.builder, scheduler, workers))
+            except Exception as error:
+                raise _unreachable(error, scheduler) from error
         yield partial(_run, session)
 
 
@@ -105,31 +106,24 @@ def _unreachable(error: Exception, scheduler: str | None) -> NoppaError:
 
 def _run(session: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
     """One row of a range a shard, each a partition of its own, so that a lost worker costs one shard."""
-    frame = session.range(0, len(shards), 1, numPartitions=max(len(shards), 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the version of pandas, which is not used here
-        frame = frame.mapInArrow(_function(job, shards), "outcome string")
+    rows = session.range(0, len(shards), 1, numPartitions=max(len(shards), 1))
+    frame = rows.mapInArrow(_function(job, shards), "outcome string")
     with ThreadPoolExecutor(1) as waiting:
         collected = waiting.submit(frame.collect)
         try:
-            while True:
-                try:
-                    rows = collected.result(SECONDS_BETWEEN_TICKS)
-                    break
-                except NotYet:
-                    tick()
-        except NotYet:
+            while not wait([collected], SECONDS_BETWEEN_TICKS).done:
+                tick()
+        except BaseException:
+            _cancel(session)
             raise
-        except BaseException as error:
-            if not collected.done():
-                _cancel(session)
-            told = re.search(rf"{TOLD}(.*?)\n", f"{error}\n")
-            if told is None:
-                raise _explained(error) from error
-            yield json.loads(told[1])
-            return
-    for row in rows:
-        yield json.loads(row["outcome"])
+        error = collected.exception()
+    if error is None:
+        yield from (json.loads(row["outcome"]) for row in collected.result())
+        return
+    told = re.search(rf"{TOLD}(.*?)\n", f"{error}\n")
+    if told is None:
+        raise _explained(error) from error
+    yield json.loads(told[1])
 
 
 def _function(job: Job, shards: list[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -138,12 +132,11 @@ def _function(job: Job, shards: list[Any]) -> Callable[[Iterator[Any]], Iterator
 
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                outcome = json.dumps(attempt(job, shards[at]))
-                if "number" not in json.loads(outcome) and "missing" not in json.loads(outcome):
-                    raise RuntimeError(
-                        TOLD + outcome
-                    )  # ends the job now, and not after the last shard
-                yield pyarrow.RecordBatch.from_pydict({"outcome": [outcome]})
+                outcome = attempt(job, shards[at])
+                told = json.dumps(outcome)
+                if "number" not in outcome and "missing" not in outcome:
+                    raise RuntimeError(TOLD + told)  # ends the job now, not after the last shard
+                yield pyarrow.RecordBatch.from_pydict({"outcome": [told]})
 
     return run
 
