@@ -43,7 +43,7 @@ def dask() -> Iterator[str]:
     import distributed
 
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as running:
         yield running.scheduler_address
 
@@ -67,14 +67,16 @@ def engine(request) -> dict[str, str | None]:
 
 def python_workers() -> list[psutil.Process]:
     """The processes under this one that run shards: the leaves that are Python."""
-    every = psutil.Process().children(recursive=True)
-    leaves = [child for child in every if not child.children() and child.name() != "java"]
-    return [
-        leaf
-        for leaf in leaves
-        if "resource_tracker" not in (line := " ".join(leaf.cmdline()))
-        and ("spawn_main" in line or "pyspark.daemon" in line)
-    ]
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            line = " ".join(child.cmdline())
+            runs = "spawn_main" in line or "pyspark.daemon" in line
+            if runs and not child.children():
+                found.append(child)
+        except psutil.NoSuchProcess:  # it has just ended
+            continue
+    return found
 
 
 # The same bytes
@@ -154,7 +156,7 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path, model, engine) -> None
     assert found["text"].to_pylist() == TEXTS
     assert vectors(found).tobytes() == expected(model, TEXTS).tobytes()
     assert len(list((tmp_path / "out").glob("part-*"))) == report.shards
-    assert not [path for path in (tmp_path / "out").rglob(".*")]
+    assert not list((tmp_path / "out").rglob(".*"))
 
 
 # The driver is killed
@@ -216,7 +218,7 @@ def test_a_killed_driver_is_followed_by_another(tmp_path, model, name) -> None:
     found = table(out)
     assert found["text"].to_pylist() == TEXTS
     assert vectors(found).tobytes() == expected(model, TEXTS).tobytes()
-    assert not [path for path in out.rglob(".*")]
+    assert not list(out.rglob(".*"))
 
 
 # The disk is full

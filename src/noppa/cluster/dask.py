@@ -34,7 +34,9 @@ def dask(scheduler: str | None = None, workers: int | None = None) -> Iterator[R
                     threads_per_worker=1,
                     processes=True,
                     host=HOST,
-                    dashboard_address=None,
+                    # without an address it would take the usual port, and say so where that is taken
+                    dashboard_address=f"{HOST}:0",
+                    scheduler_kwargs={"dashboard": False},
                     silence_logs=logging.CRITICAL,
                     local_directory=folder,
                 )

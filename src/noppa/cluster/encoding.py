@@ -11,7 +11,7 @@ from typing import Any
 
 import noppa
 from noppa.cluster.dask import dask
-from noppa.cluster.manifest import MANIFEST, Manifest
+from noppa.cluster.manifest import FINISHED, MANIFEST, Manifest
 from noppa.cluster.models import MODEL, Model
 from noppa.cluster.places import Place
 from noppa.cluster.plan import SHARD_SIZE, Found, Plan, Shard, found_files, planned
@@ -95,14 +95,14 @@ def encode(
         "version of noppa": version("noppa"),
     }
     books = target / BOOKS
-    if not (books / MANIFEST).exists() and not target.is_empty():
+    if not (books / MANIFEST).exists() and set(target.names()) - {BOOKS}:
         raise FileError(f"{target} holds something else already: choose a new or an empty folder")
     manifest = Manifest(books, target.address, asked)
     plan = manifest.plan(lambda: _checked(planned(files, wanted, most, keep), into))
     job = Encoding(found, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim)
     before = _intact(manifest.done(), target, plan.shards)
     left = [shard for shard in plan.shards if shard.number not in before]
-    if left or not (books / "finished.json").exists():
+    if left or not (books / FINISHED).exists():
         for folder in (target, books / DONE, books / BAD):
             folder.make()
         manifest.clear(target, books, books / DONE, books / BAD)
@@ -220,9 +220,9 @@ def _settle(
     if any(outcome["bad"] for outcome in ordered):
         (target / BAD_ROWS).write_lines(bad_rows(manifest.books, plan, outcomes))
     manifest.clear(target)
-    for name in manifest.books.files.ls(manifest.books.path, detail=False):
-        if name.rstrip("/").rpartition("/")[2].startswith(f"{MODEL}-"):
-            Place(manifest.books.files, name).remove()
+    for name in manifest.books.names():
+        if name.startswith(f"{MODEL}-"):
+            (manifest.books / name).remove()
     manifest.finish(ordered, {"shards in all": len(ordered)})
 
 

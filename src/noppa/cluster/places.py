@@ -89,11 +89,12 @@ class Place:
             if entry["type"] == "file"
         }
 
-    def is_empty(self) -> bool:
+    def names(self) -> list[str]:
+        """Everything right inside a folder; a file is inside itself."""
         try:
-            return not self.files.ls(self.path, detail=False)
-        except (FileNotFoundError, NotADirectoryError):
-            return not self.exists()
+            return [path.rstrip("/").rpartition("/")[2] for path in self.files.ls(self.path, False)]
+        except FileNotFoundError:
+            return []
 
     def fingerprint(self) -> tuple[int, str]:
         """The size of a file, and what tells whether it has changed."""
