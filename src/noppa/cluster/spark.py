@@ -64,38 +64,65 @@ def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[
 
 @contextmanager
 def _session(builder: Any, scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """A session that nobody but us uses, and that says nothing of its own."""
-    before = dict(os.environ)
-    with tempfile.TemporaryDirectory(prefix="noppa-spark-") as folder:
-        if scheduler is not None and scheduler.startswith("sc://"):
-            session = builder.remote(scheduler).getOrCreate()
-        else:
-            quiet = Path(folder, "log4j2.properties")
-            quiet.write_text(QUIET, encoding="utf-8")
-            os.environ.setdefault(
-                "PYSPARK_PYTHON", sys.executable
-            )  # workers here run this one, too
-            options = f"-Dlog4j2.configurationFile={quiet.as_uri()}"
-            if scheduler is None:
-                options += f" {LIGHT}"
-            settings = {
-                "spark.app.name": "noppa",
-                "spark.ui.enabled": "false",
-                "spark.ui.showConsoleProgress": "false",
-                "spark.master": scheduler or f"local[{workers or available()},{FAILURES}]",
-                "spark.driver.extraJavaOptions": options,
-            }
-            if scheduler is None:
-                os.environ["SPARK_LOCAL_IP"] = HOST
-                settings |= {"spark.driver.bindAddress": HOST, "spark.driver.host": HOST}
-                settings |= {"spark.local.dir": folder}
-            session = builder.config(map=settings).getOrCreate()
+    """A session that nobody but us uses, and that says nothing of its own; its Java ends with it."""
+    if scheduler is not None and scheduler.startswith("sc://"):
+        session = builder.remote(scheduler).getOrCreate()
         try:
             yield session
         finally:
             session.stop()
-            os.environ.clear()
-            os.environ.update(before)
+        return
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="noppa-spark-"))
+        quiet = Path(folder, "log4j2.properties")
+        quiet.write_text(QUIET, encoding="utf-8")
+        options = f"-Dlog4j2.configurationFile={quiet.as_uri()}"
+        settings = {
+            "spark.app.name": "noppa",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.master": scheduler or f"local[{workers or available()},{FAILURES}]",
+            "spark.driver.extraJavaOptions": options,
+        }
+        if scheduler is None:
+            stack.enter_context(_environment(SPARK_LOCAL_IP=HOST, PYSPARK_PYTHON=sys.executable))
+            settings |= {"spark.driver.bindAddress": HOST, "spark.driver.host": HOST}
+            settings["spark.local.dir"] = folder
+            settings["spark.driver.extraJavaOptions"] += f" {LIGHT}"
+        stack.enter_context(_java())
+        session = builder.config(map=settings).getOrCreate()
+        stack.callback(session.stop)
+        yield session
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+@contextmanager
+def _java() -> Iterator[None]:
+    """End the Java machine that a session starts, which would else run as long as this process."""
+    from pyspark import SparkContext
+
+    had = SparkContext._gateway is not None
+    try:
+        yield
+    finally:
+        gateway = SparkContext._gateway
+        if gateway is not None and not had:
+            SparkContext._gateway = SparkContext._jvm = None
+            gateway.shutdown()
+            gateway.proc.stdin.close()  # which it ends at, too, when this process is killed
+            gateway.proc.wait()
 
 
 def _unreachable(error: Exception, scheduler: str | None) -> NoppaError:
