@@ -121,7 +121,9 @@ def test_every_format_keeps_order_and_other_columns(tmp_path, model, form, dtype
     assert report.shards > 3
     assert report.rows == report.records == len(texts) == len(found)
     assert found["text"].to_pylist() == texts
-    assert found.schema.field("embedding").type == pa.list_(pa.type_for_alias(dtype), 12)
+    kind = found.schema.field("embedding").type
+    assert pa.types.is_fixed_size_list(kind)
+    assert (kind.list_size, kind.value_type) == (12, pa.type_for_alias(dtype))
     assert vectors(found).tobytes() == expected(model, texts).astype(dtype).tobytes()
     if form in ("jsonl", "parquet"):
         assert found["id"].to_pylist() == list(range(len(texts)))

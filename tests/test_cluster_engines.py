@@ -236,7 +236,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(tmp_path, mo
     assert run.returncode == 1
     assert run.stderr.count("\n") == 1
     assert "part-000001.parquet: " in run.stderr
-    assert "File too large" in run.stderr
+    assert "File too large; make room and run the same again, what is done is kept" in run.stderr
     assert not list(out.glob("part-000001*"))
     run = subprocess.run([*MAIN, *command], capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stderr
@@ -275,6 +275,10 @@ def test_what_a_user_may_lack(tmp_path, model, monkeypatch) -> None:
         call(engine="dask", scheduler="tcp://127.0.0.1:9")
     with pytest.raises(noppa.NoppaError, match="has workers of its own: leave out --workers"):
         call(engine="dask", scheduler="tcp://127.0.0.1:9", workers=2)
+    with pytest.raises(noppa.NoppaError, match=r"no Spark answers at spark://127.0.0.1:9"):
+        call(engine="spark", scheduler="spark://127.0.0.1:9")
+    with pytest.raises(noppa.NoppaError, match="workers must be"):
+        call(engine="dask", workers=0)
     for module, name in {"distributed": "dask", "pyspark.sql": "spark"}.items():
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, module, None)

@@ -113,7 +113,7 @@ def encode(
             into=into,
             form=source,
             header=not no_header,
-            shard_size=max(1, int(shard_size * MEGABYTE)),
+            shard_size=int(shard_size * MEGABYTE),
             progress=progress,
         )
     _tell(report, output, on_bad)
@@ -184,7 +184,7 @@ def fit(
             on_bad=on_bad,
             form=source,
             header=not no_header,
-            shard_size=max(1, int(shard_size * MEGABYTE)),
+            shard_size=int(shard_size * MEGABYTE),
             work=work,
             progress=progress,
         )

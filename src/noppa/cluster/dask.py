@@ -45,7 +45,7 @@ def dask(scheduler: str | None = None, workers: int | None = None) -> Iterator[R
             raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
         try:
             client = distributed.Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # of the address, of the network, of another version of Dask
             raise NoppaError(
                 f"no Dask scheduler answers at {scheduler}: {error}; start one with `dask scheduler`, or leave out --scheduler"
             ) from error

@@ -80,6 +80,8 @@ def encode(
     one_of(dtype, "dtype", DTYPES)
     one_of(on_bad, "on_bad", ON_BAD)
     most = whole(shard_size, "shard_size", 1)
+    if workers is not None:
+        whole(workers, "workers", 1)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     encoder.encode([], dim=dim)  # refuses now what no worker could do

@@ -93,6 +93,8 @@ def fit(
     one_of(frequencies, "frequencies", FREQUENCIES)
     one_of(on_bad, "on_bad", ON_BAD)
     most = whole(shard_size, "shard_size", 1)
+    if workers is not None:
+        whole(workers, "workers", 1)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     counted = frequencies == "corpus" and _weighs(encoder.method)

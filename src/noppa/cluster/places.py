@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -181,6 +182,9 @@ def explained(what: str) -> Iterator[None]:
     except FileError:
         raise
     except OSError as error:
-        raise FileError(f"{what}: {error.strerror or error}") from error
+        why = os.strerror(error.errno) if error.errno else str(error)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        todo = "; make room and run the same again, what is done is kept" if full else ""
+        raise FileError(f"{what}: {why}{todo}") from error
     except (ImportError, RuntimeError) as error:
         raise FileError(f"{what}: {error}") from error

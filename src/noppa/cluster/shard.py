@@ -98,8 +98,10 @@ class Encoding:
         import pyarrow
 
         value = pyarrow.float16() if self.dtype == "float16" else pyarrow.float32()
-        kind = pyarrow.list_(value, self.dim or self.model.open().dim)
-        return self.fields.schema.append(pyarrow.field(self.column, kind))
+        # that nothing in it is missing halves the time to write it
+        element = pyarrow.field("element", value, nullable=False)
+        kind = pyarrow.list_(element, self.dim or self.model.open().dim)
+        return self.fields.schema.append(pyarrow.field(self.column, kind, nullable=False))
 
 
 def vectors_of(

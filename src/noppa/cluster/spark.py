@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
 import tempfile
 import warnings
@@ -26,6 +27,7 @@ FAILURES = 4
 #: A machine of our own hands out shards and no more: it starts in half the time without its second compiler.
 LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SECONDS_BETWEEN_TICKS = 0.5
+SECONDS_TO_CONNECT = 15
 #: Without an appender Spark takes its own configuration, which talks.
 QUIET = """rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
@@ -55,11 +57,22 @@ def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[
         if session is None:
             if scheduler is not None and workers is not None:
                 raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
+            _knock(scheduler or "")
             try:
                 session = stack.enter_context(_session(SparkSession.builder, scheduler, workers))
             except Exception as error:
                 raise _unreachable(error, scheduler) from error
         yield partial(_run, session)
+
+
+def _knock(scheduler: str) -> None:
+    """Spark itself would try for minutes to reach a master that is not there."""
+    found = re.fullmatch(r"spark://([^:,]+):(\d+)", scheduler)
+    if found is not None:
+        try:
+            socket.create_connection((found[1], int(found[2])), SECONDS_TO_CONNECT).close()
+        except OSError as error:
+            raise _unreachable(error, scheduler) from error
 
 
 @contextmanager
