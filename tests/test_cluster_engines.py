@@ -261,10 +261,28 @@ def test_the_command_line_needs_no_settings(tmp_path) -> None:
     ) as run:
         printed, told = run.communicate(timeout=PATIENCE)
     assert (run.returncode, told) == (0, b"")
-    assert printed.decode() == "out: 2 rows in 1 parts\n"
+    assert printed.decode() == "out: 2 rows in 1 part\n"
     assert all_end(run.pid)
     wanted = noppa.load().encode(["the girl eats a cake", "a boy"])
     assert vectors(table(tmp_path / "out")).tobytes() == wanted.tobytes()
+
+
+def test_a_script_needs_no_guard(tmp_path, model) -> None:
+    """New processes do not run the program that started them once more."""
+    (tmp_path / "t.txt").write_text("the girl\n" * 30)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from noppa import cluster\n"
+        f"print(cluster.encode('t.txt', 'out', {str(model)!r}, workers=2, shard_size=100).rows, __file__)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (run.stdout, run.stderr) == (f"30 {script}\n", "")
 
 
 def test_what_a_user_may_lack(tmp_path, model, monkeypatch) -> None:

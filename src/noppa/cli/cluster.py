@@ -190,7 +190,7 @@ def fit(
         )
     print(
         f"{output}: fitted on {report.sentences:,} sentences of {report.records:,} records, "
-        f"{len(report.passes)} passes over {report.shards} shards"
+        f"passes over {report.shards} shard{'s' * (report.shards != 1)}: {', '.join(report.passes)}"
     )
 
 
@@ -263,7 +263,8 @@ def _tell(report: Report, output: str, on_bad: str) -> None:
             file=sys.stderr,
         )
     earlier = f", {report.before} of them from before" if report.before else ""
-    print(f"{output}: {report.rows:,} rows in {report.shards} parts{earlier}")
+    rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
+    print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
 
 
 def register(main: typer.Typer) -> None:
