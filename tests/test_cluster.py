@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
@@ -181,6 +181,7 @@ def test_other_file_systems(model) -> None:
     target.files.rm("/noppa", recursive=True)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.text(alphabet='ab",\n\r é', max_size=12), min_size=1, max_size=30),
     st.integers(1, 60),
@@ -482,6 +483,22 @@ def test_the_model_is_found_by_its_checksum(tmp_path, model) -> None:
     assert noppa.load(preset.sent).encode("a cake").tobytes() == (
         noppa.load("similarity").encode("a cake").tobytes()
     )
+
+
+def test_workers_take_the_instruction_set_of_the_driver(model) -> None:
+    kernels = noppa.backend.kernels
+    before = kernels.instruction_set()
+    try:
+        for name in kernels.instruction_sets():
+            found = replace(Model.of(noppa.load(model)), instructions=name)
+            found.open()
+            assert kernels.instruction_set() == name
+        with pytest.raises(
+            noppa.NoppaError, match=r"lacks the instruction set v9, .* set NOPPA_ISA="
+        ):
+            replace(found, instructions="v9").open()
+    finally:
+        kernels.use_instruction_set(before)
 
 
 def test_workers_without_the_model_are_sent_it(tmp_path, model, monkeypatch) -> None:

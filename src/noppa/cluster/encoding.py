@@ -95,6 +95,7 @@ def encode(
         "column": [form, column, header],
         "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],
         "version of noppa": version("noppa"),
+        "instruction set": found.instructions,
     }
     books = target / BOOKS
     if not (books / MANIFEST).exists() and set(target.names()) - {BOOKS}:

@@ -115,6 +115,7 @@ def fit(
             "column": [form, column, header],
             "on_bad": on_bad,
             "version of noppa": version("noppa"),
+            "instruction set": found.instructions,
         }
         if folder.exists():
             return _rested(target, asked)

@@ -6,12 +6,13 @@ import hashlib
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from os.path import normpath
 from pathlib import Path
 
 from noppa import embedded, storage
+from noppa.backend import kernels
 from noppa.cluster.places import Place
 from noppa.encoder import KIND, WORDS, Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
@@ -25,11 +26,13 @@ class NoModel(NoppaError):
 
 @dataclass(frozen=True)
 class Model:
-    """Which encoder: the checksum of all that is in it, where it was, and where it was sent."""
+    """Which encoder: the checksum of all that is in it, where it was, where it was sent, and for which instructions."""
 
     checksum: str
     path: str
     sent: str | None = None
+    instructions: str = field(default_factory=kernels.instruction_set)
+    """The instruction set of the driver, on which the last bits of a vector depend."""
 
     @classmethod
     def of(cls, encoder: Encoder) -> Model:
@@ -44,6 +47,13 @@ class Model:
 
     def open(self) -> Encoder:
         """The encoder, mapped into memory the first time."""
+        if self.instructions != kernels.instruction_set():
+            if self.instructions not in kernels.instruction_sets():
+                raise ParameterError(
+                    f"a worker lacks the instruction set {self.instructions}, without which it gives other bytes: "
+                    f"set NOPPA_ISA={kernels.instruction_sets()[0]} where you start the run"
+                )
+            kernels.use_instruction_set(self.instructions)
         return _opened(self.checksum, self.path, self.sent)
 
     def send(self, folder: Place) -> Model:
