@@ -184,6 +184,9 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(dir=wanted.folder) as temporary:
         source, output = Path(temporary, "in"), Path(temporary, "out")
+        for engine in wanted.engines:
+            if engine != "single":
+                tell(figure="engine alone", engine=engine, workers=wanted.workers, **engine_alone(engine, wanted.workers))  # fmt: skip
         texts = write_corpus(source, wanted.data, wanted.sentences)
         size = sum(path.stat().st_size for path in source.iterdir())
         vectors, alone = encoder_alone(source, wanted.preset)
@@ -210,9 +213,6 @@ def main() -> None:
                 shard_cpu_seconds=[shard["cpu_seconds"] for shard in books],
             )  # fmt: skip
             shutil.rmtree(output)
-        for engine in wanted.engines:
-            if engine != "single":
-                tell(figure="engine alone", engine=engine, workers=wanted.workers, **engine_alone(engine, wanted.workers))  # fmt: skip
 
 
 if __name__ == "__main__":
