@@ -240,10 +240,12 @@ def test_json_fields_that_come_late_or_change_their_type_are_kept(tmp_path, mode
     rows = [{"text": "the girl", "n": 1, "x": 1.5, "b": True, "s": "y", "mixed": 1}] * 2000
     rows += [{"text": "a", "n": 2.5, "x": 2, "b": 1, "s": None, "new": {"deep": [1]}, "mixed": "m"}]
     rows += [{"text": "a", "n": 1 << 80, "s": "\ud800"}]
+    rows[0] = {**rows[0], "\ud800": 1}
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     encode(path, tmp_path / "out", model, shard_size=1 << 16)
     found = table(tmp_path / "out").to_pylist()
+    assert json.loads(found[0]["other_fields"]) == {"\ud800": 1}
     assert [found[0][name] for name in ("n", "x", "b", "s", "mixed")] == [1, 1.5, True, "y", 1]
     assert (found[2000]["x"], found[2000]["n"]) == (2.0, None)
     late = json.loads(found[2000]["other_fields"])
@@ -408,6 +410,7 @@ def test_an_input_that_changes_while_it_is_read_is_noticed(tmp_path, model) -> N
         ("t.csv", b"a,b\n1,2\n", {}, "has no column 'text': choose one with --column, from a, b"),
         ("t.csv", b"text,text\n1,2\n", {}, "has two columns 'text'"),
         ("t.csv", b"", {}, "is empty"),
+        ("t.csv", b"text,\xff\na,b\n", {}, "its first row is not UTF-8"),
         ("t.csv", b"text,embedding\na,b\n", {}, "has a column 'embedding' already"),
         ("t.csv", b"id,text\n1,a\n1,2,3\n", {}, "record 2: it has 3 columns and the table has 2"),
         ("t.parquet", b"PAR1 not really", {}, "cannot be read as Parquet"),

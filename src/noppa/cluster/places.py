@@ -15,6 +15,7 @@ from typing import Any
 
 from noppa.errors import FileError, ParameterError
 from noppa.files.compression import Source, plain
+from noppa.storage import umask
 
 MISSING = (
     "noppa.cluster needs packages that are not there: pip install 'noppa[dask]' or 'noppa[spark]'"
@@ -159,7 +160,7 @@ class Place:
             try:
                 yield path
                 if self.is_local:
-                    path.chmod(0o644)
+                    path.chmod(0o666 & ~umask())
                     with path.open("rb") as file:
                         os.fsync(file.fileno())
                     os.replace(path, self.path)
