@@ -349,6 +349,18 @@ def test_a_part_that_was_lost_or_cut_is_made_again(tmp_path, model) -> None:
     assert not list((tmp_path / "out").glob(f"{UNFINISHED}*"))
 
 
+def test_a_lost_part_beside_bad_records_is_made_again(tmp_path, model) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": "the girl"}\n{"text": null}\n' * 50)
+    report = encode(path, tmp_path / "out", model, on_bad="drop", shard_size=500)
+    listed = Path(report.bad_rows).read_text()
+    (tmp_path / "out" / "part-000001.parquet").unlink()
+    again = encode(path, tmp_path / "out", model, on_bad="drop")
+    assert (again.before, again.bad) == (report.shards - 1, report.bad)
+    assert Path(again.bad_rows).read_text() == listed
+    assert [json.loads(line)["row"] for line in listed.splitlines()] == list(range(2, 101, 2))
+
+
 def test_a_failed_run_goes_on_where_it_was(tmp_path, model, monkeypatch) -> None:
     """Every write may fail once: whatever was done before is kept, and the end is the same."""
     path = written(tmp_path / "in", "txt", TEXTS)
@@ -445,6 +457,7 @@ def test_refusals_of_places(tmp_path, model) -> None:
         ("holds no files", tmp_path / "empty", "out"),
         ("holds no files", str(tmp_path / "*.xyz"), "out"),
         ("there is no input", [], "out"),
+        ("lies in the input", tmp_path / "full", "full/out"),
         ("holds something else already", tmp_path / "a.txt", "full"),
         ("holds something else already", tmp_path / "a.txt", "b.csv"),
         ("give files of one format", [tmp_path / "a.txt", tmp_path / "b.csv"], "out"),

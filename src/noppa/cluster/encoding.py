@@ -88,6 +88,11 @@ def encode(
     wanted = wanted_input(inputs, form, column, header)
     target = Place.of(output)
     found = Model.of(encoder)
+    for path in wanted.paths:
+        if target.address.startswith(f"{Place.of(path).address}/"):
+            raise ParameterError(
+                f"{target} lies in the input {path}, and would be read with it: choose another folder"
+            )
     files = found_files(wanted)
     asked = {
         "model": found.checksum,

@@ -48,7 +48,6 @@ class Place:
             files, path = fsspec().core.url_to_fs(os.fspath(address))
         except (ImportError, ValueError) as error:
             raise ParameterError(f"{address} cannot be opened: {error}") from error
-        files.use_listings_cache = False
         return cls(files, path.rstrip("/") or "/")
 
     @property
@@ -82,7 +81,7 @@ class Place:
     def sizes(self) -> dict[str, int]:
         """The files right inside a folder, by name, with their sizes; none where there is no folder."""
         try:
-            entries = self.files.ls(self.path, detail=True)
+            entries = self._listed()
         except (FileNotFoundError, NotADirectoryError):
             return {}
         return {
@@ -94,13 +93,18 @@ class Place:
     def names(self) -> list[str]:
         """Everything right inside a folder; a file is inside itself."""
         try:
-            return [path.rstrip("/").rpartition("/")[2] for path in self.files.ls(self.path, False)]
+            return [entry["name"].rstrip("/").rpartition("/")[2] for entry in self._listed()]
         except FileNotFoundError:
             return []
+
+    def _listed(self) -> list[dict[str, Any]]:
+        self.files.invalidate_cache()  # others write here, too
+        return list(self.files.ls(self.path, detail=True))
 
     def fingerprint(self) -> tuple[int, str]:
         """The size of a file, and what tells whether it has changed."""
         with explained(f"{self} cannot be read"):
+            self.files.invalidate_cache()
             facts = self.files.info(self.path)
         mark = next((str(facts[name]) for name in MARKS if facts.get(name)), "")
         return int(facts["size"] or 0), mark
