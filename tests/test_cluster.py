@@ -540,6 +540,24 @@ def test_workers_without_the_model_are_sent_it(tmp_path, model, monkeypatch) -> 
     assert not list((tmp_path / "out" / "_noppa").glob("model-*"))
 
 
+def test_workers_that_write_elsewhere_are_noticed(tmp_path, model, monkeypatch) -> None:
+    """A folder of the same name on another machine."""
+
+    @contextmanager
+    def elsewhere(scheduler, workers):
+        def run(job, shards, tick):
+            for shard in shards:
+                yield attempt(replace(job, output=str(tmp_path / "there")), shard)
+
+        yield run
+
+    monkeypatch.setitem(cluster.ENGINES, "elsewhere", elsewhere)
+    path = written(tmp_path / "in", "txt", TEXTS)
+    (tmp_path / "there" / "_noppa" / "done").mkdir(parents=True)
+    with pytest.raises(noppa.NoppaError, match="choose a folder that all machines see"):
+        encode(path, tmp_path / "out", model, engine="elsewhere")
+
+
 def test_an_encoder_in_memory_must_be_saved_first(tmp_path) -> None:
     (tmp_path / "t.txt").write_text("a\n")
     with pytest.raises(noppa.NoppaError, match="save it first"):

@@ -218,7 +218,9 @@ def _settle(
     """See that nothing is missing and that nothing has changed, and close the books."""
     lost = [shard for shard in plan.shards if shard.number not in outcomes]
     if lost:
-        raise FileError(f"{lost[0].name} of {target} has vanished: run again")
+        raise FileError(
+            f"{lost[0].name} is not in {target}, though a worker wrote it: choose a folder that all machines see"
+        )
     for file in files:
         if file.place.fingerprint() != (file.size, file.mark):
             raise FileError(
