@@ -1,0 +1,115 @@
+"""Each section of docs/integrations.md in a fresh environment: install its extra, run its example, then its tests.
+
+    python tools/try_extras.py [EXTRA ...] [--wheel FILE]
+
+A section names its extra in its first `pip install 'noppa[EXTRA]'`; its tests are tests/integrations/test_EXTRA.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "integrations.md"
+TESTS = ROOT / "tests" / "integrations"
+# Only what decides how large an environment becomes; see the file.
+CONSTRAINTS = TESTS / "constraints.txt"
+AT_ONCE = 2
+
+
+def sections(page: str) -> dict[str, str]:
+    """The Python of each section of the page, as one program, by the extra it installs."""
+    found = {}
+    for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        title = section.partition("\n")[0]
+        extra = re.search(r"pip install 'noppa\[(\w+)\]'", section)
+        if extra is None:
+            raise SystemExit(
+                f"{PAGE.name}: the section {title!r} has no line pip install 'noppa[…]'"
+            )
+        if extra[1] in found:
+            raise SystemExit(f"{PAGE.name}: two sections install noppa[{extra[1]}]")
+        blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+        if not blocks:
+            raise SystemExit(f"{PAGE.name}: the section {title!r} has no example")
+        found[extra[1]] = "\n".join(blocks)
+    return found
+
+
+def run(*command: str | Path, cwd: Path) -> None:
+    """Run a command in silence; its output is the error where it fails."""
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise RuntimeError(done.stdout.decode(errors="replace"))
+
+
+def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
+    """What went wrong with an extra, or nothing."""
+    begun = time.monotonic()
+    python = folder / "env" / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
+    try:
+        run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
+        wanted = (f"{wheel}[{extra}]", "pytest>=8", "-c", str(CONSTRAINTS))
+        run(*pip, "install", "--quiet", "--no-compile", *wanted, cwd=folder)
+        installed = time.monotonic()
+        run(python, "-c", program, cwd=folder)
+        tests = ("-q", "-o", "filterwarnings=default", "-p", "no:cacheprovider")
+        run(python, "-m", "pytest", *tests, TESTS / f"test_{extra}.py", cwd=ROOT)
+    except RuntimeError as error:
+        return f"\nnoppa[{extra}] failed:\n{error}"
+    ended = time.monotonic()
+    print(
+        f"noppa[{extra}]: installed in {installed - begun:.0f} s, ran in {ended - installed:.0f} s",
+        flush=True,
+    )
+    return ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "extras", nargs="*", metavar="EXTRA", help="all of the page where none is named"
+    )
+    parser.add_argument(
+        "--wheel", type=Path, help="the package; built from this tree where it is left out"
+    )
+    given = parser.parse_args()
+    programs = sections(PAGE.read_text(encoding="utf-8"))
+    tested = {path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py")}
+    if tested != set(programs):
+        raise SystemExit(
+            f"only tested or only on the page: {', '.join(sorted(tested ^ set(programs)))}"
+        )
+    if unknown := set(given.extras) - set(programs):
+        raise SystemExit(f"no such section: {', '.join(sorted(unknown))}")
+    with tempfile.TemporaryDirectory(prefix="noppa-extras-") as name:
+        place = Path(name)
+        wheel = (given.wheel or built(place)).resolve()
+
+        def one(extra: str) -> str:
+            folder = place / extra
+            folder.mkdir()
+            return try_extra(extra, programs[extra], wheel, folder)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            wrong = "".join(pool.map(one, given.extras or programs))
+    sys.exit(wrong or 0)
+
+
+def built(place: Path) -> Path:
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", place, ROOT, cwd=place)
+    return next(place.glob("noppa-*.whl"))
+
+
+if __name__ == "__main__":
+    main()
