@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from pages import evaluation, tables
+from pages import evaluation, server, tables
 from pages.results import ROOT
 
 #: What stands around a generated part in a page that is written by hand.
@@ -24,7 +24,11 @@ def between_marks(text: str, made: str) -> str:
 
 def pages() -> dict[str, str]:
     """Every page that has generated parts, by its path, as it must be."""
-    marked = {"README.md": tables.short_table(), "docs/default-model.md": tables.model_card()}
+    marked = {
+        "README.md": tables.short_table(),
+        "docs/default-model.md": tables.model_card(),
+        "docs/server.md": server.measured(),
+    }
     made = {
         path: between_marks((ROOT / path).read_text(encoding="utf-8"), part)
         for path, part in marked.items()
