@@ -9,6 +9,7 @@ from noppa.evaluate.protocols import OUTER_FOLDS, SEED
 from pages.ablations import ablations
 from pages.classifier import parity, senteval
 from pages.methods import methods, peers
+from pages.positions import positions
 from pages.results import found
 from pages.selection import selection
 
@@ -58,7 +59,7 @@ def used_files(rows: Sequence[records.Record], kind: str) -> list[str]:
 
 
 def conditions() -> str:
-    names = ("ablations", "methods", "peers", "presets", "search", "senteval")
+    names = ("ablations", "methods", "peers", "position", "presets", "search", "senteval")
     rows = found(*names)
     commits = sorted({row["commit"] for row in rows})
     machines = sorted(
@@ -73,5 +74,5 @@ def conditions() -> str:
 
 
 def page() -> str:
-    parts = (methods, peers, ablations, selection, senteval, parity)
+    parts = (methods, peers, ablations, positions, selection, senteval, parity)
     return "".join([HEAD, conditions(), *(part() for part in parts), USE])
