@@ -2,19 +2,22 @@
 
     from noppa.integrations.sklearn import NoppaTransformer   # pip install 'noppa[sklearn]'
 
-What every file shares is here: which encoder is meant, and the cosines of two columns.
+What every file shares is here: which encoder is meant and how it is written down, vectors for stores that compare
+them, and the cosines of two columns.
 """
 
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa.errors import ParameterError
+from noppa import embedded
+from noppa.errors import InputError, ParameterError
 
 SIMILARITY = "similarity"
 
@@ -32,12 +35,45 @@ def encoder_of(model: Any = None, preset: str | None = None) -> Any:
     return model
 
 
-def paired_cosines(encoder: Any, left: Any, right: Any) -> NDArray[np.float64]:
-    """The cosine of each text of `left` with the text in the same place of `right`, or with the one text given there."""
+def name_of(model: Any) -> str | None:
+    """What `encoder_of` finds the same model by: a preset's name, a path, or None for the embedded model."""
+    if model is None:
+        return None
+    path = model if isinstance(model, str | PathLike) else getattr(model, "path", None)
+    if path is None:
+        raise ParameterError(
+            "an encoder that is only in memory has no name to be written down: save it, and give the folder as the model"
+        )
+    own = Path(path)
+    return own.name if own.parent == embedded.FOLDER else str(path)
+
+
+def unit_rows(encoder: Any, texts: Any) -> list[list[float]]:
+    """Vectors of length one for a list of texts, as lists: what a store of vectors takes."""
+    if isinstance(texts, str):
+        raise InputError("a single text is no list of texts: put it in a list")
+    rows: list[list[float]] = encoder.encode(texts, normalize=True).tolist()
+    return rows
+
+
+def unit_row(encoder: Any, text: Any) -> list[float]:
+    """The vector of length one for one text, as a list."""
+    if not isinstance(text, str):
+        raise InputError(f"a query is one text, a str, and not a {type(text).__name__}")
+    row: list[float] = encoder.encode(text, normalize=True).tolist()
+    return row
+
+
+def paired_cosines(encoder: Any, left: Any, right: Any, **options: Any) -> NDArray[np.float64]:
+    """The cosine of each text of `left` with the text in the same place of `right`, or with the one text given there.
+
+    options: those of `Encoder.encode`.
+    """
     ours, theirs = (
-        np.asarray(encoder.encode(texts, normalize=True), float) for texts in (left, right)
+        np.asarray(encoder.encode(texts, normalize=True, **options), float)
+        for texts in (left, right)
     )
-    if theirs.ndim == 2 and len(ours) != len(theirs):
+    if theirs.ndim == 2 and len(theirs) not in (1, len(ours)):
         raise ParameterError(
             f"{len(ours)} texts cannot be paired with {len(theirs)}: give as many, or one text"
         )
