@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.errors import InputError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of
+from noppa.integrations import SIMILARITY, encoder_of, unit_rows
 
 with needs("bertopic", "noppa.integrations.bertopic"):
     from bertopic.backend import BaseEmbedder
@@ -31,8 +30,6 @@ class NoppaBackend(BaseEmbedder):
 
     def embed(self, documents: Any, verbose: bool = False) -> NDArray[np.float32]:
         """Vectors (n, dim); `verbose` is BERTopic's, and there is no time for a progress bar."""
-        if isinstance(documents, str):
-            raise InputError("a single text is no list of texts: put it in a list")
-        return np.asarray(self.embedding_model.encode(documents, normalize=True))
+        return unit_rows(self.embedding_model, documents)
 
     __call__ = embed

@@ -3,7 +3,7 @@
 >>> import duckdb
 >>> from noppa.integrations.duckdb import register
 >>> connection = register(duckdb.connect())
->>> connection.sql("SELECT len(noppa_embed('a cake')), noppa_similarity('a cake', 'a cake')").fetchone()
+>>> connection.execute("SELECT len(noppa_embed('a cake')), noppa_similarity('a cake', 'a cake')").fetchone()
 (192, 1.0)
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from noppa.errors import ParameterError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, paired_cosines
+from noppa.integrations import SIMILARITY, encoder_of, paired_cosines, unit_rows
 
 with needs("duckdb", "noppa.integrations.duckdb"):
     import duckdb
@@ -40,7 +40,7 @@ def register(connection: Any, model: Any = None) -> Any:
     dim = encoder.dim
 
     def embed(texts: Any) -> Any:
-        rows = encoder.encode(texts, normalize=True)
+        rows = unit_rows(encoder, texts)
         return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(rows.ravel()), dim)
 
     def cosines(left: Any, right: Any) -> Any:

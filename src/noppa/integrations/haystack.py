@@ -15,20 +15,31 @@ from noppa.extras import needs
 from noppa.integrations import SIMILARITY, encoder_of, name_of, unit_row, unit_rows
 
 with needs("haystack", "noppa.integrations.haystack"):
-    from haystack import Document, component, default_to_dict
+    from haystack import Document, component, default_from_dict, default_to_dict
 
 
 class _Embedder:
     """What both have: the model, found when it is first needed, as Haystack wants it."""
 
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Any = None, **parameters: Any) -> None:
         self.model = model
         self.encoder: Any = None
+        self._parameters = parameters
 
     def warm_up(self) -> None:
         """Load the model."""
         if self.encoder is None:
             self.encoder = encoder_of(self.model, SIMILARITY)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` and a pipeline's `loads` make this component of."""
+        made: dict[str, Any] = default_to_dict(self, model=name_of(self.model), **self._parameters)
+        return made
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """The component that `to_dict` wrote down."""
+        return default_from_dict(cls, data)
 
 
 @component
@@ -38,10 +49,8 @@ class NoppaTextEmbedder(_Embedder):
     model: an encoder, a path or a preset's name; the preset for cosines where it is left out.
     """
 
-    def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` and a pipeline's `loads` make this component of."""
-        made: dict[str, Any] = default_to_dict(self, model=name_of(self.model))
-        return made
+    def __init__(self, model: Any = None) -> None:
+        _Embedder.__init__(self, model)  # the decorator makes another class, which super() does not know
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, Any]:
@@ -64,19 +73,14 @@ class NoppaDocumentEmbedder(_Embedder):
         meta_fields_to_embed: list[str] | None = None,
         embedding_separator: str = "\n",
     ) -> None:
-        super().__init__(model)
         self.meta_fields_to_embed = list(meta_fields_to_embed or [])
         self.embedding_separator = embedding_separator
-
-    def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` and a pipeline's `loads` make this component of."""
-        made: dict[str, Any] = default_to_dict(
+        _Embedder.__init__(
             self,
-            model=name_of(self.model),
+            model,
             meta_fields_to_embed=self.meta_fields_to_embed,
-            embedding_separator=self.embedding_separator,
+            embedding_separator=embedding_separator,
         )
-        return made
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, Any]:
@@ -86,7 +90,7 @@ class NoppaDocumentEmbedder(_Embedder):
                 "documents must be a list of Haystack's Document: a single text goes to NoppaTextEmbedder"
             )
         self.warm_up()
-        rows = unit_rows(self.encoder, [self._text_of(document) for document in documents])
+        rows = unit_rows(self.encoder, [self._text_of(document) for document in documents]).tolist()
         return {
             "documents": [
                 replace(document, embedding=row)

@@ -27,7 +27,7 @@ class NoppaEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text; one without a known word is zeros."""
-        return unit_rows(self.encoder, texts)
+        return unit_rows(self.encoder, texts).tolist()  # type: ignore[no-any-return]
 
     def embed_query(self, text: str) -> list[float]:
         """The vector that `embed_documents` gives the same text."""

@@ -33,6 +33,10 @@ class NoppaEmbedding(BaseEmbedding):
     _encoder: Any = PrivateAttr()
 
     def __init__(self, model: Any = None, embed_batch_size: int = BATCH, **fields: Any) -> None:
+        if unknown := set(fields) - set(type(self).model_fields):
+            raise ParameterError(
+                f"NoppaEmbedding has no {', '.join(sorted(unknown))}: it takes model, and the fields of BaseEmbedding"
+            )
         written = fields.pop("model_name", SIMILARITY)
         chosen = written if model is None else model
         encoder = encoder_of(chosen)
@@ -48,7 +52,7 @@ class NoppaEmbedding(BaseEmbedding):
         return "NoppaEmbedding"
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return unit_rows(self._encoder, texts)
+        return unit_rows(self._encoder, texts).tolist()  # type: ignore[no-any-return]
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return unit_row(self._encoder, text)
@@ -60,4 +64,4 @@ class NoppaEmbedding(BaseEmbedding):
         return unit_row(self._encoder, query)
 
     async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return await asyncio.to_thread(unit_rows, self._encoder, texts)
+        return await asyncio.to_thread(self._get_text_embeddings, texts)
