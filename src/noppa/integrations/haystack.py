@@ -50,7 +50,9 @@ class NoppaTextEmbedder(_Embedder):
     """
 
     def __init__(self, model: Any = None) -> None:
-        _Embedder.__init__(self, model)  # the decorator makes another class, which super() does not know
+        _Embedder.__init__(
+            self, model
+        )  # the decorator makes another class, which super() does not know
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 import noppa
 from noppa import embedded
+from noppa.errors import FileError
 from noppa.extras import needs
 from noppa.integrations import SIMILARITY, encoder_of, name_of
 
@@ -33,6 +34,7 @@ with needs("spacy", "noppa.integrations.spacy"):
 
 BATCH = 1000
 PRESET, ENCODER = "preset", "encoder"
+Doc.set_extension("noppa_vector", default=None, force=True)
 
 
 class NoppaVectors:
@@ -40,8 +42,8 @@ class NoppaVectors:
 
     model: a path or a preset's name. `encoder` is what it names, and may be replaced by another encoder.
 
-    spaCy forgets vectors and hooks where a Doc goes through bytes, as in a DocBin or with n_process: give such a Doc to
-    the component again.
+    A Doc that goes through bytes, as with n_process, keeps its vector as `doc._.noppa_vector`; spaCy forgets the hooks that
+    make it `doc.vector`, and calling the component on it brings them back.
     """
 
     def __init__(self, model: Any = SIMILARITY) -> None:
@@ -52,7 +54,7 @@ class NoppaVectors:
     def encoder(self) -> Any:
         # Found late: the path of a pipeline's configuration may lie on another computer, `from_disk` knows better.
         if self._encoder is None:
-            self._encoder = encoder_of(self.model)
+            self._encoder = encoder_of(self.model, SIMILARITY)
         return self._encoder
 
     @encoder.setter
@@ -71,21 +73,20 @@ class NoppaVectors:
         """The cosine of anything that has a text: a Doc, a Span, a Token."""
         left, right = self._vector_of(one).astype(float), self._vector_of(other).astype(float)
         lengths = np.linalg.norm(left) * np.linalg.norm(right)
-        return float(left @ right / lengths) if lengths else 0.0
+        return float(np.clip(left @ right / lengths, -1, 1)) if lengths else 0.0
 
     def _with_vector(self, doc: Doc, vector: NDArray[np.float32]) -> Doc:
-        doc.vector, doc.vector_norm = vector, None
+        # A copy: a row would keep its whole batch in memory.
+        doc._.noppa_vector, doc.vector_norm = vector.copy(), None
         for hooks in (doc.user_hooks, doc.user_span_hooks, doc.user_token_hooks):
+            hooks["vector"] = self._vector_of
             hooks["has_vector"] = self._has_vector
             hooks["similarity"] = self.similarity
-        for hooks in (doc.user_span_hooks, doc.user_token_hooks):
-            hooks["vector"] = self._vector_of
         return doc
 
     def _vector_of(self, item: Any) -> NDArray[np.float32]:
-        if isinstance(item, Doc) and "similarity" in item.user_hooks:
-            return np.asarray(item.vector)
-        return np.asarray(self.encoder.encode(item.text))
+        known = item._.noppa_vector if isinstance(item, Doc) else None
+        return np.asarray(self.encoder.encode(item.text) if known is None else known)
 
     def _has_vector(self, item: Any) -> bool:
         return bool(self._vector_of(item).any())
@@ -99,6 +100,7 @@ class NoppaVectors:
         (folder / PRESET).unlink(missing_ok=True)
         path = getattr(self.encoder, "path", None)
         if path is not None and path.parent == embedded.FOLDER:
+            shutil.rmtree(folder / ENCODER, ignore_errors=True)
             (folder / PRESET).write_text(str(name_of(self.encoder)), encoding="utf-8")
         else:
             self.encoder.save(folder / ENCODER)
@@ -123,8 +125,13 @@ class NoppaVectors:
         """Read what `to_bytes` gave; the vectors are mapped from a temporary folder while the component lives."""
         folder = tempfile.mkdtemp(prefix="noppa-spacy-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        with ZipFile(BytesIO(data)) as archive:
-            archive.extractall(folder)
+        try:
+            with ZipFile(BytesIO(data)) as archive:
+                archive.extractall(folder)
+        except BadZipFile as error:
+            raise FileError(
+                "these bytes are no noppa component: give those that to_bytes made"
+            ) from error
         return self.from_disk(folder)
 
 
