@@ -24,7 +24,9 @@ CONSTRAINTS = TESTS / "constraints.txt"
 AT_ONCE = 2
 # Packages that are installed without what they depend on, and what they need of it. BERTopic's own light installation,
 # because the other one imports UMAP and torch: an environment of 1.4 GB, and most of a minute for each import.
-LIGHT = {"bertopic": ("bertopic>=0.16", "pandas", "scikit-learn", "plotly", "tqdm", "pyyaml")}
+LIGHT = {
+    "bertopic": ("bertopic>=0.16", "hdbscan", "pandas", "plotly", "pyyaml", "scikit-learn", "tqdm")
+}
 
 
 def sections(page: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,8 +117,9 @@ class NoppaVectors:
         packed = BytesIO()
         with tempfile.TemporaryDirectory() as name, ZipFile(packed, "w") as archive:
             self.to_disk(name)
-            for file in sorted(Path(name).rglob("*")):
-                archive.write(file, file.relative_to(name))
+            for file in sorted(file for file in Path(name).rglob("*") if file.is_file()):
+                # Without the time, so that the same model gives the same bytes.
+                archive.writestr(ZipInfo(file.relative_to(name).as_posix()), file.read_bytes())
         return packed.getvalue()
 
     def from_bytes(self, data: bytes, *, exclude: Any = ()) -> NoppaVectors:
