@@ -3,7 +3,7 @@
 >>> import pandas
 >>> import noppa.integrations.pandas
 >>> pandas.Series(["a cake", "a lake"], index=[7, 3]).noppa.encode().shape
-(2, 292)
+(2, 876)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Texts:
         columns = [f"{NAME}_{number}" for number in range(rows.shape[1])]
         return pandas.DataFrame(rows, index=self._series.index, columns=columns)
 
-    def similarity(self, other: Any, model: Any = None) -> pandas.Series[float]:
+    def similarity(self, other: Any, model: Any = None, **options: Any) -> pandas.Series[float]:
         """The cosine of each text with the text of `other` in the same place, or with the one text given."""
-        cosines = paired_cosines(encoder_of(model, SIMILARITY), self._series, other)
+        cosines = paired_cosines(encoder_of(model, SIMILARITY), self._series, other, **options)
         return pandas.Series(cosines, index=self._series.index, name="similarity")
