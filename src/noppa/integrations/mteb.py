@@ -83,7 +83,11 @@ def _revision(encoder: Any) -> str:
         return storage.seal_of(encoder.path)
     try:
         return hashlib.sha256(pickle.dumps(encoder)).hexdigest()
-    except (pickle.PicklingError, AttributeError, TypeError):  # a tokenizer that cannot be written down
+    except (
+        pickle.PicklingError,
+        AttributeError,
+        TypeError,
+    ):  # a tokenizer that cannot be written down
         return uuid.uuid4().hex
 
 
@@ -121,7 +125,9 @@ def classification_task(
     parts = {}
     for part, (texts, labels) in {"train": train, "test": test}.items():
         if len(texts) != len(labels):
-            raise ParameterError(f"{part} has {len(texts)} texts and {len(labels)} labels: give as many")
+            raise ParameterError(
+                f"{part} has {len(texts)} texts and {len(labels)} labels: give as many"
+            )
         parts[part] = Dataset.from_dict({"text": list(texts), "label": list(labels)})
     task = _Classification(_metadata(name, "Classification", "accuracy"), DatasetDict(parts))
     task.samples_per_label, task.n_experiments = samples_per_label, experiments

@@ -21,7 +21,11 @@ from noppa.integrations import encoder_of
 with needs("sbert", "noppa.integrations.sbert"):
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Module
+
+    try:
+        from sentence_transformers.base.modules import Module
+    except ImportError:  # where it was before release 6
+        from sentence_transformers.models import Module
 
 FOLDER = "noppa"
 
