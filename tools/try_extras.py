@@ -65,8 +65,8 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
     try:
         run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
         wanted = (f"{wheel}[{extra}]", "pytest>=8", "-c", str(CONSTRAINTS))
-        wanted += also_installs(TESTS / f"test_{extra}.py")
-        run(*pip, "install", "--quiet", "--no-compile", *wanted, cwd=folder)
+        beyond = also_installs(TESTS / f"test_{extra}.py")
+        run(*pip, "install", "--quiet", "--no-compile", *wanted, *beyond, cwd=folder)
         installed = time.monotonic()
         run(python, "-c", program, cwd=folder)
         tests = ("-q", "-o", "filterwarnings=default", "-p", "no:cacheprovider")

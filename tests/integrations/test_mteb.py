@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +31,8 @@ def labelled(things: str) -> tuple[list[str], list[int]]:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Iterator[mteb.ResultCache]:
-    yield mteb.ResultCache(cache_path=tmp_path)
+def cache(tmp_path: Path) -> mteb.ResultCache:
+    return mteb.ResultCache(cache_path=tmp_path)
 
 
 def test_a_classification_task_through_their_runner() -> None:

@@ -129,7 +129,7 @@ def test_what_is_wrong_is_one_sentence() -> None:
         NoppaTransformer(noppa.external(lambda texts: [[1.0]] * len(texts)), k=1).fit(TEXTS)
     with pytest.raises(ParameterError, match="needs at least 13 sentences"):
         NoppaTransformer(k=12).fit(TEXTS[:3])
-    with pytest.raises(ParameterError, match="a .* must be"):
+    with pytest.raises(ParameterError, match=r"a .* must be"):
         NoppaTransformer(a=-1).fit(TEXTS)
     with pytest.raises(InputError, match="one text was given"):
         NoppaTransformer().fit("a text")

@@ -69,7 +69,7 @@ def write_model2vec(encoder: Encoder, path: Path) -> None:
 def tokens_of(words: WordVectors) -> dict[str, int]:
     """The row of each token: words as they are spelled, and, where a capital is only a first try, written with one."""
     count = words.lexicon.whole_words
-    whole = {}
+    whole: dict[str, int] = {}
     for row, word in enumerate(words.words[:count]):
         if not (words.unknown == "pieces" and word.startswith("##")):  # no text has such a token
             whole.setdefault(word, row)

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from noppa.characters import _IDEOGRAPHS, APOSTROPHES, HYPHENS, QUOTES, lower
+from noppa.characters import APOSTROPHES, HYPHENS, IDEOGRAPHS, QUOTES, lower
 from noppa.pieces import LONGEST
 from noppa.tokens import ABBREVIATIONS, CLITICS, DOMAINS, LETTERS_LIMIT, LOCAL_LIMIT
 from noppa.words import WordVectors
 
 _LETTERS = r"\p{L}\p{M}\p{Nl}\p{No}_"
-_APART = "".join(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in _IDEOGRAPHS)
+_APART = "".join(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in IDEOGRAPHS)
 LETTER = f"[[{_LETTERS}]&&[^{_APART}]]"
 DIGIT = r"\p{Nd}"
 WORD = rf"[[{_LETTERS}\p{{Nd}}]&&[^{_APART}]]"

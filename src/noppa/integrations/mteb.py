@@ -142,11 +142,12 @@ def sts_task(
         raise ParameterError(
             f"{len(left)} and {len(right)} texts with {len(scores)} scores are no pairs: give as many of each"
         )
-    pairs = {"sentence1": list(left), "sentence2": list(right), "score": [float(s) for s in scores]}
+    marks = [float(score) for score in scores]
+    pairs = {"sentence1": list(left), "sentence2": list(right), "score": marks}
     task = _Similarity(
         _metadata(name, "STS", "cosine_spearman"), DatasetDict(test=Dataset.from_dict(pairs))
     )
-    task.min_score, task.max_score = min(pairs["score"]), max(pairs["score"])
+    task.min_score, task.max_score = min(marks), max(marks)
     return task
 
 

@@ -74,7 +74,7 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Vectors of texts, (n, dim), or what `set_output` asks for."""
         check_is_fitted(self)
-        options = {"normalize": self.normalize} if self.normalize else {}
+        options: dict[str, Any] = {"normalize": True} if self.normalize else {}
         if self.threads is not None:  # an encoder from elsewhere knows no threads
             options["threads"] = self.threads
         return self.encoder_.encode(self._texts(X), **options)
