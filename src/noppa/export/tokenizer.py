@@ -3,7 +3,7 @@
 The rules of `noppa.tokens` become one regular expression, and the look-up becomes its WordLevel model or, with pieces,
 its WordPiece model. Where words are taken apart into pieces, a word of several parts (`mother-in-law`) stays whole only if
 the vocabulary has it, so the expression lists those. What it cannot say: the inside of web and mail addresses, and pieces
-of a word whose accents have to go first. `bench/model2vec.py` counts how often that matters.
+of a word whose accents have to go first. `bench/model2vec_tokens.py` counts how often that matters.
 """
 
 from __future__ import annotations
