@@ -106,7 +106,7 @@ def _parts(words: list[str]) -> tuple[str, ...]:
     ]
     inside = rf"{JOINT}|(?<={WORD})\.(?={DOMAIN})"
     return (
-        rf"(?!{JOINT})(?<!{WORD}[-'&])(?:{_trie(joined)}){CUT}",
+        rf"(?!{JOINT})(?<!{WORD}[-'&])(?<!{DIGIT}[.,:/])(?:{_trie(joined)}){CUT}",
         rf"{WORD}+?{CUT}|{WORD}+",
         rf"{CLITIC}(?!{WORD})",
         r"\.{3}|--",

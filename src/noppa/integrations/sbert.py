@@ -17,6 +17,7 @@ from noppa import Encoder
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.integrations import encoder_of
+from noppa.texts import texts_of
 
 with needs("sbert", "noppa.integrations.sbert"):
     import torch
@@ -47,7 +48,9 @@ class NoppaModule(Module):
 
     def preprocess(self, inputs: Any, prompt: str | None = None, **_: Any) -> dict[str, Any]:
         """Texts as flat ids (tokens,) and offsets (n + 1,), as everywhere in noppa; a prompt comes before each."""
-        texts = [f"{prompt}{text}" for text in inputs] if prompt else list(inputs)
+        texts = texts_of(inputs)
+        if prompt:
+            texts = [prompt + text for text in texts]
         ids, offsets = self.encoder.look_up(texts)
         return {"input_ids": torch.from_numpy(ids), "offsets": torch.from_numpy(offsets)}
 
