@@ -128,8 +128,8 @@ def positions(graph: Graph, texts: Texts, method: NoPPA, dim: int) -> str:
     place = graph.places(texts, method.unknown_takes_position)
     angle = graph.add("Mul", place, graph.constant(np.power(10000.0, -exponent), np.float64))
     quarter = graph.constant(np.where(index % 2, np.pi / 2, 0), np.float64)
-    waves_ = graph.real(graph.add("Sin", graph.add("Add", angle, quarter)))
-    return graph.add("Add", texts.rows, graph.add("Mul", waves_, texts.mask))
+    sines = graph.real(graph.add("Sin", graph.add("Add", angle, quarter)))
+    return graph.add("Add", texts.rows, graph.add("Mul", sines, texts.mask))
 
 
 def attention(graph: Graph, texts: Texts, positional: str, dim: int, attend_self: bool) -> str:
