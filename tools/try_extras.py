@@ -2,7 +2,8 @@
 
     python tools/try_extras.py [EXTRA ...] [--wheel FILE]
 
-A section names its extra in its first `pip install 'noppa[EXTRA]'`; its tests are tests/integrations/test_EXTRA.py.
+A section names its extra in its first `pip install 'noppa[EXTRA]'`; its tests are tests/integrations/test_EXTRA.py. What only
+those tests need stands in their docstring: `Also installs: REQUIREMENT ...`.
 """
 
 from __future__ import annotations
@@ -48,6 +49,12 @@ def sections(page: str) -> dict[str, str]:
     return found
 
 
+def also_installs(tests: Path) -> tuple[str, ...]:
+    """What tests need beyond the extra."""
+    found = re.search(r"^Also installs: (.+)$", tests.read_text(encoding="utf-8"), re.MULTILINE)
+    return tuple(found[1].split()) if found else ()
+
+
 def run(*command: str | Path, cwd: Path) -> None:
     """Run a command in silence; its output is the error where it fails."""
     done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -63,12 +70,13 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
     try:
         run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
         install = (*pip, "install", "--quiet", "--no-compile", "-c", CONSTRAINTS)
+        wanted = ("pytest>=8", *also_installs(TESTS / f"test_{extra}.py"))
         if extra in LIGHT:
             package, *needed = LIGHT[extra]
             run(*install, "--no-deps", package, cwd=folder)
-            run(*install, wheel, "pytest>=8", *needed, cwd=folder)
+            run(*install, wheel, *wanted, *needed, cwd=folder)
         else:
-            run(*install, f"{wheel}[{extra}]", "pytest>=8", cwd=folder)
+            run(*install, f"{wheel}[{extra}]", *wanted, cwd=folder)
         installed = time.monotonic()
         run(python, "-c", program, cwd=folder)
         tests = ("-q", "-o", "filterwarnings=default", "-p", "no:cacheprovider")
