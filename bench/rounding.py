@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools" / "build_default_model"))
 
-import build
 import numpy as np
 
+import build
 import noppa
 from noppa.cli import scoring
 from noppa.distill.teacher import Teacher
