@@ -2,13 +2,15 @@
 
     python tools/try_extras.py [EXTRA ...] [--wheel FILE]
 
-A section names its extra in its first `pip install 'noppa[EXTRA]'`; its tests are tests/integrations/test_EXTRA.py. What only
-those tests need stands in their docstring: `Also installs: REQUIREMENT ...`.
+A section names its extra in its first `pip install 'noppa[EXTRA]'`; its tests are tests/integrations/test_EXTRA.py and the
+examples in the docstrings of noppa.integrations.EXTRA. What only those tests need stands in their own docstring:
+`Also installs: REQUIREMENT ...`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -20,9 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "integrations.md"
 TESTS = ROOT / "tests" / "integrations"
+SOURCES = ROOT / "src" / "noppa" / "integrations"
 # Only what decides how large an environment becomes; see the file.
 CONSTRAINTS = TESTS / "constraints.txt"
 AT_ONCE = 2
+# Nobody is told that we tested.
+ENVIRONMENT = {**os.environ, "HAYSTACK_TELEMETRY_ENABLED": "false"}
 # Packages that are installed without what they depend on, and what they need of it. BERTopic's own light installation,
 # because the other one imports UMAP and torch: an environment of 1.4 GB, and most of a minute for each import.
 LIGHT = {
@@ -57,7 +62,9 @@ def also_installs(tests: Path) -> tuple[str, ...]:
 
 def run(*command: str | Path, cwd: Path) -> None:
     """Run a command in silence; its output is the error where it fails."""
-    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        command, cwd=cwd, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     if done.returncode:
         raise RuntimeError(done.stdout.decode(errors="replace"))
 
@@ -80,7 +87,10 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
         installed = time.monotonic()
         run(python, "-c", program, cwd=folder)
         tests = ("-q", "-o", "filterwarnings=default", "-p", "no:cacheprovider")
-        run(python, "-m", "pytest", *tests, TESTS / f"test_{extra}.py", cwd=ROOT)
+        chosen: list[str | Path] = [TESTS / f"test_{extra}.py"]
+        if (SOURCES / f"{extra}.py").is_file():
+            chosen += ["--doctest-modules", "--pyargs", f"noppa.integrations.{extra}"]
+        run(python, "-m", "pytest", *tests, *chosen, cwd=ROOT)
     except RuntimeError as error:
         return f"\nnoppa[{extra}] failed:\n{error}"
     ended = time.monotonic()

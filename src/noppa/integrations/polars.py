@@ -2,8 +2,9 @@
 
 >>> import polars
 >>> import noppa.integrations.polars
->>> polars.DataFrame({"text": ["a cake"]}).select(polars.col("text").noppa.encode("similarity")).schema
-Schema({'text': Array(Float32, shape=(192,))})
+>>> frame = polars.DataFrame({"text": ["a cake"]})
+>>> frame.select(polars.col("text").noppa.encode("similarity")).schema["text"]
+Array(Float32, shape=(192,))
 """
 
 from __future__ import annotations
