@@ -28,6 +28,7 @@ from sentence_transformers.sentence_transformer.modules import Dense
 
 import noppa
 from noppa.errors import FileError, InputError, ParameterError
+from noppa.export import export
 from noppa.integrations.sbert import NoppaModule, sentence_transformer
 from tests.conftest import made_texts, made_words
 
@@ -125,3 +126,14 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path) -> None:
         sentence_transformer(own).save(str(tmp_path / "model"))
     with pytest.raises(InputError, match="item 0"):
         sentence_transformer().encode([3])
+
+
+def test_an_exported_mean_needs_no_module_of_ours(tmp_path: Path) -> None:
+    """The model2vec folder opens as a StaticEmbedding; unknown words, which count there, only shorten a vector."""
+    own = noppa.load("similarity")
+    export(own, "model2vec", tmp_path / "model")
+    model = SentenceTransformer(str(tmp_path / "model"))
+    texts = ["the girl eats a cake", "it isn't the mother-in-law's train"]
+    np.testing.assert_allclose(model.encode(texts), own.encode(texts), atol=1e-5)
+    unknown = model.similarity(model.encode(["a cake \u4e00"]), model.encode(texts)).numpy()
+    np.testing.assert_allclose(unknown, own.similarity(["a cake \u4e00"], texts), atol=1e-5)
