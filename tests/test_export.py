@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 import noppa
 from noppa import files
 from noppa.cli import app
-from noppa.errors import NoppaError, ParameterError
+from noppa.errors import MissingPackageError, NoppaError, ParameterError
 from noppa.export import FORMATS, export
 from noppa.export.means import OBSTACLES, mean_words
 from noppa.methods import METHODS
@@ -127,3 +129,31 @@ def test_other_encoders_and_formats(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="to must be one of"):
         export(noppa.load(), "pickle", tmp_path / "x")
     assert list(FORMATS) == ["model2vec", "word2vec", "safetensors", "onnx"]
+
+
+def test_a_graph_needs_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'noppa\[onnx\]'"):
+        export(noppa.load(), "onnx", tmp_path / "m.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "package"),
+    [
+        ("sklearn", "sklearn"),
+        ("sbert", "torch"),
+        ("mteb", "datasets"),
+        ("model2vec", "model2vec"),
+        ("gensim", "gensim"),
+    ],
+)
+def test_a_missing_package_is_named(
+    extra: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, f"noppa.integrations.{extra}", raising=False)
+    with pytest.raises(
+        MissingPackageError, match=rf"needs {package}.*pip install 'noppa\[{extra}\]'"
+    ):
+        importlib.import_module(f"noppa.integrations.{extra}")
