@@ -8,42 +8,52 @@ from __future__ import annotations
 
 import sys
 
-from pages import evaluation, server, tables
+from pages import evaluation, integrations, server, tables
 from pages.results import ROOT
 
-#: What stands around a generated part in a page that is written by hand.
-MARKS = ("<!-- made by bench/document.py -->\n", "<!-- end -->\n")
+#: What is made: whole pages, and in pages that are written by hand the named blocks
+#: between `<!-- made by bench/document.py: NAME -->` and `<!-- end -->`.
+WHOLE = {"docs/evaluation.md": evaluation.page}
+BLOCKS = {
+    "README.md": {"results": tables.short_table},
+    "docs/default-model.md": {"quality": tables.model_card},
+    "docs/integrations.md": {
+        "sklearn": integrations.sklearn,
+        "mteb": integrations.mteb,
+        "model2vec": integrations.model2vec,
+    },
+    "docs/server.md": {"load": server.measured},
+}
 
 
-def between_marks(text: str, made: str) -> str:
-    """A page with what stands between the marks made anew."""
-    before, _, rest = text.partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    return f"{before}{MARKS[0]}{made}{MARKS[1]}{after}"
+def with_block(page: str, name: str, made: str) -> str:
+    """A page with one block made anew."""
+    mark = f"<!-- made by bench/document.py: {name} -->\n"
+    if page.count(mark) != 1:
+        raise SystemExit(
+            f"a page needs the line {mark.strip()!r} once, not {page.count(mark)} times"
+        )
+    before, _, rest = page.partition(mark)
+    return f"{before}{mark}{made}<!-- end -->{rest.partition('<!-- end -->')[2]}"
 
 
 def pages() -> dict[str, str]:
     """Every page that has generated parts, by its path, as it must be."""
-    marked = {
-        "README.md": tables.short_table(),
-        "docs/default-model.md": tables.model_card(),
-        "docs/server.md": server.measured(),
-    }
-    made = {
-        path: between_marks((ROOT / path).read_text(encoding="utf-8"), part)
-        for path, part in marked.items()
-    }
-    return {"docs/evaluation.md": evaluation.page(), **made}
+    made = {path: page() for path, page in WHOLE.items()}
+    for path, blocks in BLOCKS.items():
+        made[path] = (ROOT / path).read_text(encoding="utf-8")
+        for name, block in blocks.items():
+            made[path] = with_block(made[path], name, block())
+    return made
 
 
 def main(check: bool) -> None:
-    old = [
-        path for path, text in pages().items() if (ROOT / path).read_text(encoding="utf-8") != text
-    ]
+    made = pages()
+    old = [path for path in made if (ROOT / path).read_text(encoding="utf-8") != made[path]]
     if check and old:
         sys.exit(f"not what bench/results makes: {', '.join(old)}; run python bench/document.py")
     for path in old:
-        (ROOT / path).write_text(pages()[path], encoding="utf-8")
+        (ROOT / path).write_text(made[path], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from noppa.evaluate import report
 from noppa.evaluate.tasks import CLASSIFICATION
-from pages.results import RESULTS, found
+from pages.results import found, lines_of
 
 
 def senteval() -> str:
@@ -28,10 +26,7 @@ def senteval() -> str:
 
 
 def parity() -> str:
-    path = RESULTS / "parity.jsonl"
-    if not path.exists():
-        return ""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = lines_of("parity")
     lines = [
         "| task | seeds | NumPy dev | torch dev | NumPy test | torch test | difference on test |"
     ]

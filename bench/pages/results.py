@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from noppa.evaluate import records
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    """The lines of a result file as they are."""
+    text = (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def found(*names: str) -> list[records.Record]:

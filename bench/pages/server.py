@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-from pages.results import RESULTS
+from pages.results import lines_of
 
 COLUMNS = ("rate", "p99", "cpu")
 
 
 def measured() -> str:
-    lines = (RESULTS / "server.jsonl").read_text(encoding="utf-8").splitlines()
-    *loads, soak, share = map(json.loads, lines)
+    *loads, soak, share = lines_of("server")
     head = " | ".join(f"{name} requests/s | p99 ms | CPU ms" for name in ("noppa", "model2vec"))
     table = [
         f"| texts | connections | {head} | requests/s, noppa / model2vec | CPU, noppa / model2vec |",

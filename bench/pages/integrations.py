@@ -1,21 +1,8 @@
-"""Fills the marked blocks of docs/integrations.md from bench/results: every number there is made here.
-
-python bench/integrations.py
-"""
+"""What docs/integrations.md says of scores and times."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "integrations.md"
-RESULTS = ROOT / "bench" / "results"
-
-Records = list[dict[str, Any]]
+from pages.results import lines_of
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -23,7 +10,8 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def sklearn(records: Records) -> str:
+def sklearn() -> str:
+    records = lines_of("sklearn")
     names = list(dict.fromkeys(record["pipeline"] for record in records))
     rows = []
     for size in dict.fromkeys(record["training_rows"] for record in records):
@@ -49,7 +37,8 @@ def sklearn(records: Records) -> str:
     )
 
 
-def mteb(records: Records) -> str:
+def mteb() -> str:
+    records = lines_of("mteb")
     rows = [
         [record["task"], f"`{record['preset']}`", name, f"{value:.2f}"]
         for record in records
@@ -62,7 +51,8 @@ def mteb(records: Records) -> str:
     )
 
 
-def model2vec(records: Records) -> str:
+def model2vec() -> str:
+    records = lines_of("model2vec")
     (found,) = records
     own, other = (found["cpu_seconds"][name] for name in ("noppa", "model2vec"))
     return (
@@ -72,31 +62,3 @@ def model2vec(records: Records) -> str:
         f"{found['mean_cosine_of_others']:.2f} with ours (bench/model2vec_tokens.py). model2vec took {other:.1f} seconds of "
         f"CPU for them, noppa {own:.1f}.\n"
     )
-
-
-BLOCKS: dict[str, Callable[[Records], str]] = {
-    "sklearn": sklearn,
-    "mteb": mteb,
-    "model2vec": model2vec,
-}
-
-
-def main() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    for name, made in BLOCKS.items():
-        lines = (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-        text = made([json.loads(line) for line in lines])
-        mark = f"<!-- made by bench/integrations.py: {name} -->\n"
-        page, count = re.subn(
-            rf"({re.escape(mark)}).*?(<!-- end -->)",
-            lambda found, text=text: f"{found[1]}{text}{found[2]}",
-            page,
-            flags=re.DOTALL,
-        )
-        if count != 1:
-            raise SystemExit(f"{PAGE.name} has {count} blocks for {name}, not one")
-    PAGE.write_text(page, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
