@@ -21,6 +21,7 @@ BLOCKS = {
         "sklearn": integrations.sklearn,
         "mteb": integrations.mteb,
         "model2vec": integrations.model2vec,
+        "onnx": integrations.onnx,
     },
     "docs/server.md": {"load": server.measured},
 }

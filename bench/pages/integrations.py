@@ -62,3 +62,14 @@ def model2vec() -> str:
         f"{found['mean_cosine_of_others']:.2f} with ours (bench/model2vec_tokens.py). model2vec took {other:.1f} seconds of "
         f"CPU for them, noppa {own:.1f}.\n"
     )
+
+
+def onnx() -> str:
+    (found,) = lines_of("onnx")
+    batch, quickest = min(found["onnxruntime_seconds"].items(), key=lambda item: item[1])
+    return (
+        f"The default preset is a file of {found['file_bytes'] / 1e6:.0f} MB, its vectors differ from ours by at most "
+        f"{found['largest_difference']:.0e}. It is there for where noppa is not: for {found['texts']:,} sentences of SICK on "
+        f"one thread onnxruntime took {quickest:.2f} seconds of CPU, in batches of {batch}, and our kernels "
+        f"{found['noppa_seconds']:.3f} (bench/onnx_speed.py).\n"
+    )
