@@ -127,6 +127,14 @@ def test_an_encoder_in_memory(small: noppa.Encoder, tmp_path: Path) -> None:
     np.testing.assert_array_equal(spacy.load(tmp_path)("a cake").vector, small.encode("a cake"))
 
 
+def test_an_encoder_of_others_encodes_but_is_not_saved(tmp_path: Path) -> None:
+    nlp = pipeline()
+    nlp.get_pipe("noppa").encoder = noppa.external(lambda texts: [[len(text), 1] for text in texts])
+    assert nlp("a cake").vector.tolist() == [6, 1]
+    with pytest.raises(ParameterError, match="cannot be saved with a pipeline"):
+        nlp.to_disk(tmp_path)
+
+
 def test_the_folder_of_bytes_goes_with_the_component(small: noppa.Encoder) -> None:
     component = NoppaVectors()
     component.encoder = small

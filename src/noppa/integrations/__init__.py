@@ -9,7 +9,6 @@ them, and the cosines of two columns.
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,17 +34,24 @@ def encoder_of(model: Any = None, preset: str | None = None) -> Any:
     return model
 
 
+def preset_of(encoder: Any) -> str | None:
+    """The name of the preset that an encoder is, None for any other encoder."""
+    path = getattr(encoder, "path", None)
+    return path.name if path is not None and path.parent == embedded.FOLDER else None
+
+
 def name_of(model: Any) -> str | None:
     """What `encoder_of` finds the same model by: a preset's name, a path, or None for the embedded model."""
     if model is None:
         return None
-    path = model if isinstance(model, str | PathLike) else getattr(encoder_of(model), "path", None)
+    if isinstance(model, str | PathLike):
+        return str(model)
+    path = getattr(encoder_of(model), "path", None)
     if path is None:
         raise ParameterError(
             "an encoder that is only in memory has no name to be written down: save it, and give the folder as the model"
         )
-    own = Path(path)
-    return own.name if own.parent == embedded.FOLDER else str(path)
+    return preset_of(model) or str(path)
 
 
 def unit_rows(encoder: Any, texts: Any) -> NDArray[np.float32]:

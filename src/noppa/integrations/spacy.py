@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa import embedded
-from noppa.errors import FileError
+from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, name_of
+from noppa.integrations import SIMILARITY, encoder_of, preset_of
 
 with needs("spacy", "noppa.integrations.spacy"):
     from spacy.language import Language
@@ -95,15 +94,19 @@ class NoppaVectors:
 
     def to_disk(self, path: Any, *, exclude: Any = ()) -> None:
         """Write the name of a preset, or the encoder itself, so that the folder works anywhere."""
-        folder = Path(path)
+        encoder, folder = self.encoder, Path(path)
+        preset = preset_of(encoder)
+        if preset is None and not hasattr(encoder, "save"):
+            raise ParameterError(
+                f"{encoder!r} cannot be saved with a pipeline: only an encoder of noppa can"
+            )
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / PRESET).unlink(missing_ok=True)
-        path = getattr(self.encoder, "path", None)
-        if path is not None and path.parent == embedded.FOLDER:
-            shutil.rmtree(folder / ENCODER, ignore_errors=True)
-            (folder / PRESET).write_text(str(name_of(self.encoder)), encoding="utf-8")
+        if preset is None:
+            encoder.save(folder / ENCODER)
+            (folder / PRESET).unlink(missing_ok=True)
         else:
-            self.encoder.save(folder / ENCODER)
+            (folder / PRESET).write_text(preset, encoding="utf-8")
+            shutil.rmtree(folder / ENCODER, ignore_errors=True)
 
     def from_disk(self, path: Any, *, exclude: Any = ()) -> NoppaVectors:
         """Read what `to_disk` wrote."""
