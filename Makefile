@@ -4,12 +4,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
-.PHONY: demo test chromium clean
+.PHONY: demo test chromium java clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/test chromium
+test: $(VENV)/test chromium java
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -41,6 +41,12 @@ chromium:
 	@command -v chromium chromium-browser google-chrome > /dev/null || { command -v apt-get > /dev/null && \
 	  { apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }; } > /dev/null 2>&1; } || \
 	  echo "no Chromium here, and it cannot be installed: the tests of the page cannot run"
+
+# Spark runs on Java.
+java:
+	@command -v java > /dev/null || { command -v apt-get > /dev/null && \
+	  { apt-get install -y -q default-jre-headless || { apt-get update -q && apt-get install -y -q default-jre-headless; }; } > /dev/null 2>&1; } || \
+	  echo "no Java here, and it cannot be installed: the tests of Spark cannot run"
 
 clean:
 	rm -rf $(VENV) build dist

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa.corpus import Ids, counts
 from noppa.errors import ParameterError
 from noppa.words import WordVectors
 
@@ -59,14 +56,16 @@ def labels_of(words: WordVectors, centroids: Float) -> NDArray[np.int32]:
 
 def centroids_of_corpus(
     words: WordVectors,
-    sentences: Iterable[Ids],
+    counts: NDArray[np.int64],
     k: int,
     weights: Float | None,
     seed: int,
     method: str,
 ) -> Float:
-    """Centroids of the different words of a corpus, each by its weight and not by how often it occurs, (k, dim)."""
-    seen = np.flatnonzero(counts(sentences, len(words)))
+    """Centroids of the different words of a corpus with these counts (words,), each by its weight and not by how often it
+    occurs, (k, dim).
+    """
+    seen = np.flatnonzero(counts)
     if len(seen) < k:
         raise ParameterError(
             f"{method} needs a corpus of at least {k} different known words, and this one has {len(seen)}: "

@@ -88,7 +88,7 @@ class Encoder:
 
     @property
     def _learns(self) -> bool:
-        return hasattr(self.method, "learn")
+        return hasattr(self.method, "learn") or hasattr(self.method, "gather")
 
     def __repr__(self) -> str:
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
@@ -107,8 +107,13 @@ class Encoder:
         if not self._learns:
             return self._fit(blocks, {}, count, seen)
         with closing(Corpus(blocks)) as corpus:
-            learnt = self.method.learn(self.words, corpus)  # type: ignore[attr-defined]
-            return self._fit(corpus, learnt, count, seen)
+            return self._fit(corpus, self._learnt(corpus), count, seen)
+
+    def _learnt(self, corpus: Corpus) -> dict[str, NDArray[Any]]:
+        method: Any = self.method
+        if hasattr(method, "gather"):
+            return dict(method.conclude(self.words, method.gather(self.words, corpus)))
+        return dict(method.learn(self.words, corpus))
 
     def _counted_blocks(
         self, texts: Iterable[str], threads: int, seen: NDArray[np.int64]
@@ -135,6 +140,14 @@ class Encoder:
                 known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
                 rows = np.empty((len(known), 0))
             moments += Moments.of(rows[known > 0])
+        return self.conclude(learnt, moments, seen)
+
+    def conclude(
+        self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
+    ) -> Encoder:
+        """The end of a fit: from what the method learnt, the moments of what it gives, and how often each word was seen
+        (words + 1,); returns self.
+        """
         self._warn_of_uncounted(seen[:-1])
         steps = refine.fit_steps(self._refinements, moments)
         self._fitted = Fitted(tuple(steps), learnt, moments.count)

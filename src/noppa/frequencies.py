@@ -96,6 +96,42 @@ def from_counts(
     return _filled(forms, values, source, missing)
 
 
+@dataclass(frozen=True)
+class WordCounts:
+    """Tokens of a corpus: of each word (words,), those that differ in case together; of each piece (pieces,) those that
+    it was needed for; and all. Adding two merges them.
+    """
+
+    words: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    total: int
+
+    @classmethod
+    def of(
+        cls, words: Iterable[str], tokens: Mapping[str, int], pieces: NDArray[np.int64]
+    ) -> WordCounts:
+        merged: defaultdict[str, int] = defaultdict(int)
+        for token, count in tokens.items():
+            merged[lower(token)] += count
+        counts = [merged.get(lower(word), 0) for word in words]
+        return cls(np.array(counts, np.int64), pieces, sum(tokens.values()))
+
+    def __add__(self, other: WordCounts) -> WordCounts:
+        return WordCounts(
+            self.words + other.words, self.pieces + other.pieces, self.total + other.total
+        )
+
+    def probabilities(
+        self, words: Iterable[str], missing: str | float, source: str = "counts of a corpus"
+    ) -> Probabilities:
+        """Those of the words, in which a word without a count has what `missing` says, as in `from_counts`."""
+        if self.total <= 0:
+            raise ParameterError(
+                f"{source} adds up to nothing: give at least one word a count above 0"
+            )
+        return _filled([lower(word) for word in words], self.words / self.total, source, missing)
+
+
 def from_ranks(count: int) -> Probabilities:
     """Zipf's law for a vocabulary sorted by falling frequency: p proportional to 1 / rank. An estimate, and marked so."""
     weights = 1 / np.arange(1, count + 1)

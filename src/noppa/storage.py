@@ -74,9 +74,7 @@ def read_folder(path: str | os.PathLike[str], kind: str, verified: int = VERIFIE
     verified: up to how many bytes a file is compared with its checksum, larger ones with their size alone.
     """
     folder = Path(path)
-    header = _read_header(folder)
-    if header.get("kind") != kind:
-        raise FileError(f"{folder} holds a saved {header.get('kind')}, not a saved {kind}")
+    header = header_of(folder, kind)
     arrays = {}
     for name, facts in header.pop("files").items():
         file = folder / name
@@ -94,6 +92,14 @@ def read_folder(path: str | os.PathLike[str], kind: str, verified: int = VERIFIE
                 raise
             raise FileError(f"{file} cannot be read: {error}; copy the folder again") from error
     return Folder(folder, header, arrays)
+
+
+def header_of(folder: Path, kind: str) -> dict[str, Any]:
+    """The header of a saved folder of the given kind."""
+    header = _read_header(folder)
+    if header.get("kind") != kind:
+        raise FileError(f"{folder} holds a saved {header.get('kind')}, not a saved {kind}")
+    return header
 
 
 def narrowed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:

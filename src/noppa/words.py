@@ -16,7 +16,7 @@ from noppa import frequencies, storage, word_folder
 from noppa.backend import kernels
 from noppa.coverage import Coverage, coverage_of
 from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
-from noppa.frequencies import Probabilities
+from noppa.frequencies import Probabilities, WordCounts
 from noppa.lexicon import Lexicon
 from noppa.matrix import Matrix
 from noppa.texts import blocks_of, texts_of
@@ -230,15 +230,24 @@ class WordVectors:
         missing: str | float = "smallest",
     ) -> WordVectors:
         """The same vectors with probabilities counted over your own texts."""
+        return self.with_word_counts(self.count(texts, tokenizer), missing)
+
+    def count(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> WordCounts:
+        """How often each word occurs in texts; the counts of parts of a corpus add up."""
         split = tokenizer or kernels.tokenize
         counts: Counter[str] = Counter()
         for block in blocks_of(texts, BLOCK):
             for text in texts_of(block):
                 counts.update(split(text))
-        found = frequencies.from_counts(
-            self._whole_words, counts, missing, source="counts of a corpus"
-        )
-        return self._counted(found, self._piece_shares(counts))
+        return WordCounts.of(self._whole_words, counts, self._piece_counts(counts))
+
+    def with_word_counts(
+        self, counts: WordCounts, missing: str | float = "smallest"
+    ) -> WordVectors:
+        """The same vectors with the probabilities of what `count` gave."""
+        found = counts.probabilities(self._whole_words, missing)
+        pieces = counts.pieces / max(counts.total, 1) if self.unknown == "pieces" else None
+        return self._counted(found, pieces)
 
     def with_ranks(self) -> WordVectors:
         """The same vectors with probabilities estimated from the order of the words, most frequent first."""
@@ -256,15 +265,15 @@ class WordVectors:
         kept = None if before is None else before[self.lexicon.whole_words :]
         return self._with(found.with_pieces(self.pieces, kept, shares))
 
-    def _piece_shares(self, counts: Counter[str]) -> NDArray[np.float64] | None:
-        """Of all tokens counted, how many each piece was needed for, (pieces,)."""
+    def _piece_counts(self, counts: Counter[str]) -> NDArray[np.int64]:
+        """How many of the tokens counted each piece was needed for, (pieces,)."""
         if self.unknown != "pieces":
-            return None
+            return np.zeros(self.pieces, np.int64)
         ids, offsets = self.lexicon.vocabulary.look_up_tokens([[token] for token in counts])
         times = np.repeat(np.array([*counts.values()], float), np.diff(offsets))
         needed = ids >= self.lexicon.whole_words
         found = np.bincount(ids[needed], times[needed], len(self))
-        return np.asarray(found[-self.pieces :] / max(counts.total(), 1))
+        return found[self.lexicon.whole_words : len(self)].astype(np.int64)
 
     def _with(self, probabilities: Probabilities | None) -> WordVectors:
         other = object.__new__(WordVectors)

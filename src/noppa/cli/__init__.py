@@ -9,6 +9,7 @@ import typer
 
 from noppa.cli import (
     bench,
+    cluster,
     compare,
     data,
     distill,
@@ -36,6 +37,7 @@ COMMANDS = (
     explain,
     search,
     serve,
+    cluster,
     compare,
     vectors,
     distill,

@@ -188,6 +188,11 @@ def method_of(name: str, pairs: list[str]) -> Any:
     if name not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
     known = [field.name for field in fields(METHODS[name])]
+    return METHODS[name](**pairs_of(pairs, known))
+
+
+def pairs_of(pairs: list[str], known: list[str]) -> dict[str, Any]:
+    """Values by name from `name=value` pairs."""
     given = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -197,7 +202,7 @@ def method_of(name: str, pairs: list[str]) -> Any:
             given[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             given[key] = value
-    return METHODS[name](**given)
+    return given
 
 
 def _tell(outcome: Outcome, on_bad: str) -> None:

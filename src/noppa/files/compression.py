@@ -73,6 +73,11 @@ def open_plain(path: Path, member: str | None = None) -> Source:
         file = path.open("rb")
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from error
+    return plain(file, path, path.stat().st_size, member)
+
+
+def plain(file: io.BufferedReader, path: Path, size: int, member: str | None = None) -> Source:
+    """The content of an open file of `size` bytes, which is closed where that fails."""
     try:
         start = file.peek(8)
         kind = next((name for magic, name in MAGIC.items() if start.startswith(magic)), "none")
@@ -81,7 +86,7 @@ def open_plain(path: Path, member: str | None = None) -> Source:
                 f"member={member!r} chooses a file of a zip archive, and {path} is none"
             )
         stream = _OPENERS[kind](file, path, member)
-        return Source(stream, kind, file, path.stat().st_size)
+        return Source(stream, kind, file, size)
     except BaseException:
         file.close()
         raise

@@ -51,7 +51,7 @@ class GEM:
     def refinements(self) -> tuple[Refinement, ...]:
         return ()
 
-    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+    def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         if self.k > words.dim:
             raise ParameterError(
                 f"GEM(k={self.k}) wants more directions than the {words.dim} dimensions of the word vectors: lower k and h"
@@ -63,7 +63,10 @@ class GEM:
                 for sentence in np.split(ids, offsets[1:-1])
             ]
             moments += Moments.of(rows)
-        squares, directions = np.linalg.eigh(moments.products)
+        return {"products": moments.products}
+
+    def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
+        squares, directions = np.linalg.eigh(sums["products"])
         values = np.sqrt(np.maximum(squares[::-1], 0))
         return {
             "directions": np.ascontiguousarray(directions.T[::-1][: self.k]),

@@ -37,6 +37,16 @@ class Method(Protocol):
         """The pooled row of one sentence, some of its tokens known, split over its tokens; ids (tokens,)."""
 
 
+class Gatherer(Method, Protocol):
+    """A method that learns arrays of its own from sums over sentences, which parts of a corpus add up to."""
+
+    def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        """The sums, by name, over blocks of ids and offsets."""
+
+    def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
+        """What `pooler` needs, by name, from the sums over all sentences."""
+
+
 class Learner(Method, Protocol):
     """A method that learns arrays of its own from text before it pools."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.backend import kernels
 from noppa.clusters import centroids_of_corpus, labels_of
-from noppa.corpus import Ids
+from noppa.corpus import Ids, counts
 from noppa.formulas import residuals, s3e_residuals
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
@@ -57,9 +57,12 @@ class S3E:
     def weights(self, words: WordVectors) -> NDArray[np.float64]:
         return inverse_frequency_weight(probabilities_of(words, f"S3E(a={self.a:g})"), self.a)
 
-    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+    def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        return {"seen": counts(sentences, len(words))}
+
+    def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
         centroids = centroids_of_corpus(
-            words, sentences, self.k, self.weights(words), self.seed, f"S3E(k={self.k})"
+            words, sums["seen"], self.k, self.weights(words), self.seed, f"S3E(k={self.k})"
         )
         return {"centroids": centroids, "labels": labels_of(words, centroids)}
 

@@ -30,14 +30,17 @@ class TfIdf:
     def refinements(self) -> tuple[Refinement, ...]:
         return ()
 
-    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+    def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         total, having = 0, np.zeros(len(words) + 1)
         for ids, offsets in sentences:
             total += len(offsets) - 1
             pairs = sentence_of_each(offsets) * (len(words) + 2) + ids
             once = np.unique(pairs[ids >= 0]) % (len(words) + 2)
             having += np.bincount(once, minlength=len(words) + 1)
-        return {"idf": np.log((1 + total) / (1 + having)) + 1}
+        return {"total": np.array(total), "having": having}
+
+    def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
+        return {"idf": np.log((1 + sums["total"]) / (1 + sums["having"])) + 1}
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         return weighted_mean(words, np.asarray(learnt["idf"]), "weights")

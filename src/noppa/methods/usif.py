@@ -50,11 +50,14 @@ class USIF:
     def refinements(self) -> tuple[Refinement, ...]:
         return (CommonComponents(self.m, weighted=True),) if self.m else ()
 
-    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+    def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        return {"lengths": np.array([0, 0] if self.a or self.n else lengths(sentences))}
+
+    def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
         probabilities = words.needed_probabilities("USIF()")
         if self.a is not None:
             return {"a": np.array([self.a])}
-        return {"a": np.array([derived_a(probabilities, self.n or mean_length(sentences))])}
+        return {"a": np.array([derived_a(probabilities, self.n or mean_length(sums["lengths"]))])}
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         weights = self.weights(words, learnt)
@@ -76,17 +79,23 @@ class USIF:
         return spread(mean_split(vectors, factors, "tokens", scaled, weights), kept, len(ids))
 
 
-def mean_length(sentences: Iterable[Ids]) -> float:
-    """Known words of an average sentence that has any."""
+def lengths(sentences: Iterable[Ids]) -> tuple[int, int]:
+    """Known words, and sentences that have any."""
     tokens = counted = 0
     for ids, offsets in sentences:
         known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
         tokens, counted = tokens + int(known.sum()), counted + int((known > 0).sum())
+    return tokens, counted
+
+
+def mean_length(sums: NDArray[np.int64]) -> float:
+    """Known words of an average sentence that has any, from `lengths`."""
+    tokens, counted = sums.tolist()
     if not counted:
         raise ParameterError(
             "USIF() takes the mean length from the corpus, which has no known word: set n"
         )
-    return tokens / counted
+    return float(tokens / counted)
 
 
 def derived_a(probabilities: Float, n: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.backend import kernels
 from noppa.clusters import centroids_of_corpus, labels_of
-from noppa.corpus import Ids
+from noppa.corpus import Ids, counts
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
 from noppa.parameters import positive, whole
@@ -49,9 +49,12 @@ class VLAWE:
     def refinements(self) -> tuple[Refinement, ...]:
         return () if self.pca is None else (Whitening(self.pca, strength=0),)
 
-    def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+    def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
+        return {"seen": counts(sentences, len(words))}
+
+    def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
         centroids = centroids_of_corpus(
-            words, sentences, self.k, None, self.seed, f"VLAWE(k={self.k})"
+            words, sums["seen"], self.k, None, self.seed, f"VLAWE(k={self.k})"
         )
         return {"centroids": centroids, "labels": labels_of(words, centroids)}
 

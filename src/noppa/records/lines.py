@@ -13,28 +13,39 @@ from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input,
 PIECE = 1 << 18
 
 
+#: Records one after the other, None for a bad one, and the place and fault of each bad one.
+Found = tuple[list[str | None], list[tuple[int, str]]]
+
+
 def read_lines(path: str, wanted: Input) -> Iterator[Batch]:
     """One record a line, split at line feeds alone, so that no other character breaks a record."""
     source = open_input(path)
     number = 1
     try:
-        for piece in _pieces(source, path):
-            if number == 1:
-                piece = piece.removeprefix(b"\xef\xbb\xbf")
-            bad: list[tuple[int, str]] = []
-            try:
-                texts: list[str | None] = list(_split(piece.decode()))
-            except UnicodeDecodeError:
-                texts = list(_split(piece.decode("utf-8", "surrogateescape")))
-                for at, text in enumerate(texts):
-                    if text is not None and not is_clean(text):
-                        texts[at] = None
-                        bad.append((at, f"{shown(path)}, line {number + at}: it is not UTF-8"))
+        for texts, faults in lines_of(source, path):
+            bad = [(at, f"{shown(path)}, line {number + at}: {fault}") for at, fault in faults]
             number += len(texts)
             yield Batch(texts, bad, place(source, path))
     finally:
         if path != STDIN:
             source.close()
+
+
+def lines_of(source: Source, path: str, marked: bool = True) -> Iterator[Found]:
+    """The lines of a stream, a piece at a time; `marked` says that it may begin with a byte order mark."""
+    for piece in _pieces(source, path):
+        if marked:
+            piece, marked = piece.removeprefix(b"\xef\xbb\xbf"), False
+        bad: list[tuple[int, str]] = []
+        try:
+            texts: list[str | None] = list(_split(piece.decode()))
+        except UnicodeDecodeError:
+            texts = list(_split(piece.decode("utf-8", "surrogateescape")))
+            for at, text in enumerate(texts):
+                if text is not None and not is_clean(text):
+                    texts[at] = None
+                    bad.append((at, "it is not UTF-8"))
+        yield texts, bad
 
 
 def read_jsonl(path: str, wanted: Input) -> Iterator[Batch]:
@@ -45,24 +56,34 @@ def read_jsonl(path: str, wanted: Input) -> Iterator[Batch]:
         texts: list[str | None] = []
         bad = list(batch.bad)
         for at, line in enumerate(batch.texts):
-            value: Any = None
+            text = None
             if line is not None:
-                try:
-                    value = json.loads(line)
-                    complaint = "" if isinstance(value, (dict, str)) else f"it is {_kind(value)}"
-                    if isinstance(value, dict):
-                        complaint = f"it has no {column!r}" if column not in value else ""
-                        value = value.get(column)
-                        if not complaint and not isinstance(value, str):
-                            complaint = f"its {column!r} is {_kind(value)}"
-                except ValueError as error:
-                    complaint = f"it is no JSON ({error})" if line.strip() else "it is blank"
-                if complaint:
-                    value = None
-                    bad.append((at, f"{shown(path)}, line {number + at}: {complaint}"))
-            texts.append(value)
+                _, text, fault = parsed(line, column)
+                if fault:
+                    bad.append((at, f"{shown(path)}, line {number + at}: {fault}"))
+            texts.append(text)
         number += len(texts)
         yield Batch(texts, sorted(bad), batch.position)
+
+
+def parsed(line: str, column: str) -> tuple[Any, str | None, str]:
+    """The JSON value of a line, the text in it, and what is wrong with that, which is nothing where there is a text."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return None, None, f"it is no JSON ({error})" if line.strip() else "it is blank"
+    if isinstance(value, str):
+        text, fault = value, ""
+    elif not isinstance(value, dict):
+        return value, None, f"it is {_kind(value)}"
+    elif column not in value:
+        return value, None, f"it has no {column!r}"
+    else:
+        text = value[column]
+        fault = "" if isinstance(text, str) else f"its {column!r} is {_kind(text)}"
+    if not fault and not is_clean(text):
+        fault = "it holds half of a surrogate pair, which is no character"
+    return value, None if fault else text, fault
 
 
 def _pieces(source: Source, path: str) -> Iterator[bytes]:

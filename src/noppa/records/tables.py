@@ -27,40 +27,50 @@ def read_tsv(path: str, wanted: Input) -> Iterator[Batch]:
 
 def _table(path: str, wanted: Input, delimiter: str, quoting: int) -> Iterator[Batch]:
     source = open_input(path)
-    csv.field_size_limit(1 << 30)
     text = io.TextIOWrapper(source.stream, "utf-8-sig", "surrogateescape", newline="")
     try:
-        rows = csv.reader(text, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
-        names = next(rows, []) if wanted.header else None
-        column = _column(names, wanted.column, path)
+        blocks = rows_of(text, delimiter, quoting, shown(path))
+        names = next(blocks, [[]])[0] if wanted.header else None
+        column = column_of(names, wanted.column, path)
         number = 1
-        while some := list(islice(rows, BATCH)):
+        for some in blocks:
             texts: list[str | None] = []
             bad = []
             for at, row in enumerate(some):
-                value: str | None = row[column] if column < len(row) else None
-                complaint = "" if row else "it is blank"
-                if value is None:
-                    complaint = (
-                        complaint
-                        or f"it has {len(row)} columns and the text is in column {column + 1}"
-                    )
-                elif not is_clean(value):
-                    value, complaint = None, "it is not UTF-8"
-                if complaint:
-                    bad.append((at, f"{shown(path)}, record {number + at}: {complaint}"))
+                value, fault = cell_of(row, column)
+                if fault:
+                    bad.append((at, f"{shown(path)}, record {number + at}: {fault}"))
                 texts.append(value)
             number += len(some)
             yield Batch(texts, bad, place(source, path))
-    except csv.Error as error:
-        raise FileError(f"{shown(path)}, line {rows.line_num}: {error}; mend the file") from error
     finally:
         text.detach()
         if path != STDIN:
             source.close()
 
 
-def _column(names: list[str] | None, column: str | None, path: str) -> int:
+def rows_of(text: Any, delimiter: str, quoting: int, where: str) -> Iterator[list[list[str]]]:
+    """The rows of a table, the first one alone, then in blocks."""
+    csv.field_size_limit(1 << 30)
+    rows = csv.reader(text, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
+    try:
+        yield from ([row] for row in islice(rows, 1))
+        while some := list(islice(rows, BATCH)):
+            yield some
+    except csv.Error as error:
+        raise FileError(f"{where}, line {rows.line_num}: {error}; mend the file") from error
+
+
+def cell_of(row: list[str], column: int) -> tuple[str | None, str]:
+    """The text of a row, and what is wrong with it where it has none."""
+    if not row:
+        return None, "it is blank"
+    if column >= len(row):
+        return None, f"it has {len(row)} columns and the text is in column {column + 1}"
+    return (row[column], "") if is_clean(row[column]) else (None, "it is not UTF-8")
+
+
+def column_of(names: list[str] | None, column: str | None, path: str) -> int:
     """The place of the column with the text: its name, its number from 1 on, or the only one there is."""
     if names is not None and (column or TEXT) in names:
         return names.index(column or TEXT)
@@ -93,17 +103,9 @@ def read_parquet(path: str, wanted: Input) -> Iterator[Batch]:
         raise FileError(f"{path} cannot be read as Parquet: {error}") from error
     with table:
         names = table.schema_arrow.names
-        name = names[_column(names, wanted.column, path)]
+        name = names[column_of(names, wanted.column, path)]
         kind = table.schema_arrow.field(name).type
-        if str(kind) not in (
-            "string",
-            "large_string",
-            "string_view",
-            "dictionary<values=string, indices=int32, ordered=0>",
-        ):
-            raise ParameterError(
-                f"column {name!r} of {path} holds {kind}, not strings: choose another with --column"
-            )
+        require_strings(kind, name, path)
         number = 1
         size = Path(path).stat().st_size
         for group in table.iter_batches(BATCH, columns=[name]):
@@ -115,6 +117,15 @@ def read_parquet(path: str, wanted: Input) -> Iterator[Batch]:
             ]
             number += len(texts)
             yield Batch(texts, bad, size * number // max(1, table.metadata.num_rows + 1))
+
+
+def require_strings(kind: Any, name: str, path: str) -> None:
+    """Refuse a column of Parquet whose Arrow type is no kind of string."""
+    plain = kind.value_type if str(kind).startswith("dictionary") else kind
+    if str(plain) not in ("string", "large_string", "string_view"):
+        raise ParameterError(
+            f"column {name!r} of {path} holds {kind}, not strings: choose another with --column"
+        )
 
 
 def pyarrow_parquet() -> Any:

@@ -1,0 +1,271 @@
+"""`noppa cluster encode` and `noppa cluster fit`: past one machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import noppa
+from noppa import Encoder, WordVectors
+from noppa.cli.encode import From, NoHeader, method_of, pairs_of
+from noppa.cli.models import Counts, Ranks, Vectors
+from noppa.cli.options import Model
+from noppa.cli.progress import bytes_bar, records_bar
+from noppa.errors import ParameterError
+
+if TYPE_CHECKING:
+    from noppa.cluster import Report
+
+ENGINES = "dask, spark, or single for this very process"
+MEGABYTE = 1 << 20
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, folders or patterns, also of s3:// and other file systems of fsspec."
+    ),
+]
+Column = Annotated[
+    str | None, typer.Option("--column", "-c", help="Column with the text.", show_default="text")
+]
+EngineName = Annotated[str, typer.Option("--engine", help=f"{ENGINES}.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="A cluster that is there: tcp://host:8786 of Dask; spark://host:7077, yarn, sc://host of Spark.",
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Processes of this machine, without --scheduler; one a processor if not given.",
+        show_default=False,
+    ),
+]
+OnBad = Annotated[
+    str,
+    typer.Option(
+        help="What to do with a record without text: error, empty (a row of zeros), drop."
+    ),
+]
+ShardSize = Annotated[float, typer.Option(help="Megabytes of text of a task.")]
+
+app = typer.Typer(no_args_is_help=True, help="Past one machine: Dask and Spark.")
+
+
+@app.command()
+def encode(
+    inputs: Inputs,
+    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the parts of Parquet.")],
+    model: Model = None,
+    column: Column = None,
+    engine: EngineName = "dask",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    dtype: Annotated[str, typer.Option(help="float32 or float16.")] = "float32",
+    on_bad: OnBad = "error",
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Scale each vector to length one.")
+    ] = False,
+    dim: Annotated[
+        int | None, typer.Option(help="Only the first dimensions.", show_default=False)
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of the input to keep, with commas between them; all if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    into: Annotated[str, typer.Option(help="Name of the column of vectors.")] = "embedding",
+    source: From = None,
+    no_header: NoHeader = False,
+    shard_size: ShardSize = 16,
+) -> None:
+    """Vectors of any amount of text as a folder of Parquet, in order; the same command again goes on where one stopped.
+
+    Example: noppa cluster encode 's3://bucket/reviews/*.parquet' -o s3://bucket/vectors --column body --scheduler tcp://10.0.0.1:8786
+    """
+    from noppa import cluster
+
+    kept = None if keep is None else [name for name in keep.split(",") if name]
+    with _asked("encode", inputs) as progress:
+        report = cluster.encode(
+            inputs,
+            output,
+            model,
+            column=column,
+            engine=engine,
+            scheduler=scheduler,
+            workers=workers,
+            dtype=dtype,
+            on_bad=on_bad,
+            normalize=normalize,
+            dim=dim,
+            keep=kept,
+            into=into,
+            form=source,
+            header=not no_header,
+            shard_size=int(shard_size * MEGABYTE),
+            progress=progress,
+        )
+    _tell(report, output, on_bad)
+
+
+@app.command()
+def fit(
+    inputs: Inputs,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the encoder.")],
+    model: Model = None,
+    vectors: Vectors = None,
+    counts: Counts = None,
+    ranks: Ranks = False,
+    method: Annotated[
+        str | None, typer.Option(help="Another method than the model's.", show_default=False)
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter",
+            "-p",
+            help="A parameter of the method, as name=value.",
+            show_default=False,
+        ),
+    ] = None,
+    frequencies: Annotated[
+        str | None,
+        typer.Option(
+            help="How rare words are: corpus counts them in the input, model takes what the words have.",
+            show_default="corpus, without --counts and --ranks",
+        ),
+    ] = None,
+    column: Column = None,
+    engine: EngineName = "dask",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    on_bad: OnBad = "error",
+    source: From = None,
+    no_header: NoHeader = False,
+    shard_size: ShardSize = 16,
+    work: Annotated[
+        str | None,
+        typer.Option(
+            help="A folder that all workers see, for sums; beside the output if not given.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """An encoder with word frequencies, TF-IDF, noise removal, whitening, … from any amount of your own text.
+
+    Example: noppa cluster fit 'corpus/*.jsonl' -o my-encoder -p k=12 --engine spark
+    """
+    from noppa import cluster
+
+    given = counts is not None or ranks
+    chosen = frequencies or ("model" if given else "corpus")
+    encoder = _encoder(model, vectors, counts, ranks, method, parameters or [], chosen)
+    with _asked("fit", inputs) as progress:
+        report = cluster.fit(
+            inputs,
+            output,
+            encoder,
+            column=column,
+            engine=engine,
+            scheduler=scheduler,
+            workers=workers,
+            frequencies=chosen,
+            on_bad=on_bad,
+            form=source,
+            header=not no_header,
+            shard_size=int(shard_size * MEGABYTE),
+            work=work,
+            progress=progress,
+        )
+    print(
+        f"{output}: fitted on {report.sentences:,} sentences of {report.records:,} records, "
+        f"passes over {report.shards} shard{'s' * (report.shards != 1)}: {', '.join(report.passes)}"
+    )
+
+
+def _encoder(
+    model: str | None,
+    vectors: Path | None,
+    counts: Path | None,
+    ranks: bool,
+    method: str | None,
+    parameters: list[str],
+    frequencies: str,
+) -> Encoder:
+    """The encoder to fit: a saved one or bare vectors, with another method or other parameters where they are given."""
+    if model is not None and vectors is not None:
+        raise typer.BadParameter("give --model or --vectors, not both")
+    try:
+        if vectors is None:
+            if counts is not None or ranks:
+                raise typer.BadParameter("--counts and --ranks belong to --vectors: give that, too")
+            old = noppa.load(model)
+            if method is None and not parameters:
+                return old
+            if method is not None:
+                return Encoder(old.words, method_of(method, parameters))
+            before: Any = old.method
+            known = [field.name for field in fields(before)]
+            return Encoder(old.words, replace(before, **pairs_of(parameters, known)), old.refine)
+        made = method_of(method or "noppa", parameters)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    with bytes_bar("vectors") as progress:
+        words = WordVectors.load(vectors, progress=progress)
+    if counts is not None:
+        words = words.with_counts(counts)
+    elif ranks or (frequencies == "corpus" and words.probabilities is None):
+        words = words.with_ranks()  # until the words of the corpus are counted
+    return Encoder(words, made)
+
+
+@contextmanager
+def _asked(what: str, inputs: list[str]) -> Iterator[Any]:
+    """A progress bar over the bytes of the input; a user who interrupts is told how to go on."""
+    from noppa.cluster.plan import files_of
+
+    try:
+        size = 0
+        if sys.stderr.isatty():
+            size = sum(place.fingerprint()[0] for place in files_of(inputs))
+        with records_bar(what, size) as progress:
+            yield progress
+    except KeyboardInterrupt:
+        print(
+            "noppa: interrupted: what is done is kept, the same command goes on from there",
+            file=sys.stderr,
+        )
+        raise typer.Exit(1) from None
+
+
+def _tell(report: Report, output: str, on_bad: str) -> None:
+    if report.bad:
+        done = "dropped" if on_bad == "drop" else "taken as empty"
+        print(
+            f"noppa: {report.bad} of {report.records} records were bad and {done}: {report.bad_rows} lists them",
+            file=sys.stderr,
+        )
+    zero = report.zero - (report.bad if on_bad == "empty" else 0)
+    if zero > 0:
+        print(
+            f"noppa: {zero} of {report.rows} texts have no known word and became rows of zeros",
+            file=sys.stderr,
+        )
+    earlier = f", {report.before} of them from before" if report.before else ""
+    rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
+    print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
+
+
+def register(main: typer.Typer) -> None:
+    main.add_typer(app, name="cluster")

@@ -1,0 +1,136 @@
+"""Shards as tasks of Dask: a cluster that is there, or one of this machine's processes."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import Any
+
+from noppa.cluster.tasks import Job, Outcome, Run, Tick, attempt
+from noppa.errors import NoppaError, ParameterError
+from noppa.threads import available
+
+INSTALL = "Dask needs packages that are not there: pip install 'noppa[dask]'"
+HOST = "127.0.0.1"
+SECONDS_TO_CONNECT = 15
+
+
+@contextmanager
+def dask(scheduler: str | None = None, workers: int | None = None) -> Iterator[Run]:
+    """A function that runs jobs on a Dask cluster; one of our own ends with the block."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise ParameterError(INSTALL) from error
+    if scheduler is not None and workers is not None:
+        raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
+    with ExitStack() as stack:
+        if scheduler is None:
+            cluster = stack.enter_context(_local(distributed, workers or available()))
+            client = distributed.Client(cluster, set_as_default=False)
+        else:
+            try:
+                client = distributed.Client(
+                    scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False
+                )
+            except Exception as error:  # of the address, of the network, of another version of Dask
+                raise NoppaError(
+                    f"no Dask scheduler answers at {scheduler}: {error}; start one with `dask scheduler`, "
+                    "or leave out --scheduler"
+                ) from error
+        stack.enter_context(client)
+        yield partial(_run, client)
+
+
+@contextmanager
+def _local(distributed: Any, workers: int) -> Iterator[Any]:
+    """Processes of this machine, with one thread each."""
+    with (
+        tempfile.TemporaryDirectory(prefix="noppa-dask-", ignore_cleanup_errors=True) as folder,
+        _nameless_program(),
+    ):
+        try:
+            with _uninterrupted():
+                cluster = distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host=HOST,
+                    # without an address it would take the usual port, and say so where that is taken
+                    dashboard_address=f"{HOST}:0",
+                    scheduler_kwargs={"dashboard": False},
+                    silence_logs=logging.CRITICAL,
+                    local_directory=folder,
+                )
+        except Exception as error:
+            raise NoppaError(f"Dask could not start {workers} workers here: {error}") from error
+        with cluster:
+            yield cluster
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal; the workers leave it to this one, as those do that start now."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _nameless_program() -> Iterator[None]:
+    """A new process runs the user's program once more, up to this very call, unless it cannot tell where that is.
+
+    Nothing that workers are sent is defined there.
+    """
+    program = sys.modules["__main__"]
+    before = {name: vars(program).get(name) for name in ("__file__", "__spec__")}
+    vars(program).update(dict.fromkeys(before))
+    try:
+        yield
+    finally:
+        vars(program).update(before)
+
+
+def _run(client: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
+    from distributed import as_completed
+
+    # the job goes with every task: scattered data would be lost with the worker that holds it
+    futures = client.map(partial(attempt, job), shards, pure=False)
+    try:
+        for future in as_completed(futures, loop=client.loop):
+            yield _outcome(future)
+    finally:
+        with suppress(Exception):  # where the scheduler is gone, so are its tasks
+            client.cancel(futures, force=True)
+
+
+def _outcome(future: Any) -> Outcome:
+    from distributed.scheduler import KilledWorker
+
+    try:
+        outcome: Outcome = future.result()
+    except KilledWorker as error:
+        raise NoppaError(
+            f"a shard ended every worker that tried it, for want of memory it may be: {error}"
+        ) from error
+    except ModuleNotFoundError as error:
+        raise NoppaError(
+            f"the workers lack a package: {error}; install noppa[dask] there too"
+        ) from error
+    except Exception as error:
+        raise NoppaError(
+            f"Dask gave up: {error}; run the same again, what is done is kept"
+        ) from error
+    future.release()
+    return outcome

@@ -1,0 +1,190 @@
+"""Files on any file system that fsspec knows: a disk, an object store, a web server."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from noppa.errors import FileError, ParameterError
+from noppa.files.compression import Source, plain
+
+MISSING = (
+    "noppa.cluster needs packages that are not there: pip install 'noppa[dask]' or 'noppa[spark]'"
+)
+#: What file systems call the mark that changes when a file does, the surest first.
+MARKS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "modified", "created")
+#: The names of files that are still being written begin so.
+UNFINISHED = ".unfinished-"
+
+
+def fsspec() -> Any:
+    try:
+        import fsspec
+    except ImportError as error:
+        raise ParameterError(MISSING) from error
+    return fsspec
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or a folder: its file system and its path there."""
+
+    files: Any
+    path: str
+
+    @classmethod
+    def of(cls, address: str | os.PathLike[str]) -> Place:
+        """The place at a path or at an address such as s3://bucket/folder."""
+        try:
+            files, path = fsspec().core.url_to_fs(os.fspath(address))
+        except (ImportError, ValueError) as error:
+            raise ParameterError(f"{address} cannot be opened: {error}") from error
+        files.use_listings_cache = False
+        return cls(files, path.rstrip("/") or "/")
+
+    @property
+    def address(self) -> str:
+        """What `of` takes, on every machine that sees the same file system."""
+        return self.path if self.is_local else str(self.files.unstrip_protocol(self.path))
+
+    @property
+    def is_local(self) -> bool:
+        protocol = self.files.protocol
+        return "file" in ([protocol] if isinstance(protocol, str) else protocol)
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    def __truediv__(self, name: str) -> Place:
+        return Place(self.files, f"{self.path}/{name}")
+
+    def __str__(self) -> str:
+        return self.address
+
+    # Looking
+
+    def is_folder(self) -> bool:
+        return bool(self.files.isdir(self.path))
+
+    def exists(self) -> bool:
+        return bool(self.files.exists(self.path))
+
+    def sizes(self) -> dict[str, int]:
+        """The files right inside a folder, by name, with their sizes; none where there is no folder."""
+        try:
+            entries = self.files.ls(self.path, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        return {
+            entry["name"].rstrip("/").rpartition("/")[2]: int(entry["size"] or 0)
+            for entry in entries
+            if entry["type"] == "file"
+        }
+
+    def names(self) -> list[str]:
+        """Everything right inside a folder; a file is inside itself."""
+        try:
+            return [path.rstrip("/").rpartition("/")[2] for path in self.files.ls(self.path, False)]
+        except FileNotFoundError:
+            return []
+
+    def fingerprint(self) -> tuple[int, str]:
+        """The size of a file, and what tells whether it has changed."""
+        with explained(f"{self} cannot be read"):
+            facts = self.files.info(self.path)
+        mark = next((str(facts[name]) for name in MARKS if facts.get(name)), "")
+        return int(facts["size"] or 0), mark
+
+    # Reading
+
+    def content(self, start: int | None = None, stop: int | None = None) -> bytes:
+        with explained(f"{self} cannot be read"):
+            return bytes(self.files.cat_file(self.path, start=start, end=stop))
+
+    def stream(self) -> Any:
+        with explained(f"{self} cannot be read"):
+            return self.files.open(self.path, "rb")
+
+    def source(self) -> Source:
+        """The content, whatever it is compressed with."""
+        return plain(
+            io.BufferedReader(self.stream(), 1 << 20), Path(self.address), self.fingerprint()[0]
+        )
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.content())
+        except ValueError as error:
+            raise FileError(f"{self} is damaged: {error}; remove it and run again") from error
+
+    # Writing
+
+    def make(self) -> None:
+        with explained(f"cannot write {self}"):
+            self.files.makedirs(self.path, exist_ok=True)
+
+    def write(self, content: bytes) -> None:
+        with self.new() as path:
+            path.write_bytes(content)
+
+    def write_lines(self, values: Iterable[Any]) -> None:
+        """One JSON value a line."""
+        with self.new() as path, path.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+
+    def write_json(self, content: Any) -> None:
+        self.write(json.dumps(content, ensure_ascii=False).encode())
+
+    @contextmanager
+    def new(self) -> Iterator[Path]:
+        """A local path to write to, which becomes this file when the block ends well, whole or not at all.
+
+        On a disk it is renamed, after its bytes have reached the disk; elsewhere it is sent, which an object store does
+        whole or not at all too. Where one does not, whoever wrote it says so nowhere, and it is written again.
+        """
+        folder = self.path.rpartition("/")[0] if self.is_local else None
+        with explained(f"cannot write {self}"):
+            handle, name = tempfile.mkstemp(prefix=UNFINISHED, dir=folder)
+            os.close(handle)
+            path = Path(name)
+            try:
+                yield path
+                if self.is_local:
+                    path.chmod(0o644)
+                    with path.open("rb") as file:
+                        os.fsync(file.fileno())
+                    os.replace(path, self.path)
+                else:
+                    self.files.put_file(name, self.path)
+            finally:
+                path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove a file, or a folder with all that is in it; one that is not there is no error."""
+        with suppress(FileNotFoundError):
+            self.files.rm(self.path, recursive=True)
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Errors of a file system as one sentence."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        todo = "; make room and run the same again, what is done is kept" if full else ""
+        raise FileError(f"{what}: {why}{todo}") from error
+    except (ImportError, RuntimeError) as error:
+        raise FileError(f"{what}: {error}") from error

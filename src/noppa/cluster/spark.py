@@ -1,0 +1,206 @@
+"""Shards as tasks of Spark, through `mapInArrow`: a cluster that is there, or one of this machine's processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from noppa.cluster.tasks import Job, Outcome, Run, Tick, attempt
+from noppa.errors import NoppaError, ParameterError
+from noppa.threads import available
+
+INSTALL = "Spark needs packages that are not there: pip install 'noppa[spark]'"
+HOST = "127.0.0.1"
+#: How often a task may lose its worker before the run ends, as Dask allows it.
+FAILURES = 4
+#: A machine of our own hands out shards and no more: it starts in half the time without its second compiler.
+LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SECONDS_BETWEEN_TICKS = 0.5
+SECONDS_TO_CONNECT = 15
+#: Without an appender Spark takes its own configuration, which talks.
+QUIET = """rootLogger.level = off
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = off
+"""
+TOLD = "noppa outcome: "
+
+
+@contextmanager
+def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[Run]:
+    """A function that runs jobs on a Spark cluster; a session of our own ends with the block.
+
+    scheduler: a master such as spark://host:7077 or yarn, or sc://host for a Spark Connect server. A session that is
+    already active in this process is used as it is where none is named.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", ".*pandas", FutureWarning)  # none is used here
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError as error:
+            raise ParameterError(INSTALL) from error
+        session = SparkSession.getActiveSession() if scheduler is None else None
+        if session is None:
+            if scheduler is not None and workers is not None:
+                raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
+            _knock(scheduler or "")
+            try:
+                session = stack.enter_context(_session(SparkSession.builder, scheduler, workers))
+            except Exception as error:
+                raise _unreachable(error, scheduler) from error
+        yield partial(_run, session)
+
+
+def _knock(scheduler: str) -> None:
+    """Spark itself would try for minutes to reach a master that is not there."""
+    found = re.fullmatch(r"spark://([^:,]+):(\d+)", scheduler)
+    if found is not None:
+        try:
+            socket.create_connection((found[1], int(found[2])), SECONDS_TO_CONNECT).close()
+        except OSError as error:
+            raise _unreachable(error, scheduler) from error
+
+
+@contextmanager
+def _session(builder: Any, scheduler: str | None, workers: int | None) -> Iterator[Any]:
+    """A session that nobody but us uses, and that says nothing of its own; its Java ends with it."""
+    if scheduler is not None and scheduler.startswith("sc://"):
+        session = builder.remote(scheduler).getOrCreate()
+        try:
+            yield session
+        finally:
+            session.stop()
+        return
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="noppa-spark-"))
+        quiet = Path(folder, "log4j2.properties")
+        quiet.write_text(QUIET, encoding="utf-8")
+        options = f"-Dlog4j2.configurationFile={quiet.as_uri()}"
+        settings = {
+            "spark.app.name": "noppa",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.master": scheduler or f"local[{workers or available()},{FAILURES}]",
+            "spark.driver.extraJavaOptions": options,
+        }
+        if scheduler is None:
+            stack.enter_context(_environment(SPARK_LOCAL_IP=HOST, PYSPARK_PYTHON=sys.executable))
+            settings |= {"spark.driver.bindAddress": HOST, "spark.driver.host": HOST}
+            settings["spark.local.dir"] = folder
+            settings["spark.driver.extraJavaOptions"] += f" {LIGHT}"
+        stack.enter_context(_java())
+        session = builder.config(map=settings).getOrCreate()
+        stack.callback(session.stop)
+        yield session
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+@contextmanager
+def _java() -> Iterator[None]:
+    """End the Java machine that a session starts, which would else run as long as this process."""
+    from pyspark import SparkContext
+
+    had = SparkContext._gateway is not None
+    try:
+        yield
+    finally:
+        gateway = SparkContext._gateway
+        if gateway is not None and not had:
+            SparkContext._gateway = SparkContext._jvm = None
+            gateway.shutdown()
+            gateway.proc.stdin.close()  # which it ends at, too, when this process is killed
+            gateway.proc.wait()
+
+
+def _unreachable(error: Exception, scheduler: str | None) -> NoppaError:
+    if "JAVA" in str(error):
+        return NoppaError(
+            "Spark needs Java 17 or later, which is not there: install it, on Debian with "
+            "`apt-get install default-jre-headless`"
+        )
+    return NoppaError(
+        f"no Spark answers at {scheduler or 'this machine'}: {_first(error)}; check the address, or leave out --scheduler"
+    )
+
+
+def _run(session: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
+    """One row of a range a shard, each a partition of its own, so that a lost worker costs one shard."""
+    rows = session.range(0, len(shards), 1, numPartitions=max(len(shards), 1))
+    frame = rows.mapInArrow(_function(job, shards), "outcome string")
+    with ThreadPoolExecutor(1) as waiting:
+        collected = waiting.submit(frame.collect)
+        try:
+            while not wait([collected], SECONDS_BETWEEN_TICKS).done:
+                tick()
+        except BaseException:
+            _cancel(session)
+            raise
+        error = collected.exception()
+    if error is None:
+        yield from (json.loads(row["outcome"]) for row in collected.result())
+        return
+    told = re.search(rf"{TOLD}(.*?)\n", f"{error}\n")
+    if told is None:
+        raise _explained(error) from error
+    yield json.loads(told[1])
+
+
+def _function(job: Job, shards: list[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                outcome = attempt(job, shards[at])
+                told = json.dumps(outcome)
+                if "number" not in outcome and "missing" not in outcome:
+                    raise RuntimeError(TOLD + told)  # ends the job now, not after the last shard
+                yield pyarrow.RecordBatch.from_pydict({"outcome": [told]})
+
+    return run
+
+
+def _cancel(session: Any) -> None:
+    with suppress(Exception):  # a Connect server has its own ways, and the driver is about to end
+        session.sparkContext.cancelAllJobs()
+
+
+def _explained(error: BaseException) -> BaseException:
+    if not isinstance(error, Exception):
+        return error
+    if "ModuleNotFoundError" in str(error):
+        missing = re.search(r"ModuleNotFoundError: (.*)", str(error))
+        return NoppaError(
+            f"the workers lack a package: {missing[1] if missing else ''}; install noppa[spark] there too"
+        )
+    return NoppaError(f"Spark gave up: {_first(error)}")
+
+
+def _first(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:300]
