@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
 from noppa.files.compression import Source, plain
 
-MISSING = (
-    "noppa.cluster needs packages that are not there: pip install 'noppa[dask]' or 'noppa[spark]'"
-)
 #: What file systems call the mark that changes when a file does, the surest first.
 MARKS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "modified", "created")
 #: The names of files that are still being written begin so.
@@ -26,10 +24,8 @@ UNFINISHED = ".unfinished-"
 
 
 def fsspec() -> Any:
-    try:
+    with needs("dask", "noppa.cluster", " or 'noppa[spark]'"):
         import fsspec
-    except ImportError as error:
-        raise ParameterError(MISSING) from error
     return fsspec
 
 
