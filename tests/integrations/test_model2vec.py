@@ -187,3 +187,12 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path) -> None:
     assert described["normalize"] is False
     with pytest.raises(ParameterError, match="to must be one of"):
         export(own, "pickle", tmp_path / "x")
+
+
+def test_hostile_texts_take_no_square_of_their_length() -> None:
+    """Each would run for minutes if an expression looked ahead without a bound."""
+    theirs = static_model("similarity")
+    plain = static_model(noppa.Encoder(made_words(), noppa.Average()))
+    for text in ("n't", "a-", "1.1", "a.a.", "'", "a@", "mother-in-", "http://a.", "www."):
+        for model in (theirs, plain):
+            assert model.encode([text * 20_000]).shape == (1, model.dim)

@@ -39,8 +39,9 @@ class Place:
     @classmethod
     def of(cls, address: str | os.PathLike[str]) -> Place:
         """The place at a path or at an address such as s3://bucket/folder."""
+        core = fsspec().core
         try:
-            files, path = fsspec().core.url_to_fs(os.fspath(address))
+            files, path = core.url_to_fs(os.fspath(address))
         except (ImportError, ValueError) as error:
             raise ParameterError(f"{address} cannot be opened: {error}") from error
         files.use_listings_cache = False

@@ -2,8 +2,8 @@
 
 The rules of `noppa.tokens` become one regular expression, and the look-up becomes its WordLevel model or, with pieces,
 its WordPiece model. Where words are taken apart into pieces, a word of several parts (`mother-in-law`) stays whole only if
-the vocabulary has it, so the expression lists those. What it cannot say: the inside of web and mail addresses, and pieces
-of a word whose accents have to go first. `bench/model2vec_tokens.py` counts how often that matters.
+the vocabulary has it, so the expression lists those. What it then cannot say: the inside of addresses and of initials
+(`U.S.S.R.`), and the pieces of a word whose accents have to go first. `bench/model2vec_tokens.py` counts how often that matters.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from typing import Any
 
 from noppa.characters import APOSTROPHES, HYPHENS, IDEOGRAPHS, QUOTES, lower
 from noppa.pieces import LONGEST
-from noppa.tokens import ABBREVIATIONS, CLITICS, DOMAINS, LETTERS_LIMIT, LOCAL_LIMIT
+from noppa.tokens import (
+    ABBREVIATIONS,
+    CLITICS,
+    CLITICS_LIMIT,
+    DOMAINS,
+    LETTERS_LIMIT,
+    LOCAL_LIMIT,
+)
 from noppa.words import WordVectors
 
 _LETTERS = r"\p{L}\p{M}\p{Nl}\p{No}_"
@@ -30,7 +37,7 @@ JOINT = (
 )
 CLITIC = rf"'(?i:{'|'.join(CLITICS)})"
 END = rf"(?!{WORD}|{JOINT})"
-CUT = rf"(?=(?:(?i:n't)|{CLITIC})*{END})"
+CUT = rf"(?=(?:(?i:n't)|{CLITIC}){{0,{CLITICS_LIMIT}}}{END})"
 DOMAIN = rf"(?i:{'|'.join(sorted(DOMAINS, key=len, reverse=True))})(?!{WORD})"
 
 #: The rules in the order of `noppa.tokens`.
