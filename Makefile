@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
 .PHONY: demo test chromium java clean
@@ -14,18 +15,26 @@ test: $(VENV)/test chromium java
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
+	$(BIN)/python tools/try_extras.py --wheel $(VENV)/wheels/*.whl
 
 # `python -m venv` lacks its pip on a bare Debian; python3-venv brings it, where we may install packages.
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }
 
-$(VENV)/demo: $(BIN)/pip $(SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check .
+# Built once; everything is tried as it would be installed.
+$(VENV)/wheel: $(BIN)/pip $(SOURCES)
+	rm -rf $(VENV)/wheels
+	$(PIP) wheel --quiet --no-deps --wheel-dir $(VENV)/wheels .
 	touch $@
 
-$(VENV)/test: $(BIN)/pip $(SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check '.[dev]'
-	touch $@ $(VENV)/demo
+$(VENV)/demo: $(VENV)/wheel
+	$(PIP) install --quiet $(VENV)/wheels/*.whl
+	$(PIP) install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
+	touch $@
+
+$(VENV)/test: $(VENV)/demo
+	$(PIP) install --quiet "$$(echo $(VENV)/wheels/*.whl)[dev]"
+	touch $@
 
 # The page is tested in a real browser; where none can be installed, the run says what it lacks.
 chromium:

@@ -1,11 +1,11 @@
 """The server under load on the loopback, beside the same endpoint on plain uvicorn with model2vec.
 
-    pip install model2vec && python bench/server.py [MODEL] [--seconds 3] [--soak 100000]
+    pip install model2vec && python bench/server.py [MODEL] [--seconds 3] [--soak 100000] [-o bench/results/server.jsonl]
 
 Both serve POST /v1/embeddings in base64, from processes of their own, to the same client in a third one, one after the
 other for each number of texts and connections, so that the ratios mean something on a shared machine. model2vec's model is
 the mean of the same word vectors under a word-level tokenizer. The last lines bound what batching small requests
-together could save: the time that encoding takes of a whole request.
+together could save: the time that encoding takes of a whole request. docs/server.md shows what -o wrote.
 """
 
 from __future__ import annotations
@@ -121,14 +121,24 @@ def body_of(texts: list[str]) -> bytes:
     return json.dumps({"input": texts, "encoding_format": "base64"}).encode()
 
 
+Row = dict[str, float]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model", nargs="?", default="similarity")
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--soak", type=int, default=100_000)
+    parser.add_argument("-o", "--output", type=Path, help="JSON lines, written anew")
     given = parser.parse_args()
     model = noppa.load(given.model)
     texts = sentences()
+    rows: list[Row] = []
+
+    def tell(row: Row) -> None:
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+
     program = "import sys; from noppa.cli import main; sys.argv[0] = 'noppa'; main()"
     serve = [sys.executable, "-c", program, "serve", given.model]
     with tempfile.TemporaryDirectory() as folder:
@@ -136,41 +146,44 @@ def main() -> None:
         ours, port = started([*serve, "--port", "0", "--no-log-requests", "--queue", "1000"])
         plain, other = started([sys.executable, "-c", PLAIN, folder])
         try:
-            print("| | | noppa | | | model2vec | | | noppa / model2vec | |")
-            print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-            print(
-                "| texts | connections "
-                + "| requests/s | p99 ms | CPU ms " * 2
-                + "| requests/s | CPU |"
-            )
             for count in (1, 32, 2048):
                 body = body_of((texts * 6)[:count])
                 for connections in (1, 8, 64):
-                    found = []
-                    for one, process in ((port, ours), (other, plain)):
-                        asyncio.run(load(one, body, connections, 0.3))
-                        begun, used = time.perf_counter(), cpu_seconds(process.pid)
-                        done, times, wrong = asyncio.run(
-                            load(one, body, connections, given.seconds)
-                        )
-                        assert wrong == 0, f"{wrong} requests were not answered with 200"
-                        rate = done / (time.perf_counter() - begun)
-                        cpu = 1000 * (cpu_seconds(process.pid) - used) / done
-                        found += [rate, 1000 * float(np.quantile(times, 0.99)), cpu]
-                    shown = " | ".join(f"{value:.3g}" for value in found)
-                    ratios = f"{found[0] / found[3]:.2f} | {found[2] / found[5]:.2f}"
-                    print(f"| {count} | {connections} | {shown} | {ratios} |", flush=True)
+                    row: Row = {"texts": count, "connections": connections}
+                    for name, one, process in (
+                        ("noppa", port, ours),
+                        ("model2vec", other, plain),
+                    ):
+                        found = timed(one, body, connections, given.seconds, process.pid)
+                        row |= {f"{name} {key}": value for key, value in found.items()}
+                    tell(row)
             if given.soak:
-                soak(ours.pid, port, texts, given.soak)
-            share(model, port, texts)
+                tell(soak(ours.pid, port, texts, given.soak))
+            tell(share(model, port, texts))
         finally:
             for process in (ours, plain):
                 process.terminate()
                 process.wait()
+    if given.output:
+        lines = [json.dumps({"load": round(os.getloadavg()[2], 1), **row}) for row in rows]
+        given.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def soak(pid: int, port: int, texts: list[str], requests: int) -> None:
-    """Memory of the server before and after many requests of many sizes."""
+def timed(port: int, body: bytes, connections: int, seconds: float, pid: int) -> Row:
+    """Requests a second, the slowest hundredth and the processor time of a request, after a warm-up."""
+    asyncio.run(load(port, body, connections, 0.3))
+    begun, used = time.perf_counter(), cpu_seconds(pid)
+    done, times, wrong = asyncio.run(load(port, body, connections, seconds))
+    assert wrong == 0, f"{wrong} requests were not answered with 200"
+    return {
+        "rate": done / (time.perf_counter() - begun),
+        "p99": 1000 * float(np.quantile(times, 0.99)),
+        "cpu": 1000 * (cpu_seconds(pid) - used) / done,
+    }
+
+
+def soak(pid: int, port: int, texts: list[str], requests: int) -> Row:
+    """Megabytes of the server before and after many requests of many sizes."""
     sizes = [body_of(texts[:count]) for count in (1, 2, 7, 32)]
     asyncio.run(load(port, sizes[-1], 16, 1e9, 2000))
     before = resident_bytes(pid)
@@ -179,10 +192,13 @@ def soak(pid: int, port: int, texts: list[str], requests: int) -> None:
         for body in sizes:
             _, _, wrong = asyncio.run(load(port, body, 16, 1e9, requests // 40))
             assert wrong == 0
-        marks.append(f"{resident_bytes(pid) / 1e6:.1f}")
-    print(
-        f"\n{requests} requests: {before / 1e6:.1f} MB before, then {', '.join(marks)} MB; no error"
-    )
+        marks.append(resident_bytes(pid))
+    return {
+        "soak": requests,
+        "before": before / 1e6,
+        "most": max(marks) / 1e6,
+        "after": marks[-1] / 1e6,
+    }
 
 
 async def hop_seconds(times: int = 2000) -> float:
@@ -195,17 +211,15 @@ async def hop_seconds(times: int = 2000) -> float:
         return (time.perf_counter() - begun) / times
 
 
-def share(model: noppa.Encoder, port: int, texts: list[str]) -> None:
-    """How much of a request with one text is encoding, which is all that batching could save."""
+def share(model: noppa.Encoder, port: int, texts: list[str]) -> Row:
+    """Microseconds of a request with one text, of encoding it, which is all that batching could save, and of a thread."""
     begun = time.perf_counter()
     for text in texts * 10:
         model.encode_ids(*model.look_up([text], 1), 1, normalize=True)
     encoding = (time.perf_counter() - begun) / (10 * len(texts))
     done, _, _ = asyncio.run(load(port, body_of(texts[:1]), 64, 3))
     hop = asyncio.run(hop_seconds())
-    print(
-        f"\nhanding work to a thread and back: {1e6 * hop:.0f} µs; encoding one text: {1e6 * encoding:.0f} µs of {3e6 / done:.0f} µs a request at 64 connections"
-    )
+    return {"encoding": 1e6 * encoding, "request": 3e6 / done, "hop": 1e6 * hop}
 
 
 if __name__ == "__main__":

@@ -324,3 +324,12 @@ def test_a_preset_with_scales_of_its_own(tmp_path: Path) -> None:
         half.with_scales(np.ones(3))
     with pytest.raises(noppa.NoppaError, match="these vectors have no scales"):
         noppa.WordVectors(["a"], [[1.0]]).with_scales([2.0])
+
+
+def test_a_preset_is_pickled_by_its_name() -> None:
+    """Not by its path, which is another one on another machine."""
+    content = pickle.dumps(noppa.load("similarity"))
+    assert str(embedded.FOLDER).encode() not in content
+    again = pickle.loads(content)
+    assert again.path == noppa.load("similarity").path
+    assert again.encode("a cake").tobytes() == noppa.load("similarity").encode("a cake").tobytes()

@@ -13,7 +13,16 @@ import pytest
 import noppa
 
 PACKAGE = Path(noppa.__file__).parent
-CONSUMERS = {"cli", "distill", "evaluate", "plot", "serve", "cluster", "integrations"}
+CONSUMERS = {
+    "cli",
+    "distill",
+    "evaluate",
+    "export",
+    "plot",
+    "serve",
+    "cluster",
+    "integrations",
+}
 CORE = sorted(
     path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in CONSUMERS
 )

@@ -219,7 +219,7 @@ def test_bad_input_is_named(make: Any, error: Any, message: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("missing", "call", "message"),
     [
-        ("matplotlib", "p.save('it.png')", "needs matplotlib: pip install 'noppa[plot]'"),
+        ("matplotlib", "p.save('it.png')", "needs matplotlib, which is not installed: pip install 'noppa[plot]', or write .html"),
         ("umap", "plot.sentence_map(E(), 'abc', layout='umap')", "pip install 'noppa[umap]'"),
         ("matplotlib", "p.save('it.html'); raise SystemExit('a page needs nothing')", "a page needs nothing"),
     ],

@@ -23,7 +23,7 @@ REPLACED = {
     **dict.fromkeys(HYPHENS, "-"),
 }
 
-_IDEOGRAPHS = (
+IDEOGRAPHS = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
     (0xF900, 0xFAFF),
@@ -40,7 +40,7 @@ def character_class(character: str) -> int:
         return SPACE
     if category == "Cf" or 0xFE00 <= code <= 0xFE0F:
         return DROP
-    if any(low <= code <= high for low, high in _IDEOGRAPHS):
+    if any(low <= code <= high for low, high in IDEOGRAPHS):
         return IDEOGRAPH
     if category == "Nd":
         return DIGIT

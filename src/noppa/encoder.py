@@ -192,6 +192,11 @@ class Encoder:
         return self._state.sentences
 
     @property
+    def fitted(self) -> Fitted:
+        """What was learnt: the steps after pooling, and the method's own arrays."""
+        return self._state
+
+    @property
     def ordered(self) -> bool:
         """Whether the first dimensions matter most, so that `dim` of them mean something."""
         return any(isinstance(step, Map) for step in self._state.steps)
@@ -473,8 +478,12 @@ class Encoder:
         return encoder
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A saved encoder travels as its path, so that every process maps the same file."""
+        """A saved encoder travels as its path, so that every process maps the same file; a preset as its name."""
         if self.path is not None and self.tokenizer is None:
+            from noppa import embedded
+
+            if self.path.parent == embedded.FOLDER:  # which lies elsewhere on another machine
+                return (embedded.load, (self.path.name,))
             return (Encoder.load, (str(self.path),))
         state = {n: v for n, v in self.__dict__.items() if n not in ("_pooler", "_steps")}
         return (object.__new__, (Encoder,), state)

@@ -31,5 +31,9 @@ class FileError(NoppaError, OSError):
     __str__ = Exception.__str__
 
 
+class MissingPackageError(NoppaError, ImportError):
+    """A package of an extra that is not installed."""
+
+
 class NoppaWarning(UserWarning):
     """Something the user should know that did not stop the work."""

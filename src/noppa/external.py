@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import NoppaError, ParameterError
+from noppa.extras import needs
 from noppa.texts import texts_of
-
-INSTALL = "pip install 'noppa[sbert]'"
 
 
 class External:
@@ -89,12 +88,8 @@ def external(source: Any) -> External:
 
 def sentence_transformer(path: str) -> Callable[..., Any]:
     """The `encode` of a sentence-transformers model, loaded now."""
-    try:
+    with needs("sbert", f"the model {path}"):
         from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
-    except ImportError as error:
-        raise NoppaError(
-            f"{path} is read by sentence-transformers, which is not installed: {INSTALL}"
-        ) from error
     try:
         model = SentenceTransformer(path)
     except (OSError, ValueError) as error:

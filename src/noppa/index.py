@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import storage
-from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
 from noppa.parameters import whole
 
 KIND = "index"
 EXACT = 100_000
 BLOCK = 1 << 14
-INSTALL = "pip install 'noppa[search]'"
 #: How many rows the graph is asked for beyond what is wanted, since its own order is only nearly right.
 MORE = 32
 
@@ -99,12 +99,8 @@ class Index:
 
     def _made(self, saved: NDArray[np.uint8] | None) -> Any:
         """The graph: the saved one as it lies in its file, or a new one."""
-        try:
+        with needs("search", f"an index of more than {EXACT} texts"):
             from usearch.index import Index as Graph
-        except ImportError as error:
-            raise NoppaError(
-                f"an index of more than {EXACT} texts needs usearch, which is not installed: {INSTALL}"
-            ) from error
         if saved is not None:
             return Graph.restore(memoryview(saved), view=True)  # type: ignore[arg-type]
         graph = Graph(ndim=self.dim, metric="ip", dtype="f32")

@@ -127,6 +127,6 @@ class Lexicon:
         return Lexicon(self.text[: bounds[-1]], bounds, self._stored, 0, unknown, self.case)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the native objects, which are built again where they are needed."""
-        built = {"vocabulary", "known"}
+        """Everything but the native objects and the list of words, which are built again where they are needed."""
+        built = {"vocabulary", "known", "words"}
         return {name: value for name, value in self.__dict__.items() if name not in built}

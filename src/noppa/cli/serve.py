@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from noppa.errors import NoppaError
-
-INSTALL = "pip install 'noppa[serve]'"
+from noppa.extras import needs
 
 
 def serve(
@@ -83,15 +81,9 @@ def serve(
 
     Example: noppa serve my-encoder --port 8000
     """
-    try:
+    with needs("serve", "the server"):
         from noppa.serve.run import serve as run
         from noppa.serve.settings import Settings, keys_of
-    except ImportError as error:
-        if (error.name or "").startswith("noppa"):
-            raise
-        raise NoppaError(
-            f"the server needs {error.name}, which is not installed: {INSTALL}"
-        ) from error
     settings = Settings(
         model=model,
         name=name,

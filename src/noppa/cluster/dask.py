@@ -14,9 +14,9 @@ from typing import Any
 
 from noppa.cluster.tasks import Job, Outcome, Run, Tick, attempt
 from noppa.errors import NoppaError, ParameterError
+from noppa.extras import needs
 from noppa.threads import available
 
-INSTALL = "Dask needs packages that are not there: pip install 'noppa[dask]'"
 HOST = "127.0.0.1"
 SECONDS_TO_CONNECT = 15
 
@@ -24,10 +24,8 @@ SECONDS_TO_CONNECT = 15
 @contextmanager
 def dask(scheduler: str | None = None, workers: int | None = None) -> Iterator[Run]:
     """A function that runs jobs on a Dask cluster; one of our own ends with the block."""
-    try:
+    with needs("dask", "Dask"):
         import distributed
-    except ImportError as error:
-        raise ParameterError(INSTALL) from error
     if scheduler is not None and workers is not None:
         raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
     with ExitStack() as stack:

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
 from noppa.files.compression import Source, plain
 from noppa.storage import umask
 
-MISSING = (
-    "noppa.cluster needs packages that are not there: pip install 'noppa[dask]' or 'noppa[spark]'"
-)
 #: What file systems call the mark that changes when a file does, the surest first.
 MARKS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "modified", "created")
 #: The names of files that are still being written begin so.
@@ -27,10 +25,8 @@ UNFINISHED = ".unfinished-"
 
 
 def fsspec() -> Any:
-    try:
+    with needs("dask", "noppa.cluster", " or 'noppa[spark]'"):
         import fsspec
-    except ImportError as error:
-        raise ParameterError(MISSING) from error
     return fsspec
 
 
@@ -44,8 +40,9 @@ class Place:
     @classmethod
     def of(cls, address: str | os.PathLike[str]) -> Place:
         """The place at a path or at an address such as s3://bucket/folder."""
+        core = fsspec().core
         try:
-            files, path = fsspec().core.url_to_fs(os.fspath(address))
+            files, path = core.url_to_fs(os.fspath(address))
         except (ImportError, ValueError) as error:
             raise ParameterError(f"{address} cannot be opened: {error}") from error
         return cls(files, path.rstrip("/") or "/")

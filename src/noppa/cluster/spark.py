@@ -18,9 +18,9 @@ from typing import Any
 
 from noppa.cluster.tasks import Job, Outcome, Run, Tick, attempt
 from noppa.errors import NoppaError, ParameterError
+from noppa.extras import needs
 from noppa.threads import available
 
-INSTALL = "Spark needs packages that are not there: pip install 'noppa[spark]'"
 HOST = "127.0.0.1"
 #: How often a task may lose its worker before the run ends, as Dask allows it.
 FAILURES = 4
@@ -49,10 +49,8 @@ def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", ".*pandas", FutureWarning)  # none is used here
-        try:
+        with needs("spark", "Spark"):
             from pyspark.sql import SparkSession
-        except ImportError as error:
-            raise ParameterError(INSTALL) from error
         session = SparkSession.getActiveSession() if scheduler is None else None
         if session is None:
             if scheduler is not None and workers is not None:

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from noppa.errors import NoppaError, ParameterError
+from noppa.errors import ParameterError
 from noppa.evaluate import bench
 from noppa.evaluate.bench import Conditions
 from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.records import Record
 from noppa.evaluate.tasks import Task
+from noppa.extras import needs
 from noppa.parameters import one_of
 from noppa.processes import Run
 
-INSTALL = "pip install 'noppa[eval]'"
 SPACE = ("a=0.01:0.15", "k=0:24")
 TRIALS = 40
 SELECT_ON = ("dev", "test")
@@ -195,9 +195,7 @@ def _distribution(optuna: Any, part: Range) -> Any:
 
 
 def _optuna() -> Any:
-    try:
+    with needs("eval", "the search"):
         import optuna
-    except ImportError as error:
-        raise NoppaError(f"the search needs optuna, which is not installed: {INSTALL}") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
 
 MAGIC = {
     b"\x1f\x8b": "gz",
@@ -98,12 +99,8 @@ def _zstandard(file: IO[bytes], path: Path, member: str | None) -> Any:
         return zstd.ZstdFile(file)
     except ImportError:
         pass
-    try:
+    with needs("zst", f"{path}, which is compressed with zstd,"):
         import zstandard
-    except ImportError as error:
-        raise FileError(
-            f"{path} is compressed with zstd, which needs a package: pip install 'noppa[zst]'"
-        ) from error
     reader: Any = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
     return io.BufferedReader(reader, BUFFER)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,13 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError
 
-DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I8": "|i1", "BF16": "<u2"}
-NAMES = {np.dtype(np.float32): "F32", np.dtype(np.float16): "F16", np.dtype(np.int8): "I8"}
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I8": "|i1", "BF16": "<u2"}
+NAMES = {
+    np.dtype(np.float32): "F32",
+    np.dtype(np.float16): "F16",
+    np.dtype(np.int8): "I8",
+    np.dtype(np.int64): "I64",
+}
 MATRIX, SCALES = "embeddings", "scales"
 
 
@@ -69,7 +75,11 @@ def _tensor(path: Path, name: str, facts: dict[str, Any]) -> NDArray[Any]:
 
 def write_matrix(path: Path, matrix: NDArray[Any], scales: NDArray[np.float32] | None) -> None:
     """One table called `embeddings`, with `scales` where its rows have 8 bits."""
-    arrays = {MATRIX: matrix} | ({} if scales is None else {SCALES: scales})
+    write_tensors(path, {MATRIX: matrix} | ({} if scales is None else {SCALES: scales}))
+
+
+def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Arrays by name."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name, array in arrays.items():

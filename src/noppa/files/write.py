@@ -59,7 +59,7 @@ def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -
         if packed:
             raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
         with whole_file(target.with_suffix(".vocab.txt")) as names, whole_file(target) as new:
-            names.write_bytes(b"".join(_line(word) for word in _words(words)))
+            names.write_bytes(vocabulary(words))
             WRITERS[form](words, new)
         return
     with whole_file(target) as new, new.open("wb") as file:
@@ -68,6 +68,11 @@ def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -
         else:
             with io.BufferedWriter(packed(file), 1 << 20) as stream:
                 WRITERS[form](words, stream)
+
+
+def vocabulary(words: WordVectors) -> bytes:
+    """The words, one a line, in the order of the rows."""
+    return b"".join(_line(word) for word in _words(words))
 
 
 def _words(words: WordVectors) -> Iterator[bytes]:

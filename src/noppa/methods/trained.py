@@ -90,12 +90,17 @@ def trained(
     }
 
 
-def trained_table(words: WordVectors, learnt: Learnt) -> kernels.Table:
-    """All words, those of the corpus as they were trained, then the pairs of words, (words + buckets, dim)."""
+def trained_matrix(words: WordVectors, learnt: Learnt) -> NDArray[np.float32]:
+    """All words, those of the corpus as they were trained, (words, dim)."""
     scale = np.float32(learnt["scale"][0])
     matrix = scale * words.vectors(np.arange(len(words)))
     matrix[learnt["rows"]] = learnt["vectors"]
-    return kernels.Table(np.concatenate([matrix, learnt["pairs"]]), None)
+    return matrix
+
+
+def trained_table(words: WordVectors, learnt: Learnt) -> kernels.Table:
+    """`trained_matrix`, then the pairs of words, (words + buckets, dim)."""
+    return kernels.Table(np.concatenate([trained_matrix(words, learnt), learnt["pairs"]]), None)
 
 
 def trained_numbers(learnt: Learnt, ids: NDArray[np.int32]) -> NDArray[np.int64]:

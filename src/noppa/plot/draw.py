@@ -10,21 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from noppa.errors import NoppaError
+from noppa.extras import needs
 from noppa.plot.colours import DARK, LIGHT, Theme
 from noppa.plot.pictures import Bars, Heatmap, Lines, Scatter, levels, short, shown
 from noppa.plot.svg import width_of
 
-try:
+with needs("plot", "a .png or .svg", ", or write .html"):
     from matplotlib import rc_context
     from matplotlib.colors import FuncNorm, LinearSegmentedColormap
     from matplotlib.figure import Figure
 
     from noppa.plot.fonts import families_for
-except ImportError:
-    raise NoppaError(
-        "a .png or .svg needs matplotlib: pip install 'noppa[plot]', or write .html"
-    ) from None
 
 DPI = 150
 MARKERS = "os^DvPX*"

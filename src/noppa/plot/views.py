@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa.errors import NoppaError, ParameterError
+from noppa.errors import ParameterError
 from noppa.explain import Explanation, PairExplanation
+from noppa.extras import needs
 from noppa.methods.noppa import smooth_frequency_weight
 from noppa.parameters import one_of
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
@@ -173,12 +174,8 @@ def pca(rows: ArrayLike) -> tuple[Float, str, str, str]:
 
 def umap(rows: NDArray[np.float64]) -> tuple[Float, str, str, str]:
     """UMAP's plane for cosine distances, always from the same seed."""
-    try:
+    with needs("umap", "layout='umap'", ", or choose layout='pca'"):
         from umap import UMAP
-    except ImportError:
-        raise NoppaError(
-            "layout='umap' needs umap-learn: pip install 'noppa[umap]', or choose layout='pca'"
-        ) from None
     neighbours = min(15, len(rows) - 1)
     fitted = UMAP(n_components=2, n_neighbors=neighbours, metric="cosine", random_state=0, n_jobs=1)
     points = np.asarray(fitted.fit_transform(rows), float)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
 from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
 
 BATCH = 4096
@@ -128,10 +129,6 @@ def require_strings(kind: Any, name: str, path: str) -> None:
 
 
 def pyarrow_parquet() -> Any:
-    try:
+    with needs("parquet", "Parquet"):
         import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise FileError(
-            "Parquet needs a package that is not there: pip install 'noppa[parquet]'"
-        ) from error
     return parquet

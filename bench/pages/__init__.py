@@ -1,0 +1,1 @@
+"""Pages made of bench/results: one file a chapter."""

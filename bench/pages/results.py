@@ -1,0 +1,41 @@
+"""The committed results, as rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from noppa.evaluate import records
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    """The lines of a result file as they are."""
+    text = (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def found(*names: str) -> list[records.Record]:
+    paths = [RESULTS / f"{name}.jsonl" for name in names]
+    return records.read([path for path in paths if path.exists()])
+
+
+NAMES = ("Average", "TfIdf", "SIF", "USIF", "DCT", "S3E", "GEM", "VLAWE", "NoPPA")
+
+
+def method_rows() -> list[records.Record]:
+    rows = [row for row in found("ablations", "methods") if row["encoder"] in NAMES]
+    return sorted(rows, key=lambda row: (row["vectors"]["file"], NAMES.index(row["encoder"])))
+
+
+#: The presets of the embedded model, and how a user asks for them.
+PRESETS = {"default": "`noppa.load()`", "similarity": '`noppa.load("similarity")`'}
+
+
+def peer_rows() -> list[records.Record]:
+    """The presets of the embedded model, then encoders from elsewhere."""
+    presets = [{**row, "encoder": PRESETS[row["encoder"]]} for row in found("presets")]
+    return [*presets, *found("peers")]

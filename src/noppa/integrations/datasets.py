@@ -1,0 +1,62 @@
+"""Hugging Face datasets: a column of vectors by `dataset.map`, cached and in several processes.
+
+>>> from datasets import Dataset
+>>> from noppa.integrations.datasets import Encode
+>>> rows = Dataset.from_dict({"text": ["a cake", "a lake"]}).map(Encode(), batched=True)
+>>> len(rows[0]["vector"])
+876
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from noppa import storage
+from noppa.errors import InputError, ParameterError
+from noppa.integrations import encoder_of
+
+
+class Encode:
+    """What `Dataset.map(…, batched=True)` calls: from the column `column` to the column `output`, float32.
+
+    model: an encoder, the folder of a saved one or a preset's name. normalize: scale each vector to length one.
+    on_invalid: "empty" takes a missing value for an empty text.
+
+    The same words, method and parameters give the same fingerprint, in every session, so that what was mapped before is
+    read from the cache; a model that was saved anew under the same name gives another one.
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        column: str = "text",
+        output: str = "vector",
+        normalize: bool = False,
+        on_invalid: str = "error",
+    ) -> None:
+        self.encoder = encoder_of(model)
+        self.column, self.output = column, output
+        self.options: dict[str, Any] = {}
+        if normalize:
+            self.options["normalize"] = True
+        if on_invalid != "error":
+            self.options["on_invalid"] = on_invalid
+        path = getattr(self.encoder, "path", None)
+        self.seal = None if path is None else storage.seal_of(path)
+        self.encoder.encode(
+            []
+        )  # makes what is made at first use, which would change the fingerprint
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """The new column of a batch."""
+        if self.column not in batch:
+            raise ParameterError(
+                f"there is no column {self.column!r}, only {', '.join(map(repr, batch))}: name it with column="
+            )
+        texts = batch[self.column]
+        if isinstance(texts, str):
+            raise InputError(
+                "one row was given where a batch is expected: pass batched=True to map"
+            )
+        return {self.output: self.encoder.encode(list(texts), **self.options)}

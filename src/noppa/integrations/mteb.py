@@ -1,0 +1,163 @@
+"""MTEB: an encoder for its runner, and tasks of your own data for it.
+
+>>> import mteb
+>>> from noppa.integrations.mteb import NoppaEncoder, sts_task
+>>> task = sts_task("Cakes", ["a cake", "a cake"], ["some cake", "a train"], [5, 1])
+>>> result = mteb.evaluate(NoppaEncoder("similarity"), task, cache=None)
+>>> float(result.task_results[0].get_score())
+1.0
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa import storage
+from noppa.errors import ParameterError
+from noppa.extras import needs
+from noppa.integrations import encoder_of
+
+with needs("mteb", "noppa.integrations.mteb"):
+    from datasets import Dataset, DatasetDict
+    from mteb.abstasks import AbsTaskClassification, AbsTaskSTS
+    from mteb.abstasks.task_metadata import TaskMetadata
+    from mteb.models.abs_encoder import AbsEncoder
+    from mteb.models.model_meta import ModelMeta, ScoringFunction
+
+
+class NoppaEncoder(AbsEncoder):
+    """An encoder as MTEB's runner takes it; cosines are the similarity.
+
+    model: an encoder, the folder of a saved one or a preset's name. name: under which results are kept; the revision
+    follows from what is in the model, so that results of two models never mix.
+    """
+
+    def __init__(self, model: Any = None, name: str | None = None) -> None:
+        self.encoder = encoder_of(model)
+        path = getattr(self.encoder, "path", None)
+        self.mteb_model_meta = ModelMeta(
+            loader=None,
+            name=f"noppa/{name or (path.name if path else 'unsaved')}",
+            revision=_revision(self.encoder),
+            release_date=None,
+            languages=None,
+            n_parameters=None,
+            memory_usage_mb=None,
+            max_tokens=None,
+            embed_dim=self.encoder.dim,
+            license=None,
+            open_weights=True,
+            public_training_code=None,
+            public_training_data=None,
+            framework=["NumPy"],
+            similarity_fn_name=ScoringFunction.COSINE,
+            use_instructions=False,
+            training_datasets=None,
+        )
+
+    def encode(
+        self,
+        inputs: Any,
+        *,
+        task_metadata: Any,
+        hf_split: str,
+        hf_subset: str,
+        prompt_type: Any = None,
+        **_: Any,
+    ) -> NDArray[np.float32]:
+        """Vectors of the texts of a data loader, (n, dim); what only a network needs, such as a batch size, is passed over."""
+        texts = [text for batch in inputs for text in batch["text"]]
+        return np.asarray(self.encoder.encode(texts))
+
+
+def _revision(encoder: Any) -> str:
+    """What tells one encoder from another: the checksum of a saved one, of its content where it was never saved."""
+    if getattr(encoder, "path", None) is not None:
+        return storage.seal_of(encoder.path)
+    try:
+        return hashlib.sha256(pickle.dumps(encoder)).hexdigest()
+    except (
+        pickle.PicklingError,
+        AttributeError,
+        TypeError,
+    ):  # a tokenizer that cannot be written down
+        return uuid.uuid4().hex
+
+
+class _Given:
+    """A task whose data is there already."""
+
+    def __init__(self, metadata: TaskMetadata, rows: DatasetDict) -> None:
+        self.metadata = metadata
+        super().__init__()
+        self.dataset, self.data_loaded = rows, True
+
+    def load_data(self, *_: Any, **__: Any) -> None:
+        """Nothing is left to load."""
+
+
+class _Classification(_Given, AbsTaskClassification):
+    pass
+
+
+class _Similarity(_Given, AbsTaskSTS):
+    pass
+
+
+def classification_task(
+    name: str,
+    train: tuple[Sequence[str], Sequence[int]],
+    test: tuple[Sequence[str], Sequence[int]],
+    samples_per_label: int = 8,
+    experiments: int = 10,
+) -> AbsTaskClassification:
+    """MTEB's classification task over your own texts and labels.
+
+    Each of the experiments draws so many rows of each label from `train`, as MTEB does, and marks all of `test`.
+    """
+    parts = {}
+    for part, (texts, labels) in {"train": train, "test": test}.items():
+        if len(texts) != len(labels):
+            raise ParameterError(
+                f"{part} has {len(texts)} texts and {len(labels)} labels: give as many"
+            )
+        parts[part] = Dataset.from_dict({"text": list(texts), "label": list(labels)})
+    task = _Classification(_metadata(name, "Classification", "accuracy"), DatasetDict(parts))
+    task.samples_per_label, task.n_experiments = samples_per_label, experiments
+    return task
+
+
+def sts_task(
+    name: str, left: Sequence[str], right: Sequence[str], scores: Sequence[float]
+) -> AbsTaskSTS:
+    """MTEB's similarity task over your own pairs and their marks; its score is Spearman's correlation of cosines."""
+    if not len(left) == len(right) == len(scores):
+        raise ParameterError(
+            f"{len(left)} and {len(right)} texts with {len(scores)} scores are no pairs: give as many of each"
+        )
+    marks = [float(score) for score in scores]
+    pairs = {"sentence1": list(left), "sentence2": list(right), "score": marks}
+    task = _Similarity(
+        _metadata(name, "STS", "cosine_spearman"), DatasetDict(test=Dataset.from_dict(pairs))
+    )
+    task.min_score, task.max_score = min(marks), max(marks)
+    return task
+
+
+def _metadata(name: str, kind: str, score: str) -> TaskMetadata:
+    return TaskMetadata(
+        dataset={"path": name, "revision": "local"},
+        name=name,
+        description="Data given by the user.",
+        type=kind,
+        eval_langs=["eng-Latn"],
+        main_score=score,
+        category="t2t",
+    )

@@ -1,0 +1,82 @@
+"""polars: `pl.col("text").noppa.encode()`, eager or lazy, once this module is imported.
+
+>>> import polars
+>>> import noppa.integrations.polars
+>>> frame = polars.DataFrame({"text": ["a cake"]})
+>>> frame.select(polars.col("text").noppa.encode("similarity")).schema["text"]
+Array(Float32, shape=(192,))
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noppa.errors import ParameterError
+from noppa.extras import needs
+from noppa.integrations import SIMILARITY, encoder_of, paired_cosines
+
+with needs("polars", "noppa.integrations.polars"):
+    import polars
+
+NAME = "noppa"
+
+
+@polars.api.register_expr_namespace(NAME)
+class Texts:
+    """What an expression of texts can do; each text by itself, so that it streams."""
+
+    def __init__(self, expression: polars.Expr) -> None:
+        self._expression = expression
+
+    def encode(self, model: Any = None, **options: Any) -> polars.Expr:
+        """Vectors, Array(Float32, dim).
+
+        model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_invalid="empty"`
+        for columns with nulls.
+        """
+        encoder = encoder_of(model)
+        # Of no texts: the width, and the options are looked at before a lazy frame is collected.
+        dtype = polars.Array(polars.Float32, encoder.encode([], **options).shape[1])
+
+        def vectors(texts: polars.Series) -> polars.Series:
+            rows = encoder.encode(texts.to_list(), **options)
+            return polars.Series(texts.name, rows, dtype=dtype)
+
+        return self._expression.map_batches(vectors, dtype, is_elementwise=True)
+
+    def similarity(self, other: Any, model: Any = None, **options: Any) -> polars.Expr:
+        """The cosine of each text with that of another expression in the same row, or with the one text given."""
+        if not isinstance(other, str | polars.Expr):
+            raise ParameterError(
+                f"the other side must be an expression, such as pl.col('b'), or one text, not {other!r}"
+            )
+        encoder = encoder_of(model, SIMILARITY)
+        encoder.encode([], **options)
+
+        def cosines(columns: Any) -> polars.Series:
+            left, right = columns
+            longer, shorter = (left, right) if len(right) == 1 else (right, left)
+            found = paired_cosines(encoder, longer.to_list(), shorter.to_list(), **options)
+            return polars.Series(left.name, found)
+
+        right = polars.lit(other) if isinstance(other, str) else other
+        return polars.map_batches(
+            [self._expression, right], cosines, polars.Float64, is_elementwise=True
+        )
+
+
+@polars.api.register_series_namespace(NAME)
+class Column:
+    """The same for a Series."""
+
+    def __init__(self, series: polars.Series) -> None:
+        self._texts = Texts(polars.lit(series))
+
+    def encode(self, model: Any = None, **options: Any) -> polars.Series:
+        """Vectors, Array(Float32, dim); see `Texts.encode`."""
+        return polars.select(self._texts.encode(model, **options)).to_series()
+
+    def similarity(self, other: Any, model: Any = None, **options: Any) -> polars.Series:
+        """The cosine of each text with that of another Series in the same place, or with the one text given."""
+        right = polars.lit(other) if isinstance(other, polars.Series) else other
+        return polars.select(self._texts.similarity(right, model, **options)).to_series()

@@ -1,0 +1,145 @@
+"""spaCy: the pipeline component `noppa`, found by its name wherever noppa is installed.
+
+>>> import spacy
+>>> nlp = spacy.blank("en")
+>>> _ = nlp.add_pipe("noppa")
+>>> nlp("a cake").vector.shape
+(192,)
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+import noppa
+from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
+from noppa.integrations import SIMILARITY, encoder_of, preset_of
+
+with needs("spacy", "noppa.integrations.spacy"):
+    from spacy.language import Language
+    from spacy.tokens import Doc
+    from spacy.util import minibatch
+
+BATCH = 1000
+PRESET, ENCODER = "preset", "encoder"
+Doc.set_extension("noppa_vector", default=None, force=True)
+
+
+class NoppaVectors:
+    """Gives each Doc its vector; spans and tokens have theirs, of their own text, when they are asked.
+
+    model: a path or a preset's name. `encoder` is what it names, and may be replaced by another encoder.
+
+    A Doc that goes through bytes, as with n_process, keeps its vector as `doc._.noppa_vector`; spaCy forgets the hooks that
+    make it `doc.vector`, and calling the component on it brings them back.
+    """
+
+    def __init__(self, model: Any = SIMILARITY) -> None:
+        self.model = model
+        self._encoder: Any = None
+
+    @property
+    def encoder(self) -> Any:
+        # Found late: the path of a pipeline's configuration may lie on another computer, `from_disk` knows better.
+        if self._encoder is None:
+            self._encoder = encoder_of(self.model, SIMILARITY)
+        return self._encoder
+
+    @encoder.setter
+    def encoder(self, encoder: Any) -> None:
+        self._encoder = encoder_of(encoder)
+
+    def __call__(self, doc: Doc) -> Doc:
+        return self._with_vector(doc, self.encoder.encode(doc.text))
+
+    def pipe(self, stream: Iterable[Doc], batch_size: int = BATCH) -> Iterator[Doc]:
+        """Docs with their vectors, a batch at a time."""
+        for docs in minibatch(stream, batch_size):
+            yield from map(self._with_vector, docs, self.encoder.encode([doc.text for doc in docs]))
+
+    def similarity(self, one: Any, other: Any) -> float:
+        """The cosine of anything that has a text: a Doc, a Span, a Token."""
+        left, right = self._vector_of(one).astype(float), self._vector_of(other).astype(float)
+        lengths = np.linalg.norm(left) * np.linalg.norm(right)
+        return float(np.clip(left @ right / lengths, -1, 1)) if lengths else 0.0
+
+    def _with_vector(self, doc: Doc, vector: NDArray[np.float32]) -> Doc:
+        # A copy: a row would keep its whole batch in memory.
+        doc._.noppa_vector, doc.vector_norm = vector.copy(), None
+        for hooks in (doc.user_hooks, doc.user_span_hooks, doc.user_token_hooks):
+            hooks["vector"] = self._vector_of
+            hooks["has_vector"] = self._has_vector
+            hooks["similarity"] = self.similarity
+        return doc
+
+    def _vector_of(self, item: Any) -> NDArray[np.float32]:
+        known = item._.noppa_vector if isinstance(item, Doc) else None
+        return np.asarray(self.encoder.encode(item.text) if known is None else known)
+
+    def _has_vector(self, item: Any) -> bool:
+        return bool(self._vector_of(item).any())
+
+    # Files
+
+    def to_disk(self, path: Any, *, exclude: Any = ()) -> None:
+        """Write the name of a preset, or the encoder itself, so that the folder works anywhere."""
+        encoder, folder = self.encoder, Path(path)
+        preset = preset_of(encoder)
+        if preset is None and not hasattr(encoder, "save"):
+            raise ParameterError(
+                f"{encoder!r} cannot be saved with a pipeline: only an encoder of noppa can"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        if preset is None:
+            encoder.save(folder / ENCODER)
+            (folder / PRESET).unlink(missing_ok=True)
+        else:
+            (folder / PRESET).write_text(preset, encoding="utf-8")
+            shutil.rmtree(folder / ENCODER, ignore_errors=True)
+
+    def from_disk(self, path: Any, *, exclude: Any = ()) -> NoppaVectors:
+        """Read what `to_disk` wrote."""
+        preset = Path(path) / PRESET
+        found = preset.read_text(encoding="utf-8") if preset.is_file() else Path(path) / ENCODER
+        self._encoder = noppa.load(found)
+        return self
+
+    def to_bytes(self, *, exclude: Any = ()) -> bytes:
+        """What `to_disk` writes, as one archive."""
+        packed = BytesIO()
+        with tempfile.TemporaryDirectory() as name, ZipFile(packed, "w") as archive:
+            self.to_disk(name)
+            for file in sorted(file for file in Path(name).rglob("*") if file.is_file()):
+                # Without the time, so that the same model gives the same bytes.
+                archive.writestr(ZipInfo(file.relative_to(name).as_posix()), file.read_bytes())
+        return packed.getvalue()
+
+    def from_bytes(self, data: bytes, *, exclude: Any = ()) -> NoppaVectors:
+        """Read what `to_bytes` gave; the vectors are mapped from a temporary folder while the component lives."""
+        folder = tempfile.mkdtemp(prefix="noppa-spacy-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        try:
+            with ZipFile(BytesIO(data)) as archive:
+                archive.extractall(folder)
+        except BadZipFile as error:
+            raise FileError(
+                "these bytes are no noppa component: give those that to_bytes made"
+            ) from error
+        return self.from_disk(folder)
+
+
+@Language.factory("noppa", default_config={"model": SIMILARITY}, assigns=["doc.vector"])
+def make(nlp: Language, name: str, model: Any) -> NoppaVectors:
+    """The component of a pipeline: `nlp.add_pipe("noppa", config={"model": "default"})`."""
+    return NoppaVectors(model)

@@ -1,0 +1,174 @@
+"""ONNX: onnxruntime gives our vectors, for every method that has a graph."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import noppa
+from noppa.errors import ParameterError
+from noppa.export import export
+from noppa.integrations.onnx import padded
+from tests.conftest import made_texts, made_words
+
+
+def run(encoder: noppa.Encoder, texts: list[str], path: Path) -> np.ndarray:
+    export(encoder, "onnx", path)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(["vectors"], {"ids": padded(*encoder.look_up(texts))})[0]
+
+
+METHODS = {
+    "default": noppa.NoPPA(k=0),
+    "noise": noppa.NoPPA(k=3),
+    "reference": noppa.NoPPA(k=3, noise="reference", position="reference", a=None),
+    "parts": noppa.NoPPA(
+        k=0, parts=("max", "ordered", "std", "product", "dct2", "min", "context", "word")
+    ),
+    "alone": noppa.NoPPA(k=0, attend_self=False, position=None),
+    "absolute": noppa.NoPPA(k=0, kernel="abs", unknown_takes_position=True),
+    "square": noppa.NoPPA(k=0, kernel="square", parts=("ordered",)),
+    "word": noppa.NoPPA(k=0, parts=("word", "dct1")),
+    "average": noppa.Average(),
+    "sif": noppa.SIF(),
+    "usif": noppa.USIF(a=0.01),
+    "usif-dimension": noppa.USIF(a=0.01, normalise="dimension"),
+    "tfidf": noppa.TfIdf(),
+    "dct": noppa.DCT(k=4),
+    "fastsent": noppa.FastSent(epochs=1),
+    "sent2vec": noppa.Sent2Vec(buckets=0, epochs=1),
+}
+
+
+@pytest.mark.filterwarnings("ignore::noppa.NoppaWarning")
+@pytest.mark.parametrize("unknown", ["skip", "zero"])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method(name: str, unknown: str, tmp_path: Path) -> None:
+    words = made_words(unknown=unknown)
+    encoder = noppa.Encoder(words, METHODS[name]).fit(made_texts(80, words))
+    texts = [
+        *made_texts(30, words, longest=40, seed=5),
+        "cake",
+        "zzz",
+        "",
+        "zzz the zzz zzz girl zzz",
+        "the girl " * 150,
+    ]
+    wanted = encoder.encode(texts)
+    np.testing.assert_allclose(
+        run(encoder, texts, tmp_path / "m.onnx"), wanted, atol=2e-5, rtol=2e-4
+    )
+
+
+@pytest.mark.parametrize(
+    "refine",
+    [
+        noppa.Whitening(5),
+        [noppa.CommonComponents(2, centred=True), noppa.Normalise()],
+        [noppa.NoiseRemoval(2), noppa.Whitening(strength=0.5, centred=False)],
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::noppa.NoppaWarning")
+def test_every_step(refine: object, tmp_path: Path) -> None:
+    words = made_words()
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0), refine).fit(made_texts(80, words))
+    texts = [*made_texts(20, words, seed=5), "zzz"]
+    found = run(encoder, texts, tmp_path / "m.onnx")
+    np.testing.assert_allclose(found, encoder.encode(texts), atol=1e-4, rtol=1e-3)
+    assert not found[-1].any()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_tables_as_they_are_stored(dtype: str, tmp_path: Path) -> None:
+    made_words(extra=500).save(tmp_path / "words")
+    words = noppa.WordVectors.load(tmp_path / "words", dtype=dtype)
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0))
+    texts = made_texts(20, words)
+    np.testing.assert_allclose(
+        run(encoder, texts, tmp_path / "m.onnx"), encoder.encode(texts), atol=2e-5
+    )
+    tables = {tuple(t.dims): t.data_type for t in onnx.load(tmp_path / "m.onnx").graph.initializer}
+    stored = {"float16": onnx.TensorProto.FLOAT16, "int8": onnx.TensorProto.INT8}
+    assert tables[words.matrix.shape] == stored[dtype]
+
+
+@pytest.mark.filterwarnings("ignore::noppa.NoppaWarning")
+@pytest.mark.parametrize("preset", ["default", "similarity"])
+def test_the_embedded_model(preset: str, tmp_path: Path) -> None:
+    encoder = noppa.load(preset)
+    texts = ["the girl eats a cake", "", "an unbelievablest 3.50 dollars, isn't it?", "cake"]
+    np.testing.assert_allclose(
+        run(encoder, texts, tmp_path / "m.onnx"), encoder.encode(texts), atol=2e-5
+    )
+    lines = (tmp_path / "m.vocab.txt").read_bytes().decode().removesuffix("\n").split("\n")
+    assert lines == encoder.words.words
+    facts = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert facts["unknown words"] == "pieces"
+    assert facts["pieces"] == str(encoder.words.pieces)
+
+
+def test_a_batch_of_nothing(tmp_path: Path) -> None:
+    encoder = noppa.Encoder(made_words(), noppa.NoPPA(k=0))
+    assert run(encoder, [], tmp_path / "m.onnx").shape == (0, encoder.dim)
+
+
+@pytest.mark.parametrize(
+    ("method", "why"),
+    [
+        (noppa.GEM(k=3, h=2), "GEM has no graph"),
+        (noppa.VLAWE(k=2), "VLAWE has no graph"),
+        (noppa.S3E(k=2), "S3E has no graph"),
+        (noppa.Sent2Vec(epochs=1), "hash of word pairs"),
+        (noppa.NoPPA(k=0, max_tokens=9), "leaves to its caller"),
+    ],
+    ids=repr,
+)
+def test_what_has_no_graph_says_why(method: object, why: str, tmp_path: Path) -> None:
+    words = made_words()
+    texts = made_texts(80, words, longest=8)
+    encoder = noppa.Encoder(words, method).fit(texts)
+    with pytest.raises(ParameterError, match=why):
+        export(encoder, "onnx", tmp_path / "m.onnx")
+    assert list(tmp_path.iterdir()) == []
+    export(encoder, "onnx", tmp_path / "m.onnx", words_only=True)
+    plain = noppa.Encoder(words, noppa.Average())
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
+    found = session.run(None, {"ids": padded(*plain.look_up(texts))})[0]
+    np.testing.assert_allclose(found, plain.encode(texts), atol=1e-5)
+
+
+def test_a_name_and_a_place_that_cannot_be(tmp_path: Path) -> None:
+    encoder = noppa.Encoder(made_words(), noppa.Average())
+    with pytest.raises(ParameterError, match=r"must end in \.onnx"):
+        export(encoder, "onnx", tmp_path / "m.bin")
+    with pytest.raises(noppa.NoppaError, match="does not exist"):
+        export(encoder, "onnx", tmp_path / "nowhere" / "m.onnx")
+    with pytest.raises(noppa.NoppaError, match="fit"):
+        export(noppa.Encoder(made_words(), noppa.NoPPA()), "onnx", tmp_path / "m.onnx")
+    broken = noppa.WordVectors(["a", "b\nc"], np.eye(2))
+    with pytest.raises(noppa.NoppaError, match="line break"):
+        export(noppa.Encoder(broken, noppa.Average()), "onnx", tmp_path / "m.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    words = made_words()
+    method = replace(noppa.NoPPA(), k=2)
+    noppa.Encoder(words, method).fit(made_texts(40, words)).save(tmp_path / "model")
+    done = subprocess.run(
+        [sys.executable, "-c", "from noppa.cli import main; main()", "export", "model", "--to", "onnx", "-o", "m.onnx"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "m.onnx: onnx, 18 words, 14 dimensions\n"
+    onnx.checker.check_model(str(tmp_path / "m.onnx"))
