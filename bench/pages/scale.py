@@ -34,16 +34,16 @@ def amount(size: float) -> str:
 
 def runs() -> str:
     lines = [
-        "| engine | workers | time | processor seconds | of which in shards | against one process | the same bytes |",
-        "|---|---:|---:|---:|---:|---:|---|",
+        "| engine | workers | time | against one process | processor seconds | of which in shards | share of a core that a worker got | the same bytes |",
+        "|---|---:|---:|---:|---:|---:|---:|---|",
     ]
     base = one("encode", "similarity", "single")
     for engine in ("single", "dask", "spark"):
         run = one("encode", "similarity", engine)
         lines.append(
-            f"| {engine} | {run['workers']} | {run['seconds']:.0f} s | {run['cpu_seconds']:.0f} | "
-            f"{run['busy_cpu_seconds']:.0f} | {base['seconds'] / run['seconds']:.2f} times as fast | "
-            f"{'yes' if run['byte_identical'] else 'NO'} |"
+            f"| {engine} | {run['workers']} | {run['seconds']:.0f} s | {base['seconds'] / run['seconds']:.2f} times as fast | "
+            f"{run['cpu_seconds']:.0f} | {run['busy_cpu_seconds']:.0f} | "
+            f"{run['busy_cpu_seconds'] / run['busy_seconds']:.0%} | {'yes' if run['byte_identical'] else 'NO'} |"
         )
     loads = [one("encode", "similarity", engine)["load"] for engine in ("single", "dask", "spark")]
     machine = base["machine"]
@@ -51,8 +51,8 @@ def runs() -> str:
         f"{base['rows']:,} sentences (those of the eight tasks and STS-B, again and again with a word changed), "
         f'`noppa.load("similarity")`, {base["dim"]} numbers a vector, {base["shards"]} shards, '
         f"{amount(base['output_bytes'])} of Parquet. {machine['processor']}, {machine['threads']} cores, which other "
-        f"programs used at the same time (load {min(loads):.0f} to {max(loads):.0f}): of such a run the processor "
-        "seconds tell more than the time.\n\n"
+        f"programs used at the same time (load {min(loads):.0f} to {max(loads):.0f}): two workers did "
+        "not get two cores here, so the time says little of how an engine scales, and the processor seconds say more.\n\n"
     )
     return text + "\n".join(lines) + "\n\n" + overheads(base)
 
@@ -151,7 +151,7 @@ def bottleneck(cost: Cost) -> str:
         for size in (16, 256)
     }
     return (
-        "Where the bottleneck moves:\n\n"
+        "Neither knows of a store or of a scheduler that is too slow for the last two columns. Where the bottleneck moves:\n\n"
         "1. **Processors**, up to the link of a machine: see the cores that fill one above. Past that, more cores on the same "
         "machine bring nothing; float16, `--keep` without the text, or `--dim` do.\n"
         "2. **Storage**: the last column is what all workers write together. An object store takes that, a single file "
