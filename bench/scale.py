@@ -43,7 +43,7 @@ def one(figure: str, preset: str | None = None, engine: str | None = None) -> Re
         record
         for record in records()
         if record["figure"] == figure
-        and preset in (None, record["preset"])
+        and preset in (None, record.get("preset"))
         and engine in (None, record.get("engine"))
     ]
     return found[-1]
