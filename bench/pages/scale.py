@@ -51,8 +51,9 @@ def runs() -> str:
         f"{base['rows']:,} sentences (those of the eight tasks and STS-B, again and again with a word changed), "
         f'`noppa.load("similarity")`, {base["dim"]} numbers a vector, {base["shards"]} shards, '
         f"{amount(base['output_bytes'])} of Parquet. {machine['processor']}, {machine['threads']} cores, which other "
-        f"programs used at the same time (load {min(loads):.0f} to {max(loads):.0f}): two workers did "
-        "not get two cores here, so the time says little of how an engine scales, and the processor seconds say more.\n\n"
+        f"programs used at the same time (load {min(loads):.0f} to {max(loads):.0f}): what a worker "
+        "lacks of a core it waited, for one that others had or for the disk, so the processor seconds say more of an engine "
+        "than the time does.\n\n"
     )
     return text + "\n".join(lines) + "\n\n" + overheads(base)
 
