@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from pages import evaluation, integrations, server, tables
+from pages import evaluation, integrations, scale, server, tables
 from pages.results import ROOT
 
 #: What is made: whole pages, and in pages that are written by hand the named blocks
@@ -23,6 +23,7 @@ BLOCKS = {
         "model2vec": integrations.model2vec,
         "onnx": integrations.onnx,
     },
+    "docs/scale.md": {"cost": scale.made},
     "docs/server.md": {"load": server.measured},
 }
 

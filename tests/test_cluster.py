@@ -240,10 +240,12 @@ def test_json_fields_that_come_late_or_change_their_type_are_kept(tmp_path, mode
     rows = [{"text": "the girl", "n": 1, "x": 1.5, "b": True, "s": "y", "mixed": 1}] * 2000
     rows += [{"text": "a", "n": 2.5, "x": 2, "b": 1, "s": None, "new": {"deep": [1]}, "mixed": "m"}]
     rows += [{"text": "a", "n": 1 << 80, "s": "\ud800"}]
+    rows[0] = {**rows[0], "\ud800": 1}
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     encode(path, tmp_path / "out", model, shard_size=1 << 16)
     found = table(tmp_path / "out").to_pylist()
+    assert json.loads(found[0]["other_fields"]) == {"\ud800": 1}
     assert [found[0][name] for name in ("n", "x", "b", "s", "mixed")] == [1, 1.5, True, "y", 1]
     assert (found[2000]["x"], found[2000]["n"]) == (2.0, None)
     late = json.loads(found[2000]["other_fields"])
@@ -347,6 +349,18 @@ def test_a_part_that_was_lost_or_cut_is_made_again(tmp_path, model) -> None:
     assert not list((tmp_path / "out").glob(f"{UNFINISHED}*"))
 
 
+def test_a_lost_part_beside_bad_records_is_made_again(tmp_path, model) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"text": "the girl"}\n{"text": null}\n' * 50)
+    report = encode(path, tmp_path / "out", model, on_bad="drop", shard_size=500)
+    listed = Path(report.bad_rows).read_text()
+    (tmp_path / "out" / "part-000001.parquet").unlink()
+    again = encode(path, tmp_path / "out", model, on_bad="drop")
+    assert (again.before, again.bad) == (report.shards - 1, report.bad)
+    assert Path(again.bad_rows).read_text() == listed
+    assert [json.loads(line)["row"] for line in listed.splitlines()] == list(range(2, 101, 2))
+
+
 def test_a_failed_run_goes_on_where_it_was(tmp_path, model, monkeypatch) -> None:
     """Every write may fail once: whatever was done before is kept, and the end is the same."""
     path = written(tmp_path / "in", "txt", TEXTS)
@@ -408,6 +422,7 @@ def test_an_input_that_changes_while_it_is_read_is_noticed(tmp_path, model) -> N
         ("t.csv", b"a,b\n1,2\n", {}, "has no column 'text': choose one with --column, from a, b"),
         ("t.csv", b"text,text\n1,2\n", {}, "has two columns 'text'"),
         ("t.csv", b"", {}, "is empty"),
+        ("t.csv", b"text,\xff\na,b\n", {}, "its first row is not UTF-8"),
         ("t.csv", b"text,embedding\na,b\n", {}, "has a column 'embedding' already"),
         ("t.csv", b"id,text\n1,a\n1,2,3\n", {}, "record 2: it has 3 columns and the table has 2"),
         ("t.parquet", b"PAR1 not really", {}, "cannot be read as Parquet"),
@@ -442,6 +457,7 @@ def test_refusals_of_places(tmp_path, model) -> None:
         ("holds no files", tmp_path / "empty", "out"),
         ("holds no files", str(tmp_path / "*.xyz"), "out"),
         ("there is no input", [], "out"),
+        ("lies in the input", tmp_path / "full", "full/out"),
         ("holds something else already", tmp_path / "a.txt", "full"),
         ("holds something else already", tmp_path / "a.txt", "b.csv"),
         ("give files of one format", [tmp_path / "a.txt", tmp_path / "b.csv"], "out"),
@@ -522,6 +538,24 @@ def test_workers_without_the_model_are_sent_it(tmp_path, model, monkeypatch) -> 
     assert seen == [True] * report.shards + [False] * report.shards
     assert vectors(table(tmp_path / "out")).tobytes() == expected(model, TEXTS).tobytes()
     assert not list((tmp_path / "out" / "_noppa").glob("model-*"))
+
+
+def test_workers_that_write_elsewhere_are_noticed(tmp_path, model, monkeypatch) -> None:
+    """A folder of the same name on another machine."""
+
+    @contextmanager
+    def elsewhere(scheduler, workers):
+        def run(job, shards, tick):
+            for shard in shards:
+                yield attempt(replace(job, output=str(tmp_path / "there")), shard)
+
+        yield run
+
+    monkeypatch.setitem(cluster.ENGINES, "elsewhere", elsewhere)
+    path = written(tmp_path / "in", "txt", TEXTS)
+    (tmp_path / "there" / "_noppa" / "done").mkdir(parents=True)
+    with pytest.raises(noppa.NoppaError, match="choose a folder that all machines see"):
+        encode(path, tmp_path / "out", model, engine="elsewhere")
 
 
 def test_an_encoder_in_memory_must_be_saved_first(tmp_path) -> None:

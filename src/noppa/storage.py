@@ -173,7 +173,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         raise FileError(f"cannot write {target}: {error.strerror or error}") from error
     try:
         yield new
-        new.chmod(0o777 & ~_umask())
+        new.chmod(0o777 & ~umask())
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
             os.rename(target, old / target.name)
@@ -212,7 +212,7 @@ def whole_file(target: Path) -> Iterator[Path]:
     new = Path(name)
     try:
         yield new
-        new.chmod(0o666 & ~_umask())
+        new.chmod(0o666 & ~umask())
         os.replace(new, target)
     except OSError as error:
         if isinstance(error, FileError):
@@ -222,7 +222,8 @@ def whole_file(target: Path) -> Iterator[Path]:
         new.unlink(missing_ok=True)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """What this process takes from the rights of a new file."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -106,18 +106,25 @@ def _run(client: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outco
     # the job goes with every task: scattered data would be lost with the worker that holds it
     futures = client.map(partial(attempt, job), shards, pure=False)
     try:
-        for future in as_completed(futures, loop=client.loop):
-            yield _outcome(future)
+        with _explained():
+            # results come together, not one round trip each
+            for batch in as_completed(futures, loop=client.loop, with_results=True).batches():
+                for future, outcome in batch:
+                    future.release()
+                    yield outcome
     finally:
         with suppress(Exception):  # where the scheduler is gone, so are its tasks
             client.cancel(futures, force=True)
 
 
-def _outcome(future: Any) -> Outcome:
+@contextmanager
+def _explained() -> Iterator[None]:
     from distributed.scheduler import KilledWorker
 
     try:
-        outcome: Outcome = future.result()
+        yield
+    except NoppaError:
+        raise
     except KilledWorker as error:
         raise NoppaError(
             f"a shard ended every worker that tried it, for want of memory it may be: {error}"
@@ -130,5 +137,3 @@ def _outcome(future: Any) -> Outcome:
         raise NoppaError(
             f"Dask gave up: {error}; run the same again, what is done is kept"
         ) from error
-    future.release()
-    return outcome

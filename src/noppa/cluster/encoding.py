@@ -88,6 +88,11 @@ def encode(
     wanted = wanted_input(inputs, form, column, header)
     target = Place.of(output)
     found = Model.of(encoder)
+    for path in wanted.paths:
+        if target.address.startswith(f"{Place.of(path).address}/"):
+            raise ParameterError(
+                f"{target} lies in the input {path}, and would be read with it: choose another folder"
+            )
     files = found_files(wanted)
     asked = {
         "model": found.checksum,
@@ -213,7 +218,9 @@ def _settle(
     """See that nothing is missing and that nothing has changed, and close the books."""
     lost = [shard for shard in plan.shards if shard.number not in outcomes]
     if lost:
-        raise FileError(f"{lost[0].name} of {target} has vanished: run again")
+        raise FileError(
+            f"{lost[0].name} is not in {target}, though a worker wrote it: choose a folder that all machines see"
+        )
     for file in files:
         if file.place.fingerprint() != (file.size, file.mark):
             raise FileError(

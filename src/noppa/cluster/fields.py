@@ -14,7 +14,7 @@ from typing import Any
 from noppa.cluster.places import Place
 from noppa.cluster.rows import QUOTING
 from noppa.errors import FileError, ParameterError
-from noppa.records.batch import TEXT, Input
+from noppa.records.batch import TEXT, Input, is_clean
 from noppa.records.lines import lines_of, parsed
 from noppa.records.tables import column_of, pyarrow_parquet, require_strings, rows_of
 
@@ -98,6 +98,8 @@ def table_of(
                 )
     names = head if wanted.header else [f"column{at}" for at in range(1, len(head) + 1)]
     names = [name or f"column{at}" for at, name in enumerate(names, 1)]
+    if not all(map(is_clean, names)):
+        raise FileError(f"{places[full[0]]}: its first row is not UTF-8; mend it")
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise ParameterError(f"{places[full[0]]} has two columns {repeated!r}: rename one")
@@ -155,10 +157,9 @@ def _json_schema(places: list[Place], text: str) -> Any:
             for line in islice(lines, LINES_SEEN):
                 value = parsed(line, text)[0] if line is not None else None
                 for name, item in value.items() if isinstance(value, dict) else ():
-                    if name != text and item is not None:
-                        kinds.setdefault(name, set()).add(KINDS.get(type(item), JSON))
-                    elif name != text:
-                        kinds.setdefault(name, set())
+                    if name != text and is_clean(name):
+                        seen = kinds.setdefault(name, set())
+                        seen |= set() if item is None else {KINDS.get(type(item), JSON)}
         finally:
             source.close()
     rest = REST
@@ -166,8 +167,8 @@ def _json_schema(places: list[Place], text: str) -> Any:
         rest += "_"
     columns = []
     for name, seen in kinds.items():
-        kind = next(iter(seen)) if len(seen) == 1 else JSON
-        kind = "double" if seen == {"int64", "double"} else kind
+        kind = "double" if seen == {"int64", "double"} else JSON
+        kind = next(iter(seen)) if len(seen) == 1 else kind
         arrow = pyarrow.string() if kind == JSON else pyarrow.type_for_alias(kind)
         columns.append(pyarrow.field(name, arrow, metadata={"kind": kind}))
     columns.append(pyarrow.field(rest, pyarrow.string(), metadata={"kind": "rest"}))

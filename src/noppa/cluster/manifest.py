@@ -56,10 +56,12 @@ class Manifest:
                 yield (folder / name).json()
 
     def finish(self, outcomes: list[Outcome], report: dict[str, Any]) -> None:
-        """Write all outcomes down as one, and clear away what only a run in progress needs."""
+        """Write all outcomes down as one, and clear away what only a run in progress needs.
+
+        The lists of bad records stay: a part that is lost later is made again, and they are joined anew.
+        """
         (self.books / FINISHED).write_json({**report, "shards": outcomes})
-        for name in ("done", "bad"):
-            (self.books / name).remove()
+        (self.books / "done").remove()
 
     @staticmethod
     def clear(*folders: Place) -> None:

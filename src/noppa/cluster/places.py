@@ -16,6 +16,7 @@ from typing import Any
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.files.compression import Source, plain
+from noppa.storage import umask
 
 #: What file systems call the mark that changes when a file does, the surest first.
 MARKS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "modified", "created")
@@ -44,7 +45,6 @@ class Place:
             files, path = core.url_to_fs(os.fspath(address))
         except (ImportError, ValueError) as error:
             raise ParameterError(f"{address} cannot be opened: {error}") from error
-        files.use_listings_cache = False
         return cls(files, path.rstrip("/") or "/")
 
     @property
@@ -78,7 +78,7 @@ class Place:
     def sizes(self) -> dict[str, int]:
         """The files right inside a folder, by name, with their sizes; none where there is no folder."""
         try:
-            entries = self.files.ls(self.path, detail=True)
+            entries = self._listed()
         except (FileNotFoundError, NotADirectoryError):
             return {}
         return {
@@ -90,13 +90,18 @@ class Place:
     def names(self) -> list[str]:
         """Everything right inside a folder; a file is inside itself."""
         try:
-            return [path.rstrip("/").rpartition("/")[2] for path in self.files.ls(self.path, False)]
+            return [entry["name"].rstrip("/").rpartition("/")[2] for entry in self._listed()]
         except FileNotFoundError:
             return []
+
+    def _listed(self) -> list[dict[str, Any]]:
+        self.files.invalidate_cache()  # others write here, too
+        return list(self.files.ls(self.path, detail=True))
 
     def fingerprint(self) -> tuple[int, str]:
         """The size of a file, and what tells whether it has changed."""
         with explained(f"{self} cannot be read"):
+            self.files.invalidate_cache()
             facts = self.files.info(self.path)
         mark = next((str(facts[name]) for name in MARKS if facts.get(name)), "")
         return int(facts["size"] or 0), mark
@@ -156,7 +161,7 @@ class Place:
             try:
                 yield path
                 if self.is_local:
-                    path.chmod(0o644)
+                    path.chmod(0o666 & ~umask())
                     with path.open("rb") as file:
                         os.fsync(file.fileno())
                     os.replace(path, self.path)
