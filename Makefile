@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
-.PHONY: demo test chromium java clean
+.PHONY: demo test suite extras chromium java clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -13,8 +13,14 @@ test: $(VENV)/test chromium java
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(MAKE) --no-print-directory -j2 suite extras
+
+suite:
 	$(BIN)/python -m pytest
 	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
+
+# Mostly waiting for packages, so it goes beside the suite.
+extras:
 	$(BIN)/python tools/try_extras.py --wheel $(VENV)/wheels/*.whl
 
 # `python -m venv` lacks its pip on a bare Debian; python3-venv brings it, where we may install packages.

@@ -22,7 +22,7 @@ from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, Pa
 from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.fitted import Fitted
 from noppa.methods import METHODS, NoPPA
-from noppa.methods.protocol import Method, Pooler
+from noppa.methods.protocol import Method, Pooler, learns
 from noppa.parameters import whole
 from noppa.refine import Map, Moments, Refinement
 from noppa.texts import blocks_of, texts_of, token_lists_of
@@ -78,17 +78,13 @@ class Encoder:
                 raise ParameterError(f"{refinement!r} is no refinement: see noppa.refine")
         self.tokenizer = tokenizer
         self.path: Path | None = None
-        self._fitted = None if self._refinements or self._learns else Fitted()
+        self._fitted = None if self._refinements or learns(method) else Fitted()
         with suppress(KeyError):  # a method that learns stops at what it has yet to learn
             method.pooler(words, {})  # says now what the words lack
 
     @property
     def _refinements(self) -> tuple[Refinement, ...]:
         return (*self.method.refinements(), *self.refine)
-
-    @property
-    def _learns(self) -> bool:
-        return hasattr(self.method, "learn") or hasattr(self.method, "gather")
 
     def __repr__(self) -> str:
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
@@ -104,7 +100,7 @@ class Encoder:
         count = thread_count(threads)
         seen = np.zeros(len(self.words) + 1, np.int64)
         blocks = self._counted_blocks(texts, count, seen)
-        if not self._learns:
+        if not learns(self.method):
             return self._fit(blocks, {}, count, seen)
         with closing(Corpus(blocks)) as corpus:
             return self._fit(corpus, self._learnt(corpus), count, seen)

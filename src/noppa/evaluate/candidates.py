@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from noppa import refine
 from noppa.encoder import Encoder
 from noppa.methods import METHODS
-from noppa.methods.protocol import Method
+from noppa.methods.protocol import Method, learns
 from noppa.refine import Refinement
 from noppa.words import WordVectors
 
@@ -53,7 +53,7 @@ class Recipe:
 
     @property
     def learns(self) -> bool:
-        return bool(self.method.refinements() or self.refine or hasattr(self.method, "learn"))
+        return bool(self.method.refinements() or self.refine or learns(self.method))
 
     def described(self) -> dict[str, Any]:
         name = next(name for name, kind in METHODS.items() if kind is type(self.method))

@@ -52,3 +52,8 @@ class Learner(Method, Protocol):
 
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         """What `pooler` needs, by name; `sentences` are blocks of ids and offsets that can be read again and again."""
+
+
+def learns(method: Method) -> bool:
+    """Whether a method is a `Gatherer` or a `Learner`."""
+    return hasattr(method, "gather") or hasattr(method, "learn")

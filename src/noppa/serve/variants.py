@@ -11,6 +11,7 @@ from typing import Any
 
 from noppa import METHODS, Encoder
 from noppa.errors import NoppaError
+from noppa.methods.protocol import learns
 from noppa.serve.body import kind_of
 from noppa.serve.models import Models
 from noppa.serve.problems import invalid
@@ -98,8 +99,7 @@ class Variants:
 
 def note(encoder: Encoder, key: tuple[Any, ...], own: bool) -> str | None:
     """On what a method was fitted, None for the served encoder and for one that learns nothing."""
-    learns = encoder.method.refinements() or hasattr(encoder.method, "learn")
-    if len(key) == 1 or not learns:
+    if len(key) == 1 or not (encoder.method.refinements() or learns(encoder.method)):
         return None
     count = encoder.fitted_on
     whose = "of your lines" if own else "example sentences"
