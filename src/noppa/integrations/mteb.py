@@ -4,7 +4,7 @@
 >>> from noppa.integrations.mteb import NoppaEncoder, sts_task
 >>> task = sts_task("Cakes", ["a cake", "a cake"], ["some cake", "a train"], [5, 1])
 >>> result = mteb.evaluate(NoppaEncoder("similarity"), task, cache=None)
->>> float(result.task_results[0].get_score())
+>>> round(float(result.task_results[0].get_score()), 6)
 1.0
 """
 
