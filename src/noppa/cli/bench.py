@@ -10,6 +10,7 @@ import typer
 import noppa
 from noppa import embedded
 from noppa.cli import scoring
+from noppa.cli.models import words_of
 from noppa.cli.options import Model
 from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
@@ -94,7 +95,7 @@ def _candidates(
         return [Fixed(noppa.load(model), Path(model or embedded.DEFAULT).name)]
     if model is not None:
         raise ParameterError("--model and --vectors are both given: choose one of them")
-    words = scoring.words_of(vectors, counts)
+    words = words_of(vectors, counts)
     if method == "all":
         return [*settings.every_method(words)]
     parameters = scoring.parameters_of(parameter)
@@ -123,7 +124,7 @@ def ablations(
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     wanted = scoring.tasks_in(data, tasks)
-    candidates = settings.ablations(scoring.words_of(vectors, counts), a, k)
+    candidates = settings.ablations(words_of(vectors, counts), a, k)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
         rows = runs.results(wanted, candidates, conditions, run)
@@ -165,7 +166,7 @@ def search_(
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     one_of(select_on, "select_on", search.SELECT_ON)
-    words = scoring.words_of(vectors, counts)
+    words = words_of(vectors, counts)
     ranges = [search.Range.of(text) for text in space or search.SPACE]
     fixed = scoring.parameters_of(parameter or [])
     settings.method_of(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import noppa
-from noppa import Encoder, WordVectors
-from noppa.cli.encode import From, NoHeader, method_of, pairs_of
-from noppa.cli.models import Counts, Ranks, Vectors
+from noppa import Encoder
+from noppa.cli.encode import From, NoHeader
+from noppa.cli.models import Counts, Ranks, Vectors, method_of, pairs_of, words_of
 from noppa.cli.options import Model
-from noppa.cli.progress import bytes_bar, records_bar
+from noppa.cli.progress import records_bar
 from noppa.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -221,11 +221,8 @@ def _encoder(
         made = method_of(method or "noppa", parameters)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    with bytes_bar("vectors") as progress:
-        words = WordVectors.load(vectors, progress=progress)
-    if counts is not None:
-        words = words.with_counts(counts)
-    elif ranks or (frequencies == "corpus" and words.probabilities is None):
+    words = words_of(vectors, counts, ranks)
+    if frequencies == "corpus" and words.probabilities is None:
         words = words.with_ranks()  # until the words of the corpus are counted
     return Encoder(words, made)
 

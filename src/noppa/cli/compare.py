@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from noppa.cli import scoring
+from noppa.cli.models import words_of
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import settings
@@ -32,7 +33,7 @@ def compare(
     Example: noppa compare data.csv --text review --label stars --vectors glove.6B.100d.npy --counts counts.txt
     """
     rows = comparison.read(data, text, label)
-    words = scoring.words_of(vectors, counts)
+    words = words_of(vectors, counts)
     if counts is None:
         words = (
             words.with_ranks()

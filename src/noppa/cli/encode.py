@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import noppa
-from noppa import METHODS, Encoder, WordVectors
+from noppa import METHODS, Encoder
+from noppa.cli.models import method_of, words_of
 from noppa.cli.options import Model, Threads
-from noppa.cli.progress import bytes_bar, records_bar
+from noppa.cli.progress import records_bar
 from noppa.errors import FileError, ParameterError
 from noppa.records import READERS, WRITERS, Input, Job, Outcome, read
 from noppa.records.job import ON_BAD
@@ -130,13 +130,7 @@ def fit(
         made = method_of(method, parameters or [])
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    with bytes_bar("vectors") as progress:
-        words = WordVectors.load(vectors, progress=progress)
-    if counts is not None:
-        words = words.with_counts(counts)
-    elif ranks:
-        words = words.with_ranks()
-    Encoder(words, made).fit(texts, threads).save(output)
+    Encoder(words_of(vectors, counts, ranks), made).fit(texts, threads).save(output)
 
 
 def _input(paths: list[str] | None, form: str | None, column: str | None, no_header: bool) -> Input:
@@ -181,28 +175,6 @@ def _texts(source: Input, on_bad: str, outcome: Outcome, update: Any) -> Iterato
             raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip")
         update(outcome.records, batch.position)
         yield from (text for text in batch.texts if text is not None)
-
-
-def method_of(name: str, pairs: list[str]) -> Any:
-    """A method from its name and `name=value` pairs."""
-    if name not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
-    known = [field.name for field in fields(METHODS[name])]
-    return METHODS[name](**pairs_of(pairs, known))
-
-
-def pairs_of(pairs: list[str], known: list[str]) -> dict[str, Any]:
-    """Values by name from `name=value` pairs."""
-    given = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or key not in known:
-            raise ParameterError(f"-p {pair}: give name=value with a name from {', '.join(known)}")
-        try:
-            given[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            given[key] = value
-    return given
 
 
 def _tell(outcome: Outcome, on_bad: str) -> None:

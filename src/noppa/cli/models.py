@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import noppa
-from noppa.cli.encode import method_of
+from noppa import METHODS
 from noppa.cli.progress import bytes_bar
 from noppa.errors import ParameterError
 
@@ -48,13 +50,8 @@ def encoder_of(
         method = method_of("noppa", ["k=0", *(parameters or [])])
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    with bytes_bar("vectors") as progress:
-        words = noppa.WordVectors.load(vectors, progress=progress)
-    if counts is not None:
-        words = words.with_counts(counts)
-    elif ranks:
-        words = words.with_ranks()
-    elif method.a is not None and words.probabilities is None:
+    words = words_of(vectors, counts, ranks)
+    if method.a is not None and words.probabilities is None:
         raise typer.BadParameter(
             "NoPPA weighs words by their probabilities: give --counts, --ranks, or -p a=None for none"
         )
@@ -63,3 +60,34 @@ def encoder_of(
             f"k={method.k} has to be fitted: fit a model with `noppa fit` and give it as --model"
         )
     return noppa.Encoder(words, method)
+
+
+def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.WordVectors:
+    """Word vectors from a file, with probabilities from counts or from the order of the words where they are asked for."""
+    with bytes_bar("vectors") as progress:
+        words = noppa.WordVectors.load(vectors, progress=progress)
+    if counts is not None:
+        return words.with_counts(counts)
+    return words.with_ranks() if ranks else words
+
+
+def method_of(name: str, pairs: list[str]) -> Any:
+    """A method from its name and `name=value` pairs."""
+    if name not in METHODS:
+        raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
+    known = [field.name for field in fields(METHODS[name])]
+    return METHODS[name](**pairs_of(pairs, known))
+
+
+def pairs_of(pairs: list[str], known: list[str]) -> dict[str, Any]:
+    """Values by name from `name=value` pairs."""
+    given = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or key not in known:
+            raise ParameterError(f"-p {pair}: give name=value with a name from {', '.join(known)}")
+        try:
+            given[key] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            given[key] = value
+    return given

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-import noppa
 from noppa.errors import FileError, NoppaWarning, ParameterError
 from noppa.evaluate import files, records
 from noppa.evaluate.bench import Conditions
@@ -56,12 +55,6 @@ Corpus = Annotated[
     Path | None,
     typer.Option(help="Texts to fit on, one a line, for tasks that have none.", show_default=False),
 ]
-
-
-def words_of(vectors: Path, counts: Path | None) -> noppa.WordVectors:
-    """Word vectors from a file, with counts if there are any."""
-    words = noppa.WordVectors.load(vectors)
-    return words if counts is None else words.with_counts(counts)
 
 
 def parameters_of(given: Iterable[str]) -> dict[str, Any]:
