@@ -43,7 +43,7 @@ def positions() -> str:
     return (
         "## Positions and the size of word vectors\n\n"
         "The paper adds positions, whose entries reach one, to word vectors of whatever size. In word2vec's, whose entries are "
-        "about a twentieth, the contextual half is then mostly position, which a classifier can use or ignore but a cosine "
+        "far smaller, the contextual half is then mostly position, which a classifier can use or ignore but a cosine "
         "cannot.\n\n"
         + "\n".join(lines)
         + f"\n\nLeaving them out (`NoPPA(position=None)`) changes {'; '.join(changes)}. With vectors of small "

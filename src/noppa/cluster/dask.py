@@ -19,7 +19,7 @@ from noppa.threads import available
 
 HOST = "127.0.0.1"
 SECONDS_TO_CONNECT = 15
-#: With it workers give memory back after every block, and take half as much processor time again; None unsets it.
+#: With it workers give memory back after every block, which takes much processor time; None unsets it.
 SETTINGS = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 
 
