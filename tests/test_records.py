@@ -6,7 +6,10 @@ import csv
 import gzip
 import io
 import json
+import os
+import signal
 import time
+from threading import Event, Timer
 
 import numpy as np
 import pytest
@@ -250,6 +253,29 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
     assert (outcome.records, outcome.rows, outcome.bad) == (6000, 4000, 2000)
     assert target.read_bytes() == whole.read_bytes()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
+    """Such a signal does not end the wait; here it cannot, as only another thread takes it."""
+    written = Event()
+    too_late = []
+
+    def silence(source):
+        too_late.append(not written.wait(20))
+        yield from ()
+
+    monkeypatch.setattr("noppa.records.job.read", silence)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Job(MODEL, Input(["none.txt"]), str(tmp_path / "v.npy")).run()
+        assert not too_late, "it was noticed only when the input went on"
+    finally:
+        written.set()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, before)
 
 
 def test_resume_refuses_another_job(tmp_path, monkeypatch):

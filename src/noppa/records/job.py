@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event, Semaphore, Thread
 from typing import IO, Any, TypeVar
 
@@ -32,6 +32,7 @@ from noppa.storage import HEADER
 LISTED = 20
 SECONDS_BETWEEN_CHECKPOINTS = 1.0
 WAITING = 4
+SECONDS_OF_A_WAIT = 0.2
 
 ON_BAD = ("error", "skip", "empty")
 Item = TypeVar("Item")
@@ -264,7 +265,8 @@ def _reached(file: IO[bytes]) -> int:
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:
     """The same items, the next one made while this one is used.
 
-    The maker is a daemon: a read from a pipe that nobody writes to must not hold up Ctrl-C.
+    The maker is a daemon: a read from a pipe that nobody writes to must not hold up Ctrl-C. Nor must a wait for the
+    maker: Python does not notice a signal that came just before it began, so no wait is long.
     """
     made: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
     room = Semaphore(0)
@@ -284,7 +286,10 @@ def _ahead(items: Iterator[Item]) -> Iterator[Item]:
     Thread(target=make, daemon=True).start()
     try:
         while True:
-            more, item = made.get()
+            try:
+                more, item = made.get(timeout=SECONDS_OF_A_WAIT)
+            except Empty:
+                continue
             room.release()
             if not more:
                 if item is not None:
