@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import noppa
-from noppa.cli import app
+from noppa.cli import program
 from noppa.distill import fitting, joining, vocabulary
 from noppa.distill.fitting import Fit, fitted
 from noppa.distill.pipeline import distil
@@ -205,7 +205,7 @@ def test_distilled_vectors_follow_the_teacher(made: Path, tmp_path: Path) -> Non
 
 
 def invoke(*arguments: str) -> Callable[[], str]:
-    result = CliRunner().invoke(app, ["distill", *arguments], catch_exceptions=False)
+    result = CliRunner().invoke(program(), ["distill", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output  # type: ignore[return-value]
 
@@ -233,7 +233,7 @@ def test_command_line_with_a_vocabulary_alone(made: Path, tmp_path: Path) -> Non
 def test_command_line_refuses(made: Path, tmp_path: Path) -> None:
     def error(*arguments: str) -> str:
         with pytest.raises(noppa.NoppaError) as found:
-            CliRunner().invoke(app, ["distill", *arguments], catch_exceptions=False)
+            CliRunner().invoke(program(), ["distill", *arguments], catch_exceptions=False)
         return str(found.value)
 
     assert error(str(made)) == ("nothing to distil: give files with text, or --vocabulary, or both")

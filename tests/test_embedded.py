@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa import backend, embedded
-from noppa.cli import app
+from noppa.cli import program
 from noppa.files import in_dtype
 from tests.conftest import VOCABULARY, made_texts
 
@@ -222,23 +222,25 @@ def test_the_command_line_takes_presets(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = CliRunner()
-    told = run.invoke(app, ["info"]).output
+    told = run.invoke(program(), ["info"]).output
     assert "embedded model   18 words, 2 pieces, 13 dimensions" in told
     assert "presets: default, similarity" in told
     pair = TEXTS[:2]
     for arguments, name in (([], "similarity"), (["--model", "default"], "default")):
-        found = run.invoke(app, ["similarity", *pair, *arguments]).output
+        found = run.invoke(program(), ["similarity", *pair, *arguments]).output
         assert float(found) == pytest.approx(noppa.load(name).similarity(*pair), abs=1e-4)
     (tmp_path / "texts").write_text("\n".join(TEXTS))
     target = tmp_path / "rows.npy"
     done = run.invoke(
-        app, ["encode", str(tmp_path / "texts"), "-m", "similarity", "-o", str(target)]
+        program(), ["encode", str(tmp_path / "texts"), "-m", "similarity", "-o", str(target)]
     )
     assert done.exit_code == 0
     assert (np.load(target) == noppa.load("similarity").encode(TEXTS)).all()
-    assert isinstance(run.invoke(app, ["similarity", *pair, "-m", "x"]).exception, noppa.NoppaError)
+    assert isinstance(
+        run.invoke(program(), ["similarity", *pair, "-m", "x"]).exception, noppa.NoppaError
+    )
     monkeypatch.setattr(embedded, "FOLDER", tmp_path / "nowhere")
-    assert "embedded model   none" in run.invoke(app, ["info"]).output
+    assert "embedded model   none" in run.invoke(program(), ["info"]).output
 
 
 class TestColumns:

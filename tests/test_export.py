@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa import files
-from noppa.cli import app
+from noppa.cli import program
 from noppa.errors import MissingPackageError, NoppaError, ParameterError
 from noppa.export import FORMATS, export
 from noppa.export.means import OBSTACLES, mean_words
@@ -117,7 +117,7 @@ def test_the_command(
     arguments: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["export", *arguments])
+    result = CliRunner().invoke(program(), ["export", *arguments])
     assert result.exit_code == code
     assert said in " ".join(f"{result.output} {result.exception}".split())
     assert code == 0 or list(tmp_path.iterdir()) == []

@@ -4,51 +4,56 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
+from typing import Annotated
 
 import typer
 
-from noppa.cli import (
-    bench,
-    cluster,
-    compare,
-    data,
-    distill,
-    encode,
-    explain,
-    export,
-    figures,
-    info,
-    search,
-    serve,
-    similarity,
-    vectors,
-)
 from noppa.errors import NoppaError, NoppaWarning
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Sentence vectors without a neural network.",
-)
-COMMANDS = (
-    encode,
-    similarity,
-    explain,
-    search,
-    serve,
-    cluster,
-    compare,
-    vectors,
-    distill,
-    export,
-    bench,
-    figures,
-    data,
-    info,
-)
-for commands in COMMANDS:
-    commands.register(app)
+#: The commands of each module, in the order of the help.
+COMMANDS = {
+    "encode": ("encode", "fit"),
+    "similarity": ("similarity",),
+    "explain": ("explain",),
+    "search": ("search", "index"),
+    "serve": ("serve",),
+    "cluster": ("cluster",),
+    "compare": ("compare",),
+    "vectors": ("vectors",),
+    "distill": ("distill",),
+    "export": ("export",),
+    "bench": ("bench",),
+    "figures": ("figures",),
+    "data": ("data",),
+    "info": ("info",),
+}
+
+
+def program(command: str | None = None) -> typer.Typer:
+    """The command line, with all commands or, to start sooner, with those of the module that has `command`."""
+    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+    app.callback()(noppa)
+    found = [module for module, commands in COMMANDS.items() if command in commands]
+    for module in found or COMMANDS:
+        import_module(f"noppa.cli.{module}").register(app)
+    return app
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from noppa import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+def noppa(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Sentence vectors without a neural network."""
 
 
 def main() -> None:
@@ -56,7 +61,7 @@ def main() -> None:
     warnings.filterwarnings("always", category=NoppaWarning)
     warnings.showwarning = _show_warning
     try:
-        app()
+        program(sys.argv[1] if len(sys.argv) > 1 else None)()
     except NoppaError as error:
         sys.exit(f"noppa: {error}")
     except BrokenPipeError:

@@ -1,0 +1,57 @@
+"""The command line as a whole: its commands, its version, what a mistake gets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import noppa
+from noppa.cli import COMMANDS, program
+
+
+def names(app):
+    return list(typer.main.get_command(app).commands)
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_the_table_names_what_a_module_has(module):
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    import_module(f"noppa.cli.{module}").register(app)
+    assert tuple(names(app)) == COMMANDS[module]
+
+
+@pytest.mark.parametrize("command", [name for commands in COMMANDS.values() for name in commands])
+def test_a_command_is_the_same_alone_and_among_all(command):
+    alone, among = (
+        CliRunner().invoke(app, [command, "--help"]) for app in (program(command), program())
+    )
+    assert alone.exit_code == 0
+    assert alone.output == among.output
+    assert command in alone.output
+
+
+def test_version():
+    told = CliRunner().invoke(program(), ["--version"])
+    assert (told.exit_code, told.output) == (0, noppa.__version__ + "\n")
+
+
+def test_no_command_is_help_and_a_wrong_one_is_a_suggestion():
+    assert all(name in CliRunner().invoke(program(), []).output for name in names(program()))
+    told = CliRunner().invoke(program("encod"), ["encod"])
+    assert told.exit_code == 2
+    assert "Did you mean 'encode'" in told.output
+
+
+def test_a_command_loads_no_other():
+    code = (
+        "import sys; from noppa.cli import COMMANDS, program; program('info');"
+        "print([name for name in COMMANDS if f'noppa.cli.{name}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"['info']\n"
