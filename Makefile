@@ -2,6 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
+# Python compiles what it imports; most of what is installed is not.
+INSTALL := $(PIP) install --quiet --no-compile
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
 .PHONY: demo test suite extras chromium java clean
@@ -9,18 +11,18 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/test chromium java
+# Two halves side by side: ours in one environment with all, each extra in one of its own.
+test: $(VENV)/wheel
+	$(MAKE) --no-print-directory -j3 suite extras
+
+suite: $(VENV)/test chromium java
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(MAKE) --no-print-directory -j2 suite extras
-
-suite:
 	$(BIN)/python -m pytest
 	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
 
-# Mostly waiting for packages, so it goes beside the suite.
-extras:
+extras: $(VENV)/wheel
 	$(BIN)/python tools/try_extras.py --wheel $(VENV)/wheels/*.whl
 
 # `python -m venv` lacks its pip on a bare Debian; python3-venv brings it, where we may install packages.
@@ -34,12 +36,12 @@ $(VENV)/wheel: $(BIN)/pip $(SOURCES)
 	touch $@
 
 $(VENV)/demo: $(VENV)/wheel
-	$(PIP) install --quiet $(VENV)/wheels/*.whl
-	$(PIP) install --quiet --force-reinstall --no-deps $(VENV)/wheels/*.whl
+	$(INSTALL) $(VENV)/wheels/*.whl
+	$(INSTALL) --force-reinstall --no-deps $(VENV)/wheels/*.whl
 	touch $@
 
 $(VENV)/test: $(VENV)/demo
-	$(PIP) install --quiet "$$(echo $(VENV)/wheels/*.whl)[dev]"
+	$(INSTALL) "$$(echo $(VENV)/wheels/*.whl)[dev]"
 	touch $@
 
 # The page is tested in a real browser; where none can be installed, the run says what it lacks.
@@ -48,8 +50,8 @@ chromium:
 	  { apt-get install -y -q chromium || { apt-get update -q && apt-get install -y -q chromium; }; } > /dev/null 2>&1; } || \
 	  echo "no Chromium here, and it cannot be installed: the tests of the page cannot run"
 
-# Spark runs on Java.
-java:
+# Spark runs on Java. One after the other: apt does not like company.
+java: chromium
 	@command -v java > /dev/null || { command -v apt-get > /dev/null && \
 	  { apt-get install -y -q default-jre-headless || { apt-get update -q && apt-get install -y -q default-jre-headless; }; } > /dev/null 2>&1; } || \
 	  echo "no Java here, and it cannot be installed: the tests of Spark cannot run"
