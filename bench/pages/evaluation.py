@@ -36,7 +36,7 @@ USE = """## How to run it
 `fast` is logistic regression on standardised features, l2 from 1e-4 to 1e-1 chosen by five folds or on the development
 file. `senteval` is SentEval's network: one hidden layer of 50, sigmoid, Adam, batches of 64, tenacity 5, epoch size 4,
 l2 from 1e-5 to 1e-2 chosen by nested ten folds or on the development file, seed 1111. STS12 to STS16 are in the table
-of tasks and have no results here, because their files are not in the shared data. On a machine that has other work,
+of tasks and have no results here, because we had no files of them. On a machine that has other work,
 set `OPENBLAS_NUM_THREADS=1`: threads of linear algebra that wait for a core cost more than they bring.
 
 From Python, anything that has `encode` can be scored:
