@@ -26,7 +26,7 @@ def run(*arguments, given=b"", **environment):
         input=given,
         capture_output=True,
         env={**os.environ, "COLUMNS": "400", "NO_COLOR": "1", **environment},
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -137,7 +137,7 @@ def test_closed_pipe_is_quiet(model, tmp_path):
         f"{command} encode {tmp_path}/t.txt -m {model} | head -1",
         shell=True,
         capture_output=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.stdout.count(b"\n") == 1
@@ -163,7 +163,7 @@ def started(model, source, target, *more):
     )
     partial = target.with_name(f".{target.name}.partial")
     checkpoint = partial.with_suffix(".checkpoint")
-    for _ in range(600):
+    for _ in range(2400):
         if checkpoint.exists():
             return process
         assert process.poll() is None, "it ended before it was interrupted"
@@ -191,7 +191,7 @@ def test_ctrl_c_while_a_pipe_is_silent(model):
         process.stdin.flush()
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=120) == 1
         assert process.stderr.read() == b"noppa: interrupted\n"
     finally:
         process.kill()
@@ -202,7 +202,7 @@ def test_ctrl_c_while_a_pipe_is_silent(model):
 def test_ctrl_c(model, tmp_path, long, more):
     process = started(model, long, tmp_path / "v.npy", *more)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=120)
     assert process.returncode == 1
     assert b"interrupted" in told
     assert b"Traceback" not in told
