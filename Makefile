@@ -11,6 +11,10 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
+# Threads of linear algebra that wait for a busy core spin on another; the matrices of the tests are small.
+test: export OPENBLAS_NUM_THREADS = 1
+test: export OMP_NUM_THREADS = 1
+
 # Two halves side by side: ours in one environment with all, each extra in one of its own.
 test: $(VENV)/wheel
 	$(MAKE) --no-print-directory -j3 suite extras
