@@ -66,4 +66,12 @@ nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
     return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
 }
 
+// Offsets (sentences + 1,) that rise from 0 to the number of tokens; gives the number of sentences.
+inline int64_t checked_offsets(const Array1<int64_t>& offsets, int64_t tokens) {
+    const int64_t sentences = int64_t(offsets.shape(0)) - 1;
+    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
+    for (int64_t s = 0; s < sentences; ++s) require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
+    return sentences;
+}
+
 }  // namespace noppa::binding

@@ -77,6 +77,9 @@ struct PySteps {
             arrays.push_back(nb::borrow(item));
         }
     }
+
+    bool take(int64_t width) const { return steps.empty() || steps.front().in == width; }
+    int64_t width_after(int64_t width) const { return steps.empty() ? width : steps.back().out; }
 };
 
 }  // namespace noppa::binding

@@ -1,4 +1,6 @@
 // Ids to vectors: the methods, and the steps after them.
+#include <algorithm>
+
 #include "batch.hpp"
 #include "binding/arrays.hpp"
 #include "binding/kept.hpp"
@@ -7,15 +9,42 @@
 namespace noppa::binding {
 namespace {
 
+// Flat ids that were checked: offsets that rise from 0 to the number of ids, and ids that are words.
+Batch checked_batch(const Table& table, const Array1<int32_t>& ids, const Array1<int64_t>& offsets) {
+    const int64_t tokens = int64_t(ids.shape(0)), sentences = checked_offsets(offsets, tokens);
+    for (int64_t t = 0; t < tokens; ++t)
+        require(ids(size_t(t)) >= DROPPED && ids(size_t(t)) <= table.words, "an id is no word");
+    return {ids.data(), offsets.data(), sentences};
+}
+
+const float* checked_weights(const Table& table, const std::optional<Array1<float>>& weights) {
+    require(!weights || int64_t(weights->shape(0)) == table.words + 1, "one weight a word and one for the zero word");
+    return weights ? weights->data() : nullptr;
+}
+
+// Rows (sentences, width after the last step) and known (sentences,), filled by `pool` without the GIL.
+template <class Pool>
+nb::tuple pooled(const Batch& batch, int64_t width, const PySteps& steps, Pool pool) {
+    require(steps.take(width), "the first step does not fit the pooled rows");
+    auto rows = empty<float>(batch.sentences, steps.width_after(width));
+    auto known = empty<int32_t>(batch.sentences);
+    {
+        nb::gil_scoped_release released;
+        pool(rows.data(), known.data());
+    }
+    return nb::make_tuple(nb::cast(rows), nb::cast(known));
+}
+
 nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weights, std::optional<Array2<float>> positions,
                         int kernel, bool attend_self, bool dropped_take_position, std::vector<int32_t> parts,
                         Array1<int32_t> ids, Array1<int64_t> offsets, const PySteps& steps, int threads) {
-    const int64_t words = table.table.words, dim = table.table.dim;
-    const int64_t sentences = int64_t(offsets.shape(0)) - 1, tokens = int64_t(ids.shape(0));
-    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
-    require(!weights || int64_t(weights->shape(0)) == words + 1, "one weight a word and one for the zero word");
+    const int64_t dim = table.table.dim;
+    const Batch batch = checked_batch(table.table, ids, offsets);
     const int64_t wide = (dim + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
     require(!positions || int64_t(positions->shape(1)) == wide, "positions of the wrong width");
+    int64_t longest = 0;
+    for (int64_t s = 0; s < batch.sentences; ++s) longest = std::max(longest, batch.offsets[s + 1] - batch.offsets[s]);
+    require(!positions || int64_t(positions->shape(0)) >= longest, "too few positions");
     require(kernel >= LOG2 && kernel <= SQUARE, "no such kernel");
     bool context = false, word = false;
     for (const int32_t part : parts) {
@@ -23,57 +52,20 @@ nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weigh
         context = context || part == CONTEXT || part == ORDERED || part == PRODUCT;
         word = word || part == WORD;
     }
-    const int64_t width = dim * int64_t(parts.size());
-    require(steps.steps.empty() || steps.steps.front().in == width, "the first step does not fit the pooled rows");
-    int64_t longest = 0;
-    for (int64_t s = 0; s < sentences; ++s) {
-        const int64_t length = offsets(size_t(s + 1)) - offsets(size_t(s));
-        require(length >= 0, "offsets fall");
-        longest = length > longest ? length : longest;
-    }
-    require(!positions || int64_t(positions->shape(0)) >= longest, "too few positions");
-    for (int64_t t = 0; t < tokens; ++t) require(ids(size_t(t)) >= DROPPED && ids(size_t(t)) <= words, "an id is no word");
-    const int64_t last = steps.steps.empty() ? width : steps.steps.back().out;
-    auto rows = empty<float>(sentences, last);
-    auto known = empty<int32_t>(sentences);
-    const Noppa noppa{weights ? weights->data() : nullptr, positions ? positions->data() : nullptr,
+    const Noppa noppa{checked_weights(table.table, weights), positions ? positions->data() : nullptr,
                       kernel, attend_self, dropped_take_position, context, word,
                       parts.data(), int64_t(parts.size())};
-    {
-        nb::gil_scoped_release released;
-        pool_noppa(table.table, noppa, {ids.data(), offsets.data(), sentences}, steps.steps, threads, rows.data(),
-                   known.data());
-    }
-    return nb::make_tuple(nb::cast(rows), nb::cast(known));
-}
-
-// Flat ids that were checked: offsets that rise from 0 to the number of ids, and ids that are words.
-Batch checked_batch(const Table& table, const Array1<int32_t>& ids, const Array1<int64_t>& offsets) {
-    const int64_t sentences = int64_t(offsets.shape(0)) - 1, tokens = int64_t(ids.shape(0));
-    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
-    for (int64_t s = 0; s < sentences; ++s) require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
-    for (int64_t t = 0; t < tokens; ++t)
-        require(ids(size_t(t)) >= DROPPED && ids(size_t(t)) <= table.words, "an id is no word");
-    return {ids.data(), offsets.data(), sentences};
+    return pooled(batch, dim * noppa.part_count, steps, [&](float* rows, int32_t* known) {
+        pool_noppa(table.table, noppa, batch, steps.steps, threads, rows, known);
+    });
 }
 
 nb::tuple pool_words_py(const Table& table, const Pooling& pooling, const Array1<int32_t>& ids,
                         const Array1<int64_t>& offsets, const PySteps& steps, int threads) {
     const Batch batch = checked_batch(table, ids, offsets);
-    const int64_t width = pooling.width(table.dim);
-    require(steps.steps.empty() || steps.steps.front().in == width, "the first step does not fit the pooled rows");
-    auto rows = empty<float>(batch.sentences, steps.steps.empty() ? width : steps.steps.back().out);
-    auto known = empty<int32_t>(batch.sentences);
-    {
-        nb::gil_scoped_release released;
-        pool_words(table, pooling, batch, steps.steps, threads, rows.data(), known.data());
-    }
-    return nb::make_tuple(nb::cast(rows), nb::cast(known));
-}
-
-const float* checked_weights(const Table& table, const std::optional<Array1<float>>& weights) {
-    require(!weights || int64_t(weights->shape(0)) == table.words + 1, "one weight a word and one for the zero word");
-    return weights ? weights->data() : nullptr;
+    return pooled(batch, pooling.width(table.dim), steps, [&](float* rows, int32_t* known) {
+        pool_words(table, pooling, batch, steps.steps, threads, rows, known);
+    });
 }
 
 nb::tuple pool_mean_py(const PyTable& table, std::optional<Array1<float>> weights, int divisor, bool scaled,
@@ -144,9 +136,9 @@ nb::tuple pool_gem_py(const PyTable& table, Array2<double> directions, Array1<do
 
 nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps, int threads) {
     const int64_t width = int64_t(pooled.shape(1));
-    require(steps.steps.empty() || steps.steps.front().in == width, "the steps do not fit the rows");
+    require(steps.take(width), "the steps do not fit the rows");
     require(!known || known->shape(0) == pooled.shape(0), "one count a row");
-    auto rows = empty<float>(pooled.shape(0), size_t(steps.steps.empty() ? width : steps.steps.back().out));
+    auto rows = empty<float>(pooled.shape(0), steps.width_after(width));
     {
         nb::gil_scoped_release released;
         apply_steps(pooled.data(), width, known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps,

@@ -11,14 +11,12 @@ void train_py(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> sou
               nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> target, Array1<float> keep,
               Array1<int32_t> noise, int64_t negatives, float rate, uint64_t seed, bool adjacent, bool itself,
               Array1<int32_t> ids, Array1<int64_t> offsets) {
-    const int64_t words = int64_t(target.shape(0)), sentences = int64_t(offsets.shape(0)) - 1;
+    const int64_t words = int64_t(target.shape(0));
     require(source.shape(1) == target.shape(1) && source.shape(0) >= target.shape(0), "source does not fit target");
     require(int64_t(keep.shape(0)) == words && noise.shape(0) > 0, "keep or noise does not fit the words");
     for (size_t n = 0; n < noise.shape(0); ++n) require(noise(n) >= 0 && noise(n) < words, "noise is no word");
     for (size_t t = 0; t < ids.shape(0); ++t) require(ids(t) >= 0 && ids(t) < words, "an id is no word");
-    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == int64_t(ids.shape(0)),
-            "offsets do not fit the ids");
-    for (int64_t s = 0; s < sentences; ++s) require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
+    const int64_t sentences = checked_offsets(offsets, int64_t(ids.shape(0)));
     const Training training{source.data(), target.data(), keep.data(), noise.data(), int64_t(noise.shape(0)), words,
                             int64_t(source.shape(0)) - words, int64_t(target.shape(1)), negatives, rate, seed, adjacent,
                             itself};
