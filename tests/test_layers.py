@@ -87,7 +87,7 @@ def test_the_flow_is_one_way() -> None:
         "word_folder",
         "words",
     ]
-    stages += ["refine", "methods", "encoder"]
+    stages += ["refine", "methods", "fitting", "encoder_folder", "encoder"]
     for later, stage in enumerate(stages):
         path = PACKAGE / f"{stage}.py"
         if not path.exists():

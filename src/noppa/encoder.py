@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from os import PathLike
-from os.path import normpath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import refine, storage
+from noppa import encoder_folder, refine, storage
 from noppa.backend import kernels
-from noppa.corpus import Corpus, Ids
-from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, ParameterError
+from noppa.corpus import Ids
+from noppa.encoder_folder import Contents
+from noppa.errors import InputError, NoppaWarning, NotFittedError, ParameterError
 from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.fitted import Fitted
+from noppa.fitting import learnt_from, warn_of_uncounted
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler, learns
 from noppa.parameters import whole
@@ -30,11 +30,7 @@ from noppa.threads import thread_count
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
-KIND = "encoder"
-WORDS = "words"
-SCALES = "scales of words"
 FIT_BLOCK = 4096
-FREQUENT = 100
 
 Vectors = NDArray[np.float32]
 
@@ -98,45 +94,9 @@ class Encoder:
         Texts without a known word are passed over.
         """
         count = thread_count(threads)
-        seen = np.zeros(len(self.words) + 1, np.int64)
-        blocks = self._counted_blocks(texts, count, seen)
-        if not learns(self.method):
-            return self._fit(blocks, {}, count, seen)
-        with closing(Corpus(blocks)) as corpus:
-            return self._fit(corpus, self._learnt(corpus), count, seen)
-
-    def _learnt(self, corpus: Corpus) -> dict[str, NDArray[Any]]:
-        method: Any = self.method
-        if hasattr(method, "gather"):
-            return dict(method.conclude(self.words, method.gather(self.words, corpus)))
-        return dict(method.learn(self.words, corpus))
-
-    def _counted_blocks(
-        self, texts: Iterable[str], threads: int, seen: NDArray[np.int64]
-    ) -> Iterator[Ids]:
-        for block in blocks_of(texts, FIT_BLOCK):
-            ids, offsets = self._ids(texts_of(block), threads)
-            seen += np.bincount(ids[ids >= 0], minlength=len(seen))
-            yield ids, offsets
-
-    def _fit(
-        self,
-        blocks: Iterable[Ids],
-        learnt: dict[str, NDArray[Any]],
-        threads: int,
-        seen: NDArray[np.int64],
-    ) -> Encoder:
-        """The moments of what the method gives, and from them the steps."""
-        pool = self.method.pooler(self.words, learnt)
-        moments = Moments.empty(self.method.width(self.words) if self._refinements else 0)
-        for ids, offsets in blocks:
-            if self._refinements:
-                rows, known = pool(ids, offsets, kernels.Steps([]), threads)
-            else:  # nothing to fit: only count the sentences
-                known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
-                rows = np.empty((len(known), 0))
-            moments += Moments.of(rows[known > 0])
-        return self.conclude(learnt, moments, seen)
+        blocks = (self._ids(texts_of(block), count) for block in blocks_of(texts, FIT_BLOCK))
+        refined = bool(self._refinements)
+        return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
 
     def conclude(
         self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
@@ -144,29 +104,11 @@ class Encoder:
         """The end of a fit: from what the method learnt, the moments of what it gives, and how often each word was seen
         (words + 1,); returns self.
         """
-        self._warn_of_uncounted(seen[:-1])
+        warn_of_uncounted(self.words, self.method, seen)
         steps = refine.fit_steps(self._refinements, moments)
         self._fitted = Fitted(tuple(steps), learnt, moments.count)
         self._forget()
         return self
-
-    def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
-        """Tell when a frequent word of the corpus has a probability that nobody counted; pieces seldom have a count."""
-        counted = self.words.counted
-        seen = seen[: self.words.lexicon.whole_words]
-        # `a` is the strength of the frequency weight in every paper that has one.
-        weighs = hasattr(self.method, "a")
-        if counted is None or not counted.any() or not weighs:
-            return
-        frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
-        missing = [self.words.words[row] for row in frequent if seen[row] and not counted[row]]
-        if missing:
-            warnings.warn(
-                f"{len(missing)} of the {FREQUENT} most frequent words have no count, among them "
-                f"{', '.join(repr(word) for word in missing[:5])}: their probability is an estimate",
-                NoppaWarning,
-                stacklevel=3,
-            )
 
     # Encoding
 
@@ -381,8 +323,7 @@ class Encoder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
-        arrays = self._state.arrays()
-        self._write(path, {"words": WORDS}, arrays, lambda new: self.words.save(new / WORDS))
+        encoder_folder.write(path, self._contents)
 
     def save_beside(
         self,
@@ -398,29 +339,12 @@ class Encoder:
         The header has their seal, so that a preset and words of different versions do not go together. Steps are in
         float32, which is how the native kernels apply them.
         """
-        state = self._state
-        small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
-        seal = storage.seal_of(Path(normpath(Path(path) / words)))
-        place = {"words": words, "seal of words": seal, "columns": columns}
-        own = {} if scales is None else {SCALES: scales}
-        self._write(path, place, {**state.learnt, **small, **own})
+        encoder_folder.write_beside(path, self._contents, words, columns, scales)
 
-    def _write(
-        self,
-        path: str | PathLike[str],
-        words: dict[str, Any],
-        arrays: dict[str, NDArray[Any]],
-        inside: Callable[[Path], None] | None = None,
-    ) -> None:
-        name = next(name for name, kind in METHODS.items() if kind is type(self.method))
-        header = {
-            "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
-            "refine": [refine.described(refinement) for refinement in self.refine],
-            "tokenizer": "noppa" if self.tokenizer is None else "custom",
-            **words,
-            **self._state.header(),
-        }
-        storage.write_folder(path, KIND, header, arrays, inside)
+    @property
+    def _contents(self) -> Contents:
+        custom = self.tokenizer is not None
+        return Contents(self.words, self.method, self.refine, self._state, custom)
 
     @classmethod
     def load(
@@ -441,36 +365,10 @@ class Encoder:
         verified: int = storage.VERIFIED_BYTES,
     ) -> Encoder:
         """A saved encoder, its files up to `verified` bytes compared with their checksums."""
-        folder = storage.read_folder(path, KIND, verified)
-        header = folder.header
-        if (header["tokenizer"] == "custom") != (tokenizer is not None):
-            raise ParameterError(
-                f"{path} was saved with a tokenizer of its own: pass it as tokenizer="
-                if tokenizer is None
-                else f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
-            )
-        place = folder.path / header.get("words", WORDS)
-        words = WordVectors.open_folder(place, verified=verified)
-        if "seal of words" in header and storage.seal_of(place) != header["seal of words"]:
-            raise FileError(f"{path} was written for other words than {place}: copy both again")
-        if header.get("columns") is not None:
-            words = words.columns(*header["columns"])
-        if (scales := folder.arrays.pop(SCALES, None)) is not None:
-            words = words.with_scales(scales)
-        try:
-            method = dict(header["method"])
-            made = METHODS[method.pop("name")](**method)
-            parts = []
-            for refinement in header["refine"]:
-                fields = dict(refinement)
-                parts.append(refine.REFINEMENTS[fields.pop("name")](**fields))
-            encoder = cls(words, made, parts, tokenizer)
-            encoder._fitted = Fitted.of(header, folder.arrays)
-        except (KeyError, TypeError) as error:
-            raise FileError(
-                f"{path} cannot be understood ({error}): it was written by another version of noppa"
-            ) from error
-        encoder.path = folder.path.absolute()
+        saved = encoder_folder.read(path, tokenizer is not None, verified)
+        encoder = cls(saved.words, saved.method, saved.refine, tokenizer)
+        encoder._fitted = saved.fitted
+        encoder.path = Path(path).absolute()
         return encoder
 
     def __reduce__(self) -> tuple[Any, ...]:

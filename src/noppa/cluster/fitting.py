@@ -32,12 +32,13 @@ from noppa.cluster.sums import (
     Sums,
     added,
     encoder_of,
-    moments_of,
     read_sums,
+    summed_moments,
     write_sums,
 )
 from noppa.cluster.tasks import Run
-from noppa.encoder import KIND, Encoder
+from noppa.encoder import Encoder
+from noppa.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
 from noppa.methods import USIF, Average
 from noppa.parameters import one_of, whole
@@ -235,7 +236,7 @@ class _Fit:
         words = encoder_of(self.model, method, self.encoder.refine, counts).words
         fitted = Encoder(words, method, self.encoder.refine)
         found = {} if learnt is None else read_sums(Place.of(learnt.address))
-        return fitted.conclude(found, moments_of(last), last["seen"]), last, before
+        return fitted.conclude(found, summed_moments(last), last["seen"]), last, before
 
     def _gathered(self, run: Run, job: Gathering, at: int, passes: int) -> int:
         """Add up every shard that is not yet; gives how many were."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.backend import kernels
-from noppa.corpus import Ids, sentence_of_each
+from noppa.corpus import Ids, known_tokens, sentence_of_each
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, spread
@@ -66,8 +66,7 @@ class Sent2Vec:
             rows, _ = kernels.pool_mean(
                 table, None, divisor, False, features, bounds, steps, threads
             )
-            known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
-            return rows, known.astype(np.int32)
+            return rows, known_tokens(ids, offsets).astype(np.int32)
 
         return pool
 
