@@ -17,7 +17,7 @@ from noppa import encoder_folder, refine, storage
 from noppa.backend import kernels
 from noppa.corpus import Ids
 from noppa.encoder_folder import Contents
-from noppa.errors import InputError, NoppaWarning, NotFittedError, ParameterError
+from noppa.errors import NoppaWarning, NotFittedError, ParameterError
 from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.fitted import Fitted
 from noppa.fitting import learnt_from, warn_of_uncounted
@@ -25,12 +25,14 @@ from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler, learns
 from noppa.parameters import whole
 from noppa.refine import Map, Moments, Refinement
-from noppa.texts import blocks_of, texts_of, token_lists_of
+from noppa.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.threads import thread_count
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
 FIT_BLOCK = 4096
+#: What an encoder makes of what it has learnt when it first encodes.
+BUILT = ("_pooler", "_steps")
 
 Vectors = NDArray[np.float32]
 
@@ -110,7 +112,12 @@ class Encoder:
         self._forget()
         return self
 
-    # Encoding
+    def _forget(self) -> None:
+        for name in BUILT:
+            self.__dict__.pop(name, None)
+        self.path = None
+
+    # What was learnt
 
     @property
     def dim(self) -> int:
@@ -138,6 +145,19 @@ class Encoder:
     def ordered(self) -> bool:
         """Whether the first dimensions matter most, so that `dim` of them mean something."""
         return any(isinstance(step, Map) for step in self._state.steps)
+
+    @property
+    def _state(self) -> Fitted:
+        if self._fitted is None:
+            needed = ", ".join(map(repr, self._refinements))
+            raise NotFittedError(
+                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
+                "call fit(texts) first"
+                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
+            )
+        return self._fitted
+
+    # Encoding
 
     def encode(
         self,
@@ -175,8 +195,8 @@ class Encoder:
     ) -> Vectors:
         """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
         cut = self._cut(dim)
-        ids, offsets = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
-        return self._vectors(ids, offsets, thread_count(threads), cut, normalize)
+        found = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
+        return self._vectors(found, thread_count(threads), cut, normalize)
 
     def look_up(self, texts: Any, threads: int | None = None) -> Ids:
         """The ids (tokens,) of texts, -1 for a dropped token, and their offsets (n + 1,): what `encode_ids` takes."""
@@ -192,7 +212,7 @@ class Encoder:
         normalize: bool = False,
     ) -> tuple[Vectors, NDArray[np.int32]]:
         """Vectors (n, dim) and the known tokens of each text (n,), where `encode` would warn of those without."""
-        return self._rows(ids, offsets, thread_count(threads), self._cut(dim), normalize)
+        return self._rows((ids, offsets), thread_count(threads), self._cut(dim), normalize)
 
     def encode_iter(
         self,
@@ -219,49 +239,25 @@ class Encoder:
         cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
         return float(cosines) if cosines.ndim == 0 else cosines
 
-    # Seeing inside
-
-    def explain(self, text: str) -> Explanation:
-        """What each token of a text gave to its vector: `contributions` (tokens, width) that add up to `pooled`, and more."""
-        state = self._state
-        tokens = self._tokens(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
-        return explanation(
-            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
-        )
-
-    def explain_pair(self, a: str, b: str) -> PairExplanation:
-        """The cosine of two texts divided over their pairs of tokens, (tokens of a, tokens of b)."""
-        return pair_explanation(self.explain(a), self.explain(b))
-
     def _encode(
         self, texts: list[str], threads: int | None, dim: int, normalize: bool, first: int = 0
     ) -> Vectors:
         count = thread_count(threads)
-        return self._vectors(*self._ids(texts, count), count, dim, normalize, first)
+        return self._vectors(self._ids(texts, count), count, dim, normalize, first)
 
     def _vectors(
-        self,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        threads: int,
-        dim: int,
-        normalize: bool,
-        first: int = 0,
+        self, found: Ids, threads: int, dim: int, normalize: bool, first: int = 0
     ) -> Vectors:
-        rows, known = self._rows(ids, offsets, threads, dim, normalize)
+        """The rows alone, with a warning of those without a known word, counted from `first`."""
+        rows, known = self._rows(found, threads, dim, normalize)
         if np.count_nonzero(known) < len(known):
             _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
         return rows
 
     def _rows(
-        self,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        threads: int,
-        dim: int,
-        normalize: bool,
+        self, found: Ids, threads: int, dim: int, normalize: bool
     ) -> tuple[Vectors, NDArray[np.int32]]:
-        rows, known = self._pooler(ids, offsets, self._steps, threads)
+        rows, known = self._pooler(*found, self._steps, threads)
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])
         if normalize:
@@ -272,16 +268,7 @@ class Encoder:
     def _ids(self, texts: list[str], threads: int) -> Ids:
         if self.tokenizer is None:
             return self.words.vocabulary.look_up(texts, threads)
-        return self.words.vocabulary.look_up_tokens(self._tokens(texts, self.tokenizer))
-
-    def _tokens(self, texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
-        split = [tokenizer(text) for text in texts]
-        for at, tokens in enumerate(split):
-            if isinstance(tokens, str) or not isinstance(tokens, Iterable):
-                raise InputError(
-                    f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
-                )
-        return token_lists_of(split)
+        return self.words.vocabulary.look_up_tokens(tokens_of(texts, self.tokenizer))
 
     @cached_property
     def _pooler(self) -> Pooler:
@@ -290,17 +277,6 @@ class Encoder:
     @cached_property
     def _steps(self) -> kernels.Steps:
         return refine.kernel_steps(self._state.steps)
-
-    @property
-    def _state(self) -> Fitted:
-        if self._fitted is None:
-            needed = ", ".join(map(repr, self._refinements))
-            raise NotFittedError(
-                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
-                "call fit(texts) first"
-                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
-            )
-        return self._fitted
 
     def _cut(self, dim: int | None) -> int:
         if dim is None:
@@ -314,10 +290,19 @@ class Encoder:
             raise ParameterError(f"dim={dim}, but a vector has {self.dim} dimensions")
         return int(dim)
 
-    def _forget(self) -> None:
-        for name in ("_pooler", "_steps"):
-            self.__dict__.pop(name, None)
-        self.path = None
+    # Seeing inside
+
+    def explain(self, text: str) -> Explanation:
+        """What each token of a text gave to its vector: `contributions` (tokens, width) that add up to `pooled`, and more."""
+        state = self._state
+        tokens = tokens_of(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
+        return explanation(
+            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+        )
+
+    def explain_pair(self, a: str, b: str) -> PairExplanation:
+        """The cosine of two texts divided over their pairs of tokens, (tokens of a, tokens of b)."""
+        return pair_explanation(self.explain(a), self.explain(b))
 
     # Files
 
@@ -379,7 +364,7 @@ class Encoder:
             if self.path.parent == embedded.FOLDER:  # which lies elsewhere on another machine
                 return (embedded.load, (self.path.name,))
             return (Encoder.load, (str(self.path),))
-        state = {n: v for n, v in self.__dict__.items() if n not in ("_pooler", "_steps")}
+        state = {n: v for n, v in self.__dict__.items() if n not in BUILT}
         return (object.__new__, (Encoder,), state)
 
 
