@@ -83,6 +83,7 @@ def test_the_flow_is_one_way() -> None:
         "frequencies",
         "lexicon",
         "matrix",
+        "counting",
         "coverage",
         "word_folder",
         "words",
