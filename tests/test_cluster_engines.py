@@ -21,10 +21,18 @@ from noppa import cluster
 from noppa.cluster import dask as dask_engine
 from noppa.cluster import encoding
 from noppa.cluster.spark import _session
+from tests.clusters import (
+    WORDS,
+    encode,
+    expected,
+    files_in,
+    saved_model,
+    table,
+    vectors,
+    written,
+)
 from tests.conftest import made_texts, made_words
-from tests.test_cluster import encode, expected, files_in, table, vectors, written
 
-WORDS = made_words(dim=6)
 TEXTS = made_texts(8000, WORDS)
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 PATIENCE = 120
@@ -32,9 +40,7 @@ PATIENCE = 120
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "encoder"
-    noppa.Encoder(WORDS, noppa.NoPPA(k=0)).save(path)
-    return path
+    return saved_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")
