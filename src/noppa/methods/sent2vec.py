@@ -14,8 +14,14 @@ from noppa.corpus import Ids, known_tokens, sentence_of_each
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, spread
-from noppa.methods.trained import trained, trained_numbers, trained_rows, trained_table
-from noppa.parameters import positive, whole
+from noppa.methods.trained import (
+    check_training,
+    trained,
+    trained_numbers,
+    trained_rows,
+    trained_table,
+)
+from noppa.parameters import whole
 from noppa.refine import Refinement
 from noppa.training import PAIR
 from noppa.words import WordVectors
@@ -40,10 +46,8 @@ class Sent2Vec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("buckets", 0), ("epochs", 1), ("negatives", 1), ("seed", 0)):
-            object.__setattr__(self, name, whole(getattr(self, name), name, least))
-        for name in ("rate", "t"):
-            object.__setattr__(self, name, positive(getattr(self, name), name))
+        object.__setattr__(self, "buckets", whole(self.buckets, "buckets"))
+        check_training(self)
 
     def width(self, words: WordVectors) -> int:
         return words.dim
@@ -98,9 +102,8 @@ def with_pairs(
     known = ids >= 0
     owners, ids = sentence_of_each(offsets)[known], ids[known]
     numbers, words = number_of[ids], len(number_of) - 1
-    features = np.where(ids == words, words + buckets, ids).astype(
-        np.int64
-    )  # the zero word comes last
+    # the zero word comes last
+    features = np.where(ids == words, words + buckets, ids).astype(np.int64)
     if buckets:
         trained = (owners[1:] == owners[:-1]) & (numbers[1:] >= 0) & (numbers[:-1] >= 0)
         hashed = (numbers[:-1] * PAIR + numbers[1:]) % buckets
