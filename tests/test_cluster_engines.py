@@ -19,7 +19,6 @@ import pytest
 import noppa
 from noppa import cluster
 from noppa.cluster import dask as dask_engine
-from noppa.cluster import encoding
 from noppa.cluster.spark import _session
 from tests.clusters import (
     WORDS,
@@ -312,4 +311,4 @@ def test_what_a_user_may_lack(tmp_path, model, monkeypatch) -> None:
         patch.setitem(sys.modules, "fsspec", None)
         with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[dask\]'"):
             call()
-    assert encoding.ENGINES.keys() == {"dask", "spark", "single"}
+    assert cluster.ENGINES.keys() == {"dask", "spark", "single"}
