@@ -24,18 +24,9 @@ from noppa.cluster.plan import found_files, planned
 from noppa.cluster.rows import rows_of_shard
 from noppa.records import Input
 from tests.clusters import TEXTS, encode, expected, saved_model, table, vectors, written
+from tests.conftest import AWKWARD
 
-HARD = [
-    "the girl",
-    "",
-    "a\u2028cake\u0085 \u000b\u000c\u001c",
-    'quotes " and, commas',
-    "  spaces  ",
-    "cake " * 1000,
-    "日本 café",
-    "tab\tand\u00a0nbsp",
-    *TEXTS,
-]
+HARD = [*AWKWARD, "日本 café", "tab\tand\u00a0nbsp", *TEXTS]
 
 
 @pytest.fixture(scope="module")
