@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from os import PathLike
 from os.path import normpath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ WORDS = "words"
 SCALES = "scales of words"
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(NamedTuple):
     """All that makes an encoder, but a tokenizer of its own, which no file holds: `custom` tells that it has one."""
 
     words: WordVectors
