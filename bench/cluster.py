@@ -30,7 +30,7 @@ from corpora import ROOT, arguments
 
 import noppa
 from noppa import cluster
-from noppa.cluster.encoding import ENGINES
+from noppa.cluster import ENGINES
 from noppa.evaluate import files, records
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
 

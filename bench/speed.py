@@ -8,12 +8,11 @@ model2vec start from raw text; the NumPy program is given tokens. The error is n
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from corpora import arguments, sick, word2vec
+from figures import best
 
 import noppa
 from noppa import reference
@@ -55,15 +54,6 @@ def static_model(words: noppa.WordVectors):  # type: ignore[no-untyped-def]
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     vectors = np.vstack([words.matrix, np.zeros((1, words.dim), np.float32)])
     return StaticModel(vectors, tokenizer)
-
-
-def best(run: Callable[[], object], times: int) -> float:
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def main() -> None:

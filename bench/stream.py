@@ -16,12 +16,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import figures
 
 from noppa import Encoder, NoPPA, WordVectors
 
 SHARED = Path(os.environ.get("NOPPA_SHARED", Path(__file__).parents[2] / "shared"))
+tell = partial(figures.tell, 3)
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 
 LIBRARY = """
@@ -35,14 +39,6 @@ for block in model.encode_iter(many, 4096):
     pass
 print(time.perf_counter() - start, time.process_time())
 """
-
-
-def tell(**facts: Any) -> None:
-    rounded = {
-        name: round(value, 3) if isinstance(value, float) else value
-        for name, value in facts.items()
-    }
-    print(json.dumps(rounded), flush=True)
 
 
 def resident(process: subprocess.Popen[Any]) -> float:

@@ -8,45 +8,29 @@ Needs the shared GloVe vectors (NOPPA_SHARED, or ../shared beside the repository
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import figures
 import numpy as np
+from figures import best
 
 from noppa import WordVectors, files
 
 SHARED = Path(os.environ.get("NOPPA_SHARED", Path(__file__).parents[2] / "shared"))
-
-
-def best(repeats: int, work: Callable[[], Any]) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def tell(**facts: Any) -> None:
-    rounded = {
-        name: round(value, 4) if isinstance(value, float) else value
-        for name, value in facts.items()
-    }
-    print(json.dumps(rounded), flush=True)
+tell = partial(figures.tell, 4)
 
 
 def parse(path: Path, short: Path, dim: int) -> None:
     """MB/s of everyone; NumPy reads a part, since it takes minutes for the whole."""
     size, part = path.stat().st_size / 1e6, short.stat().st_size / 1e6
-    speeds = {"noppa": size / best(5, lambda: WordVectors.load(path))}
-    speeds["noppa, 1 thread"] = size / best(2, lambda: WordVectors.load(path, threads=1))
+    speeds = {"noppa": size / best(lambda: WordVectors.load(path), 5)}
+    speeds["noppa, 1 thread"] = size / best(lambda: WordVectors.load(path, threads=1), 2)
     try:
         import polars
 
@@ -58,23 +42,23 @@ def parse(path: Path, short: Path, dim: int) -> None:
             )
             return table["word"].to_list(), table.select(polars.exclude("word")).to_numpy()
 
-        speeds["polars"] = size / best(2, with_polars)
+        speeds["polars"] = size / best(with_polars, 2)
     except ImportError:
         tell(skipped="polars is not installed")
     try:
         from gensim.models import KeyedVectors
 
         speeds["gensim"] = size / best(
-            1, lambda: KeyedVectors.load_word2vec_format(str(path), no_header=True)
+            lambda: KeyedVectors.load_word2vec_format(str(path), no_header=True), 1
         )
     except ImportError:
         tell(skipped="gensim is not installed")
     columns = range(1, dim + 1)
     speeds["numpy.loadtxt"] = part / best(
-        1,
         lambda: np.loadtxt(
             short, np.float32, comments=None, delimiter=" ", usecols=columns, encoding="utf-8"
         ),
+        1,
     )
     for name, speed in speeds.items():
         tell(figure="parse", reader=name, mb_per_s=speed, noppa_is_times=speeds["noppa"] / speed)
@@ -152,7 +136,7 @@ def main() -> None:
         tell(
             figure="write text",
             mb_per_s=0.0
-            + 1 / best(1, lambda: files.write(glove, path)) * path.stat().st_size / 1e6,
+            + 1 / best(lambda: files.write(glove, path), 1) * path.stat().st_size / 1e6,
         )
         lines = path.read_bytes().split(b"\n")[:20000]
         short.write_bytes(b"\n".join(lines) + b"\n")

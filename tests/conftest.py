@@ -79,6 +79,17 @@ VOCABULARY = [
 ]
 
 
+#: Texts that readers of lines, tables and numbers go wrong with.
+AWKWARD = [
+    "the girl",
+    "",
+    "a\u2028cake\u0085 \u000b\u000c\u001c",
+    'quotes " and, commas',
+    "  spaces  ",
+    "cake " * 1000,
+]
+
+
 def made_words(dim: int = 7, extra: int = 0, seed: int = 0, **options: object) -> noppa.WordVectors:
     """Random vectors for a small vocabulary, with probabilities."""
     rng = np.random.default_rng(seed)

@@ -19,12 +19,19 @@ import pytest
 import noppa
 from noppa import cluster
 from noppa.cluster import dask as dask_engine
-from noppa.cluster import encoding
 from noppa.cluster.spark import _session
+from tests.clusters import (
+    WORDS,
+    encode,
+    expected,
+    files_in,
+    saved_model,
+    table,
+    vectors,
+    written,
+)
 from tests.conftest import made_texts, made_words
-from tests.test_cluster import encode, expected, files_in, table, vectors, written
 
-WORDS = made_words(dim=6)
 TEXTS = made_texts(8000, WORDS)
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 PATIENCE = 120
@@ -32,9 +39,7 @@ PATIENCE = 120
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "encoder"
-    noppa.Encoder(WORDS, noppa.NoPPA(k=0)).save(path)
-    return path
+    return saved_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")
@@ -306,4 +311,4 @@ def test_what_a_user_may_lack(tmp_path, model, monkeypatch) -> None:
         patch.setitem(sys.modules, "fsspec", None)
         with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[dask\]'"):
             call()
-    assert encoding.ENGINES.keys() == {"dask", "spark", "single"}
+    assert cluster.ENGINES.keys() == {"dask", "spark", "single"}

@@ -83,11 +83,12 @@ def test_the_flow_is_one_way() -> None:
         "frequencies",
         "lexicon",
         "matrix",
+        "counting",
         "coverage",
         "word_folder",
         "words",
     ]
-    stages += ["refine", "methods", "encoder"]
+    stages += ["refine", "methods", "fitting", "encoder_folder", "encoder"]
     for later, stage in enumerate(stages):
         path = PACKAGE / f"{stage}.py"
         if not path.exists():

@@ -1,4 +1,4 @@
-// Whole batches over the worker threads: what module.cpp hands to Python.
+// Whole batches over the worker threads: what binding/ hands to Python.
 #pragma once
 
 #include <cstdint>

@@ -52,3 +52,8 @@ def counts(sentences: Iterable[Ids], words: int) -> NDArray[np.int64]:
 def sentence_of_each(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """The sentence that each token belongs to, (tokens,)."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def known_tokens(ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many tokens of each sentence are known, (sentences,)."""
+    return np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import storage
-from noppa.encoder import WORDS, Encoder
+from noppa.encoder import Encoder
+from noppa.encoder_folder import WORDS
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors

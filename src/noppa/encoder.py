@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from os import PathLike
-from os.path import normpath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import refine, storage
+from noppa import encoder_folder, refine, storage
 from noppa.backend import kernels
-from noppa.corpus import Corpus, Ids
-from noppa.errors import FileError, InputError, NoppaWarning, NotFittedError, ParameterError
+from noppa.corpus import Ids
+from noppa.encoder_folder import Contents
+from noppa.errors import NoppaWarning, NotFittedError, ParameterError
 from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.fitted import Fitted
+from noppa.fitting import learnt_from, warn_of_uncounted
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler, learns
 from noppa.parameters import whole
 from noppa.refine import Map, Moments, Refinement
-from noppa.texts import blocks_of, texts_of, token_lists_of
+from noppa.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.threads import thread_count
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
-KIND = "encoder"
-WORDS = "words"
-SCALES = "scales of words"
 FIT_BLOCK = 4096
-FREQUENT = 100
+#: What an encoder makes of what it has learnt when it first encodes.
+BUILT = ("_pooler", "_steps")
 
 Vectors = NDArray[np.float32]
 
@@ -98,45 +96,9 @@ class Encoder:
         Texts without a known word are passed over.
         """
         count = thread_count(threads)
-        seen = np.zeros(len(self.words) + 1, np.int64)
-        blocks = self._counted_blocks(texts, count, seen)
-        if not learns(self.method):
-            return self._fit(blocks, {}, count, seen)
-        with closing(Corpus(blocks)) as corpus:
-            return self._fit(corpus, self._learnt(corpus), count, seen)
-
-    def _learnt(self, corpus: Corpus) -> dict[str, NDArray[Any]]:
-        method: Any = self.method
-        if hasattr(method, "gather"):
-            return dict(method.conclude(self.words, method.gather(self.words, corpus)))
-        return dict(method.learn(self.words, corpus))
-
-    def _counted_blocks(
-        self, texts: Iterable[str], threads: int, seen: NDArray[np.int64]
-    ) -> Iterator[Ids]:
-        for block in blocks_of(texts, FIT_BLOCK):
-            ids, offsets = self._ids(texts_of(block), threads)
-            seen += np.bincount(ids[ids >= 0], minlength=len(seen))
-            yield ids, offsets
-
-    def _fit(
-        self,
-        blocks: Iterable[Ids],
-        learnt: dict[str, NDArray[Any]],
-        threads: int,
-        seen: NDArray[np.int64],
-    ) -> Encoder:
-        """The moments of what the method gives, and from them the steps."""
-        pool = self.method.pooler(self.words, learnt)
-        moments = Moments.empty(self.method.width(self.words) if self._refinements else 0)
-        for ids, offsets in blocks:
-            if self._refinements:
-                rows, known = pool(ids, offsets, kernels.Steps([]), threads)
-            else:  # nothing to fit: only count the sentences
-                known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
-                rows = np.empty((len(known), 0))
-            moments += Moments.of(rows[known > 0])
-        return self.conclude(learnt, moments, seen)
+        blocks = (self._ids(texts_of(block), count) for block in blocks_of(texts, FIT_BLOCK))
+        refined = bool(self._refinements)
+        return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
 
     def conclude(
         self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
@@ -144,31 +106,18 @@ class Encoder:
         """The end of a fit: from what the method learnt, the moments of what it gives, and how often each word was seen
         (words + 1,); returns self.
         """
-        self._warn_of_uncounted(seen[:-1])
+        warn_of_uncounted(self.words, self.method, seen)
         steps = refine.fit_steps(self._refinements, moments)
         self._fitted = Fitted(tuple(steps), learnt, moments.count)
         self._forget()
         return self
 
-    def _warn_of_uncounted(self, seen: NDArray[np.int64]) -> None:
-        """Tell when a frequent word of the corpus has a probability that nobody counted; pieces seldom have a count."""
-        counted = self.words.counted
-        seen = seen[: self.words.lexicon.whole_words]
-        # `a` is the strength of the frequency weight in every paper that has one.
-        weighs = hasattr(self.method, "a")
-        if counted is None or not counted.any() or not weighs:
-            return
-        frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
-        missing = [self.words.words[row] for row in frequent if seen[row] and not counted[row]]
-        if missing:
-            warnings.warn(
-                f"{len(missing)} of the {FREQUENT} most frequent words have no count, among them "
-                f"{', '.join(repr(word) for word in missing[:5])}: their probability is an estimate",
-                NoppaWarning,
-                stacklevel=3,
-            )
+    def _forget(self) -> None:
+        for name in BUILT:
+            self.__dict__.pop(name, None)
+        self.path = None
 
-    # Encoding
+    # What was learnt
 
     @property
     def dim(self) -> int:
@@ -196,6 +145,19 @@ class Encoder:
     def ordered(self) -> bool:
         """Whether the first dimensions matter most, so that `dim` of them mean something."""
         return any(isinstance(step, Map) for step in self._state.steps)
+
+    @property
+    def _state(self) -> Fitted:
+        if self._fitted is None:
+            needed = ", ".join(map(repr, self._refinements))
+            raise NotFittedError(
+                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
+                "call fit(texts) first"
+                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
+            )
+        return self._fitted
+
+    # Encoding
 
     def encode(
         self,
@@ -233,8 +195,8 @@ class Encoder:
     ) -> Vectors:
         """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
         cut = self._cut(dim)
-        ids, offsets = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
-        return self._vectors(ids, offsets, thread_count(threads), cut, normalize)
+        found = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
+        return self._vectors(found, thread_count(threads), cut, normalize)
 
     def look_up(self, texts: Any, threads: int | None = None) -> Ids:
         """The ids (tokens,) of texts, -1 for a dropped token, and their offsets (n + 1,): what `encode_ids` takes."""
@@ -250,7 +212,7 @@ class Encoder:
         normalize: bool = False,
     ) -> tuple[Vectors, NDArray[np.int32]]:
         """Vectors (n, dim) and the known tokens of each text (n,), where `encode` would warn of those without."""
-        return self._rows(ids, offsets, thread_count(threads), self._cut(dim), normalize)
+        return self._rows((ids, offsets), thread_count(threads), self._cut(dim), normalize)
 
     def encode_iter(
         self,
@@ -277,49 +239,25 @@ class Encoder:
         cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
         return float(cosines) if cosines.ndim == 0 else cosines
 
-    # Seeing inside
-
-    def explain(self, text: str) -> Explanation:
-        """What each token of a text gave to its vector: `contributions` (tokens, width) that add up to `pooled`, and more."""
-        state = self._state
-        tokens = self._tokens(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
-        return explanation(
-            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
-        )
-
-    def explain_pair(self, a: str, b: str) -> PairExplanation:
-        """The cosine of two texts divided over their pairs of tokens, (tokens of a, tokens of b)."""
-        return pair_explanation(self.explain(a), self.explain(b))
-
     def _encode(
         self, texts: list[str], threads: int | None, dim: int, normalize: bool, first: int = 0
     ) -> Vectors:
         count = thread_count(threads)
-        return self._vectors(*self._ids(texts, count), count, dim, normalize, first)
+        return self._vectors(self._ids(texts, count), count, dim, normalize, first)
 
     def _vectors(
-        self,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        threads: int,
-        dim: int,
-        normalize: bool,
-        first: int = 0,
+        self, found: Ids, threads: int, dim: int, normalize: bool, first: int = 0
     ) -> Vectors:
-        rows, known = self._rows(ids, offsets, threads, dim, normalize)
+        """The rows alone, with a warning of those without a known word, counted from `first`."""
+        rows, known = self._rows(found, threads, dim, normalize)
         if np.count_nonzero(known) < len(known):
             _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
         return rows
 
     def _rows(
-        self,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        threads: int,
-        dim: int,
-        normalize: bool,
+        self, found: Ids, threads: int, dim: int, normalize: bool
     ) -> tuple[Vectors, NDArray[np.int32]]:
-        rows, known = self._pooler(ids, offsets, self._steps, threads)
+        rows, known = self._pooler(*found, self._steps, threads)
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])
         if normalize:
@@ -330,16 +268,7 @@ class Encoder:
     def _ids(self, texts: list[str], threads: int) -> Ids:
         if self.tokenizer is None:
             return self.words.vocabulary.look_up(texts, threads)
-        return self.words.vocabulary.look_up_tokens(self._tokens(texts, self.tokenizer))
-
-    def _tokens(self, texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
-        split = [tokenizer(text) for text in texts]
-        for at, tokens in enumerate(split):
-            if isinstance(tokens, str) or not isinstance(tokens, Iterable):
-                raise InputError(
-                    f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
-                )
-        return token_lists_of(split)
+        return self.words.vocabulary.look_up_tokens(tokens_of(texts, self.tokenizer))
 
     @cached_property
     def _pooler(self) -> Pooler:
@@ -348,17 +277,6 @@ class Encoder:
     @cached_property
     def _steps(self) -> kernels.Steps:
         return refine.kernel_steps(self._state.steps)
-
-    @property
-    def _state(self) -> Fitted:
-        if self._fitted is None:
-            needed = ", ".join(map(repr, self._refinements))
-            raise NotFittedError(
-                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
-                "call fit(texts) first"
-                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
-            )
-        return self._fitted
 
     def _cut(self, dim: int | None) -> int:
         if dim is None:
@@ -372,17 +290,25 @@ class Encoder:
             raise ParameterError(f"dim={dim}, but a vector has {self.dim} dimensions")
         return int(dim)
 
-    def _forget(self) -> None:
-        for name in ("_pooler", "_steps"):
-            self.__dict__.pop(name, None)
-        self.path = None
+    # Seeing inside
+
+    def explain(self, text: str) -> Explanation:
+        """What each token of a text gave to its vector: `contributions` (tokens, width) that add up to `pooled`, and more."""
+        state = self._state
+        tokens = tokens_of(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
+        return explanation(
+            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+        )
+
+    def explain_pair(self, a: str, b: str) -> PairExplanation:
+        """The cosine of two texts divided over their pairs of tokens, (tokens of a, tokens of b)."""
+        return pair_explanation(self.explain(a), self.explain(b))
 
     # Files
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
-        arrays = self._state.arrays()
-        self._write(path, {"words": WORDS}, arrays, lambda new: self.words.save(new / WORDS))
+        encoder_folder.write(path, self._contents)
 
     def save_beside(
         self,
@@ -398,29 +324,12 @@ class Encoder:
         The header has their seal, so that a preset and words of different versions do not go together. Steps are in
         float32, which is how the native kernels apply them.
         """
-        state = self._state
-        small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
-        seal = storage.seal_of(Path(normpath(Path(path) / words)))
-        place = {"words": words, "seal of words": seal, "columns": columns}
-        own = {} if scales is None else {SCALES: scales}
-        self._write(path, place, {**state.learnt, **small, **own})
+        encoder_folder.write_beside(path, self._contents, words, columns, scales)
 
-    def _write(
-        self,
-        path: str | PathLike[str],
-        words: dict[str, Any],
-        arrays: dict[str, NDArray[Any]],
-        inside: Callable[[Path], None] | None = None,
-    ) -> None:
-        name = next(name for name, kind in METHODS.items() if kind is type(self.method))
-        header = {
-            "method": {"name": name, **asdict(self.method)},  # type: ignore[call-overload]
-            "refine": [refine.described(refinement) for refinement in self.refine],
-            "tokenizer": "noppa" if self.tokenizer is None else "custom",
-            **words,
-            **self._state.header(),
-        }
-        storage.write_folder(path, KIND, header, arrays, inside)
+    @property
+    def _contents(self) -> Contents:
+        custom = self.tokenizer is not None
+        return Contents(self.words, self.method, self.refine, self._state, custom)
 
     @classmethod
     def load(
@@ -441,36 +350,10 @@ class Encoder:
         verified: int = storage.VERIFIED_BYTES,
     ) -> Encoder:
         """A saved encoder, its files up to `verified` bytes compared with their checksums."""
-        folder = storage.read_folder(path, KIND, verified)
-        header = folder.header
-        if (header["tokenizer"] == "custom") != (tokenizer is not None):
-            raise ParameterError(
-                f"{path} was saved with a tokenizer of its own: pass it as tokenizer="
-                if tokenizer is None
-                else f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
-            )
-        place = folder.path / header.get("words", WORDS)
-        words = WordVectors.open_folder(place, verified=verified)
-        if "seal of words" in header and storage.seal_of(place) != header["seal of words"]:
-            raise FileError(f"{path} was written for other words than {place}: copy both again")
-        if header.get("columns") is not None:
-            words = words.columns(*header["columns"])
-        if (scales := folder.arrays.pop(SCALES, None)) is not None:
-            words = words.with_scales(scales)
-        try:
-            method = dict(header["method"])
-            made = METHODS[method.pop("name")](**method)
-            parts = []
-            for refinement in header["refine"]:
-                fields = dict(refinement)
-                parts.append(refine.REFINEMENTS[fields.pop("name")](**fields))
-            encoder = cls(words, made, parts, tokenizer)
-            encoder._fitted = Fitted.of(header, folder.arrays)
-        except (KeyError, TypeError) as error:
-            raise FileError(
-                f"{path} cannot be understood ({error}): it was written by another version of noppa"
-            ) from error
-        encoder.path = folder.path.absolute()
+        saved = encoder_folder.read(path, tokenizer is not None, verified)
+        encoder = cls(saved.words, saved.method, saved.refine, tokenizer)
+        encoder._fitted = saved.fitted
+        encoder.path = Path(path).absolute()
         return encoder
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -481,7 +364,7 @@ class Encoder:
             if self.path.parent == embedded.FOLDER:  # which lies elsewhere on another machine
                 return (embedded.load, (self.path.name,))
             return (Encoder.load, (str(self.path),))
-        state = {n: v for n, v in self.__dict__.items() if n not in ("_pooler", "_steps")}
+        state = {n: v for n, v in self.__dict__.items() if n not in BUILT}
         return (object.__new__, (Encoder,), state)
 
 

@@ -71,7 +71,6 @@ def from_counts(
     counts: Mapping[str, float] | str | PathLike[str],
     missing: str | float = "smallest",
     errors: str = "strict",
-    source: str = "a dict of counts",
 ) -> Probabilities:
     """Probabilities of `words` from a dict or from a file of `word count` lines.
 
@@ -80,7 +79,7 @@ def from_counts(
     taken as the probability itself.
     """
     if isinstance(counts, Mapping):
-        table = dict(counts)
+        table, source = dict(counts), "a dict of counts"
     else:
         table, source = read_counts(counts, errors), f"counts in {Path(counts).name}"
     merged: defaultdict[str, float] = defaultdict(float)
@@ -121,10 +120,9 @@ class WordCounts:
             self.words + other.words, self.pieces + other.pieces, self.total + other.total
         )
 
-    def probabilities(
-        self, words: Iterable[str], missing: str | float, source: str = "counts of a corpus"
-    ) -> Probabilities:
+    def probabilities(self, words: Iterable[str], missing: str | float) -> Probabilities:
         """Those of the words, in which a word without a count has what `missing` says, as in `from_counts`."""
+        source = "counts of a corpus"
         if self.total <= 0:
             raise ParameterError(
                 f"{source} adds up to nothing: give at least one word a count above 0"

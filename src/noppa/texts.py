@@ -8,6 +8,7 @@ from typing import Any
 
 from noppa.backend import kernels
 from noppa.errors import InputError, ParameterError
+from noppa.tokens import Tokenizer
 
 ON_INVALID = ("error", "empty")
 
@@ -44,6 +45,17 @@ def token_lists_of(collection: Any) -> list[list[str]]:
             )
         sentences[at] = tokens
     return sentences
+
+
+def tokens_of(texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
+    """The tokens of each text, or an error that names the first text for which the tokenizer gave something else."""
+    split = [tokenizer(text) for text in texts]
+    for at, tokens in enumerate(split):
+        if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+            raise InputError(
+                f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
+            )
+    return token_lists_of(split)
 
 
 def blocks_of(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,19 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa import frequencies, storage, word_folder
 from noppa.backend import kernels
+from noppa.counting import counts_of
 from noppa.coverage import Coverage, coverage_of
-from noppa.errors import FileError, NoppaWarning, ParameterError, UnknownWordError
+from noppa.errors import NoppaWarning, ParameterError, UnknownWordError
 from noppa.frequencies import Probabilities, WordCounts
 from noppa.lexicon import Lexicon
 from noppa.matrix import Matrix
-from noppa.texts import blocks_of, texts_of
+from noppa.texts import texts_of
 from noppa.tokens import Tokenizer
 
 if TYPE_CHECKING:
     from noppa.files import Loaded, Options, Report
     from noppa.files.options import Progress
-
-BLOCK = 4096
 
 NO_PROBABILITIES = (
     "{method} needs word probabilities and these word vectors have none: give counts with "
@@ -234,12 +232,7 @@ class WordVectors:
 
     def count(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> WordCounts:
         """How often each word occurs in texts; the counts of parts of a corpus add up."""
-        split = tokenizer or kernels.tokenize
-        counts: Counter[str] = Counter()
-        for block in blocks_of(texts, BLOCK):
-            for text in texts_of(block):
-                counts.update(split(text))
-        return WordCounts.of(self._whole_words, counts, self._piece_counts(counts))
+        return counts_of(self.lexicon, texts, tokenizer or kernels.tokenize)
 
     def with_word_counts(
         self, counts: WordCounts, missing: str | float = "smallest"
@@ -264,16 +257,6 @@ class WordVectors:
         before = self.probabilities
         kept = None if before is None else before[self.lexicon.whole_words :]
         return self._with(found.with_pieces(self.pieces, kept, shares))
-
-    def _piece_counts(self, counts: Counter[str]) -> NDArray[np.int64]:
-        """How many of the tokens counted each piece was needed for, (pieces,)."""
-        if self.unknown != "pieces":
-            return np.zeros(self.pieces, np.int64)
-        ids, offsets = self.lexicon.vocabulary.look_up_tokens([[token] for token in counts])
-        times = np.repeat(np.array([*counts.values()], float), np.diff(offsets))
-        needed = ids >= self.lexicon.whole_words
-        found = np.bincount(ids[needed], times[needed], len(self))
-        return found[self.lexicon.whole_words : len(self)].astype(np.int64)
 
     def _with(self, probabilities: Probabilities | None) -> WordVectors:
         other = object.__new__(WordVectors)
@@ -378,29 +361,17 @@ class WordVectors:
 
     def _picked(self, options: Options) -> WordVectors:
         """Some words of these, or all of them in another type, with all the pieces and the probabilities."""
-        from noppa.files.rows import in_dtype
+        from noppa.files.rows import picked
 
-        wanted = None if options.keep is None else set(options.keep)
-        kept = [
-            row for row, word in enumerate(self._whole_words) if wanted is None or word in wanted
-        ]
-        kept = kept[: options.limit]
-        if not kept:
-            raise FileError(
-                f"{self.path} gave no vectors: none of its {self.lexicon.whole_words} words is kept"
-            )
-        rows = np.array([*kept, *range(self.lexicon.whole_words, len(self))], np.int64)
-        picked = self.rows.some(rows)
-        if options.dtype != str(self.matrix.dtype):
-            picked = Matrix(*in_dtype(picked.vectors(np.arange(len(rows))), options.dtype))
+        rows, matrix = picked(self.lexicon, self.rows, options, self.path)
         other = WordVectors(
             [self.words[row] for row in rows.tolist()],
-            picked.values,
-            scales=picked.scales,
+            matrix.values,
+            scales=matrix.scales,
             unknown=self.unknown,
             case=self.case,
             pieces=self.pieces,
-            blocks=picked.blocks,
+            blocks=matrix.blocks,
         )
         other._probabilities = self._probabilities and self._probabilities.of_rows(rows)
         return other

@@ -9,7 +9,8 @@ asked and what is done stands in the output's own books, so that any run goes on
 
 from __future__ import annotations
 
-from noppa.cluster.encoding import ENGINES, Report, encode
+from noppa.cluster.encoding import Report, encode
 from noppa.cluster.fitting import FitReport, fit
+from noppa.cluster.request import ENGINES
 
 __all__ = ["ENGINES", "FitReport", "Report", "encode", "fit"]

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from importlib.metadata import version
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import noppa
-from noppa.cluster.dask import dask
 from noppa.cluster.manifest import FINISHED, MANIFEST, Manifest
 from noppa.cluster.models import MODEL, Model
+from noppa.cluster.outcomes import bad_rows, finished, raise_bad
 from noppa.cluster.places import Place
 from noppa.cluster.plan import SHARD_SIZE, Found, Plan, Shard, found_files, planned
 from noppa.cluster.progress import Progress, Teller
-from noppa.cluster.shard import BAD, BAD_ROWS, BOOKS, DONE, DTYPES, ON_BAD, Encoding
-from noppa.cluster.single import single
-from noppa.cluster.spark import spark
-from noppa.cluster.tasks import Engine, Job, Outcome, Run, error_of
+from noppa.cluster.request import Request, input_facts, program_facts, wanted_input
+from noppa.cluster.shard import BAD, BAD_ROWS, BOOKS, DONE, DTYPES, Encoding
+from noppa.cluster.tasks import Outcome
 from noppa.encoder import Encoder
-from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.parameters import one_of, whole
-from noppa.records.batch import Input
-
-ENGINES: dict[str, Engine] = {"dask": dask, "spark": spark, "single": single}
+from noppa.errors import FileError, ParameterError
+from noppa.parameters import one_of
 
 
 @dataclass(frozen=True)
@@ -76,12 +70,8 @@ def encode(
 
     The same call again goes on where a broken run stopped, and does nothing where nothing is left to do.
     """
-    one_of(engine, "engine", tuple(ENGINES))
+    request = Request(engine, scheduler, workers, on_bad, shard_size)
     one_of(dtype, "dtype", DTYPES)
-    one_of(on_bad, "on_bad", ON_BAD)
-    most = whole(shard_size, "shard_size", 1)
-    if workers is not None:
-        whole(workers, "workers", 1)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     encoder.encode([], dim=dim)  # refuses now what no worker could do
@@ -96,17 +86,15 @@ def encode(
     files = found_files(wanted)
     asked = {
         "model": found.checksum,
-        "input": [(file.place.address, file.size, file.mark) for file in files],
-        "column": [form, column, header],
+        **input_facts(wanted, files),
         "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],
-        "version of noppa": version("noppa"),
-        "instruction set": found.instructions,
+        **program_facts(found),
     }
     books = target / BOOKS
     if not (books / MANIFEST).exists() and set(target.names()) - {BOOKS}:
         raise FileError(f"{target} holds something else already: choose a new or an empty folder")
     manifest = Manifest(books, target.address, asked)
-    plan = manifest.plan(lambda: _checked(planned(files, wanted, most, keep), into))
+    plan = manifest.plan(lambda: _checked(planned(files, wanted, request.shard_size, keep), into))
     job = Encoding(found, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim)
     before = _intact(manifest.done(), target, plan.shards)
     left = [shard for shard in plan.shards if shard.number not in before]
@@ -117,7 +105,7 @@ def encode(
         tell = Teller(progress, books / DONE, plan.shards, before=before.values())
         outcomes = {**before}
         if left:
-            with ENGINES[engine](scheduler, workers) as run:
+            with request.started() as run:
                 for outcome in finished(run, job, left, books, tell.tick):
                     raise_bad(outcome, plan)
                     outcomes[outcome["number"]] = outcome
@@ -134,38 +122,6 @@ def encode(
     return Report(
         len(plan.shards), len(before), **total, seconds=time.perf_counter() - start, bad_rows=listed
     )
-
-
-def wanted_input(inputs: Any, form: str | None, column: str | None, header: bool) -> Input:
-    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
-    if not paths:
-        raise ParameterError("there is no input: give files, folders or patterns")
-    return Input([os.fspath(path) for path in paths], form, column, header)
-
-
-def finished(
-    run: Run, job: Job, shards: list[Any], books: Place, tick: Callable[[], None]
-) -> Iterable[Outcome]:
-    """Outcomes of all shards, as they come; workers that lack the model are sent it, and their shards tried again."""
-    left = shards
-    for sent in (False, True):
-        missing = []
-        for outcome in run(job, left, tick):
-            if (error := error_of(outcome)) is not None:
-                raise error
-            if "missing" in outcome:
-                missing.append(outcome["missing"])
-            else:
-                yield outcome
-        if not missing:
-            return
-        if sent:
-            raise NoppaError(
-                f"the workers do not see {books}: choose an output that every machine can reach"
-            )
-        job = replace(job, model=job.model.send(books))  # type: ignore[type-var, attr-defined]
-        again = set(missing)
-        left = [shard for shard in shards if shard.number in again]
 
 
 def _checked(plan: Plan, into: str) -> Plan:
@@ -185,31 +141,6 @@ def _intact(done: dict[int, Outcome], target: Place, shards: list[Shard]) -> dic
         if shard.number in done
         and sizes.get(f"{shard.name}.parquet") == done[shard.number]["bytes"]
     }
-
-
-def raise_bad(outcome: Outcome, plan: Plan) -> None:
-    """A bad record where none is allowed, by the number that it has in its file."""
-    if "bad" in outcome and "number" not in outcome:
-        number, row, fault = outcome["bad"]
-        shard = plan.shards[number]
-        row += _before(shard, plan) + 1
-        raise FileError(
-            f"{shard.address}, record {row}: {fault}; mend it, or pass --on-bad empty or --on-bad drop"
-        )
-
-
-def _before(shard: Shard, plan: Plan) -> int:
-    """How many records of its file come before a shard, counted where nobody has yet."""
-    if shard.before is not None:
-        return shard.before
-    lines, left = 0, shard.start
-    with Place.of(shard.address).stream() as file:
-        while left and (block := file.read(min(left, 1 << 20))):
-            lines, left = lines + block.count(b"\n"), left - len(block)
-        # the line that a range of bytes begins in the middle of belongs to the range before it
-        if block and not block.endswith(b"\n"):
-            lines += 1
-    return lines - plan.fields.header
 
 
 def _settle(
@@ -234,13 +165,3 @@ def _settle(
         if name.startswith(f"{MODEL}-"):
             (manifest.books / name).remove()
     manifest.finish(ordered, {"shards in all": len(ordered)})
-
-
-def bad_rows(books: Place, plan: Plan, outcomes: dict[int, Outcome]) -> Iterable[dict[str, Any]]:
-    before, file = 0, ""
-    for shard in plan.shards:
-        before, file = (before if shard.address == file else 0), shard.address
-        if outcomes[shard.number]["bad"]:
-            for row, fault in (books / BAD / f"{shard.number}.json").json():
-                yield {"file": file, "row": before + row + 1, "found": fault}
-        before += outcomes[shard.number]["records"]

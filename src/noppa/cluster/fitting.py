@@ -8,19 +8,19 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import noppa
 from noppa import refine as refining
-from noppa.cluster.encoding import ENGINES, bad_rows, finished, raise_bad, wanted_input
 from noppa.cluster.manifest import Manifest, compare
 from noppa.cluster.models import Model
+from noppa.cluster.outcomes import bad_rows, finished, raise_bad
 from noppa.cluster.places import Place
 from noppa.cluster.plan import SHARD_SIZE, Plan, found_files, planned
 from noppa.cluster.progress import Progress, Teller
-from noppa.cluster.shard import BAD, BAD_ROWS, ON_BAD
+from noppa.cluster.request import Request, input_facts, program_facts, wanted_input
+from noppa.cluster.shard import BAD, BAD_ROWS
 from noppa.cluster.sums import (
     COUNTS,
     FAN,
@@ -32,15 +32,16 @@ from noppa.cluster.sums import (
     Sums,
     added,
     encoder_of,
-    moments_of,
     read_sums,
+    summed_moments,
     write_sums,
 )
 from noppa.cluster.tasks import Run
-from noppa.encoder import KIND, Encoder
+from noppa.encoder import Encoder
+from noppa.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
 from noppa.methods import USIF, Average
-from noppa.parameters import one_of, whole
+from noppa.parameters import one_of
 from noppa.storage import kind_of
 
 FREQUENCIES = ("corpus", "model")
@@ -89,12 +90,8 @@ def fit(
 
     The other arguments, and what happens when the same call is made again, are those of `encode`.
     """
-    one_of(engine, "engine", tuple(ENGINES))
+    request = Request(engine, scheduler, workers, on_bad, shard_size)
     one_of(frequencies, "frequencies", FREQUENCIES)
-    one_of(on_bad, "on_bad", ON_BAD)
-    most = whole(shard_size, "shard_size", 1)
-    if workers is not None:
-        whole(workers, "workers", 1)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     counted = frequencies == "corpus" and _weighs(encoder.method)
@@ -111,11 +108,9 @@ def fit(
             "method": repr(encoder.method),
             "refinement": [refining.described(part) for part in encoder.refine],
             "source of frequencies": counted,
-            "input": [(file.place.address, file.size, file.mark) for file in files],
-            "column": [form, column, header],
+            **input_facts(wanted, files),
             "on_bad": on_bad,
-            "version of noppa": version("noppa"),
-            "instruction set": found.instructions,
+            **program_facts(found),
         }
         if folder.exists():
             return _rested(target, asked)
@@ -123,11 +118,11 @@ def fit(
             raise FileError(f"cannot write {folder}: the folder {folder.parent} does not exist")
         books = Place.of(work or folder.with_name(f".{folder.name}.work"))
         manifest = Manifest(books, f"the work for {folder}", asked)
-        plan = manifest.plan(lambda: planned(files, wanted, most, []))
+        plan = manifest.plan(lambda: planned(files, wanted, request.shard_size, []))
         if not plan.shards:
             raise FileError(f"{files[0].place} is empty: there is nothing to fit on")
         run = _Fit(found, encoder, plan, books, counted, on_bad, progress)
-        with ENGINES[engine](scheduler, workers) as engine_run:
+        with request.started() as engine_run:
             fitted, last, before = run.passes(engine_run, stages)
     for file in files:
         if file.place.fingerprint() != (file.size, file.mark):
@@ -235,7 +230,7 @@ class _Fit:
         words = encoder_of(self.model, method, self.encoder.refine, counts).words
         fitted = Encoder(words, method, self.encoder.refine)
         found = {} if learnt is None else read_sums(Place.of(learnt.address))
-        return fitted.conclude(found, moments_of(last), last["seen"]), last, before
+        return fitted.conclude(found, summed_moments(last), last["seen"]), last, before
 
     def _gathered(self, run: Run, job: Gathering, at: int, passes: int) -> int:
         """Add up every shard that is not yet; gives how many were."""

@@ -9,12 +9,12 @@ from typing import Any
 from noppa.cluster.fields import Fields
 from noppa.cluster.places import UNFINISHED, Place
 from noppa.cluster.plan import Plan, Shard
+from noppa.cluster.shard import DONE
+from noppa.cluster.tasks import Outcome
 from noppa.errors import FileError, ParameterError
 
 MANIFEST, FINISHED = "manifest.json", "finished.json"
 FORMAT = 1
-
-Outcome = dict[str, Any]
 
 
 class Manifest:
@@ -50,7 +50,7 @@ class Manifest:
         return {outcome["number"]: outcome for outcome in outcomes}
 
     def _outcomes(self) -> Iterator[Outcome]:
-        folder = self.books / "done"
+        folder = self.books / DONE
         for name in folder.sizes():
             if not name.startswith("."):
                 yield (folder / name).json()
@@ -61,7 +61,7 @@ class Manifest:
         The lists of bad records stay: a part that is lost later is made again, and they are joined anew.
         """
         (self.books / FINISHED).write_json({**report, "shards": outcomes})
-        (self.books / "done").remove()
+        (self.books / DONE).remove()
 
     @staticmethod
     def clear(*folders: Place) -> None:

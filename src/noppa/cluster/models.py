@@ -14,7 +14,8 @@ from pathlib import Path
 from noppa import embedded, storage
 from noppa.backend import kernels
 from noppa.cluster.places import Place
-from noppa.encoder import KIND, WORDS, Encoder
+from noppa.encoder import Encoder
+from noppa.encoder_folder import KIND, WORDS
 from noppa.errors import FileError, NoppaError, ParameterError
 
 MODEL = "model"

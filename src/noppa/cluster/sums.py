@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
 from noppa.cluster.fields import Fields
 from noppa.cluster.models import Model
 from noppa.cluster.places import Place
 from noppa.cluster.plan import Shard
 from noppa.cluster.rows import rows_of_shard
 from noppa.cluster.shard import BAD, BadRecord
-from noppa.corpus import Ids
 from noppa.encoder import FIT_BLOCK, Encoder
+from noppa.fitting import Counted, moments_of
 from noppa.frequencies import WordCounts
 from noppa.refine import Moments, Refinement
 from noppa.texts import blocks_of
@@ -115,36 +114,21 @@ def word_counts(sums: Sums) -> WordCounts:
 def summed(encoder: Encoder, texts: Iterable[str], learnt: Sums | None) -> Sums:
     """What the method gathers from texts, or with what it has learnt the moments of what it gives; and what was seen."""
     words, method = encoder.words, encoder.method
-    seen, sentences = np.zeros(len(words) + 1, np.int64), np.zeros((), np.int64)
-
-    def blocks() -> Iterator[Ids]:
-        for block in blocks_of(texts, FIT_BLOCK):
-            ids, offsets = encoder.look_up(block, 1)
-            known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
-            np.add(seen, np.bincount(ids[ids >= 0], minlength=len(seen)), out=seen)
-            np.add(sentences, np.count_nonzero(known), out=sentences)
-            yield ids, offsets
-
+    blocks = (encoder.look_up(block, 1) for block in blocks_of(texts, FIT_BLOCK))
+    counted = Counted(blocks, len(words))
     found: Sums = {}
-    every = blocks()
     if learnt is None:
-        gathered: Mapping[str, NDArray[Any]] = method.gather(words, every)  # type: ignore[attr-defined]
+        gathered: Mapping[str, NDArray[Any]] = method.gather(words, counted)  # type: ignore[attr-defined]
         found = {f"method.{name}": np.asarray(array) for name, array in gathered.items()}
-        for _ in every:  # a method that knows already what it would learn reads nothing
-            pass
     else:
         refined = bool((*method.refinements(), *encoder.refine))
-        moments = Moments.empty(method.width(words) if refined else 0)
-        pool = method.pooler(words, learnt) if refined else None
-        for ids, offsets in every:
-            if pool is not None:
-                rows, known = pool(ids, offsets, kernels.Steps([]), 1)
-                moments += Moments.of(rows[known > 0])
+        moments = moments_of(words, method, learnt, counted, 1) if refined else Moments.empty(0)
         found = {"total": moments.total, "products": moments.products}
-    return {**found, "seen": seen, "sentences": sentences}
+    counted.read_on()  # a method that knows already what it would learn reads nothing
+    return {**found, "seen": counted.seen, "sentences": np.array(counted.sentences, np.int64)}
 
 
-def moments_of(sums: Sums) -> Moments:
+def summed_moments(sums: Sums) -> Moments:
     """The moments of a last pass; of none, a count of sentences alone."""
     if "total" not in sums:
         return Moments(int(sums["sentences"]), np.zeros(0), np.zeros((0, 0)))

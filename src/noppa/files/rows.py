@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from noppa.errors import FileError, ParameterError
 from noppa.files.options import Options
 from noppa.files.report import LISTED, Report
+from noppa.lexicon import Lexicon
+from noppa.matrix import Matrix
 
 CHUNK_BYTES = 8 << 20
 
@@ -31,6 +33,23 @@ def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np
     scales = (np.abs(values).max(axis=1) / 127).astype(np.float32)
     divisors = np.where(scales > 0, scales, 1)[:, None]
     return np.clip(np.rint(values / divisors), -127, 127).astype(np.int8), scales
+
+
+def picked(
+    lexicon: Lexicon, matrix: Matrix, options: Options, path: Path | None
+) -> tuple[NDArray[np.int64], Matrix]:
+    """Which rows of a saved folder `limit` and `keep` leave, all its pieces among them, and these in the type asked for."""
+    words = lexicon.words[: lexicon.whole_words]
+    wanted = None if options.keep is None else set(options.keep)
+    kept = [row for row, word in enumerate(words) if wanted is None or word in wanted]
+    kept = kept[: options.limit]
+    if not kept:
+        raise FileError(f"{path} gave no vectors: none of its {lexicon.whole_words} words is kept")
+    rows = np.array([*kept, *range(lexicon.whole_words, len(lexicon))], np.int64)
+    some = matrix.some(rows)
+    if options.dtype != str(matrix.values.dtype):
+        some = Matrix(*in_dtype(some.vectors(np.arange(len(rows))), options.dtype))
+    return rows, some
 
 
 class Rows:

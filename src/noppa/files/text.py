@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from noppa.backend import kernels
 from noppa.errors import FileError
 from noppa.files.compression import Source
+from noppa.files.lines import whole_lines
 from noppa.files.options import Options
 from noppa.files.report import Report
 from noppa.files.rows import Rows
@@ -26,7 +27,7 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
     lines = 0 if content.declared is None else 1
     position = content.header_bytes
     found = 0
-    for block in _blocks(source, report, options):
+    for block in whole_lines(_blocks(source, report, options)):
         text, bounds, matrix, bad, rough, rough_at, feeds = kernels.parse_vectors(
             block, content.dim, threads
         )
@@ -66,28 +67,19 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
 
 
 def _blocks(source: Source, report: Report, options: Options) -> Iterator[bytes]:
-    """Blocks of whole lines, the next one read (and decompressed) while this one is parsed."""
-
+    """Blocks of a stream, the next one read (and decompressed) while this one is parsed."""
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(source.read, BLOCK)
-        rest = b""
         while True:
             try:
                 block = coming.result()
             except FileError as error:
                 report.shorter(str(error), options.strict)
-                block = b""
+                return
             if not block:
-                break
+                return
             coming = reader.submit(source.read, BLOCK)
-            end = block.rfind(b"\n") + 1
-            if end:
-                yield rest + block[:end]
-                rest = block[end:]
-            else:
-                rest += block
-        if rest:
-            yield rest
+            yield block
 
 
 def _is_cut(line: bytes, dim: int) -> bool:

@@ -14,8 +14,7 @@ from noppa.corpus import Ids
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, mean_split, spread
-from noppa.methods.trained import trained, trained_rows, trained_table
-from noppa.parameters import positive, whole
+from noppa.methods.trained import check_training, trained, trained_rows, trained_table
 from noppa.refine import Refinement
 from noppa.words import WordVectors
 
@@ -39,10 +38,7 @@ class FastSent:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("negatives", 1), ("seed", 0)):
-            object.__setattr__(self, name, whole(getattr(self, name), name, least))
-        for name in ("rate", "t"):
-            object.__setattr__(self, name, positive(getattr(self, name), name))
+        check_training(self)
 
     def width(self, words: WordVectors) -> int:
         return words.dim

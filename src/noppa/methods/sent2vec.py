@@ -10,12 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.backend import kernels
-from noppa.corpus import Ids, sentence_of_each
+from noppa.corpus import Ids, known_tokens, sentence_of_each
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, spread
-from noppa.methods.trained import trained, trained_numbers, trained_rows, trained_table
-from noppa.parameters import positive, whole
+from noppa.methods.trained import (
+    check_training,
+    trained,
+    trained_numbers,
+    trained_rows,
+    trained_table,
+)
+from noppa.parameters import whole
 from noppa.refine import Refinement
 from noppa.training import PAIR
 from noppa.words import WordVectors
@@ -40,10 +46,8 @@ class Sent2Vec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("buckets", 0), ("epochs", 1), ("negatives", 1), ("seed", 0)):
-            object.__setattr__(self, name, whole(getattr(self, name), name, least))
-        for name in ("rate", "t"):
-            object.__setattr__(self, name, positive(getattr(self, name), name))
+        object.__setattr__(self, "buckets", whole(self.buckets, "buckets"))
+        check_training(self)
 
     def width(self, words: WordVectors) -> int:
         return words.dim
@@ -66,8 +70,7 @@ class Sent2Vec:
             rows, _ = kernels.pool_mean(
                 table, None, divisor, False, features, bounds, steps, threads
             )
-            known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
-            return rows, known.astype(np.int32)
+            return rows, known_tokens(ids, offsets).astype(np.int32)
 
         return pool
 
@@ -99,9 +102,8 @@ def with_pairs(
     known = ids >= 0
     owners, ids = sentence_of_each(offsets)[known], ids[known]
     numbers, words = number_of[ids], len(number_of) - 1
-    features = np.where(ids == words, words + buckets, ids).astype(
-        np.int64
-    )  # the zero word comes last
+    # the zero word comes last
+    features = np.where(ids == words, words + buckets, ids).astype(np.int64)
     if buckets:
         trained = (owners[1:] == owners[:-1]) & (numbers[1:] >= 0) & (numbers[:-1] >= 0)
         hashed = (numbers[:-1] * PAIR + numbers[1:]) % buckets

@@ -13,9 +13,18 @@ from noppa.corpus import Ids, counts
 from noppa.errors import ParameterError
 from noppa.methods.protocol import Learnt
 from noppa.methods.split import Float, rows_of
+from noppa.parameters import positive, whole
 from noppa.words import WordVectors
 
 NOISE = 1 << 17
+
+
+def check_training(method: Any) -> None:
+    """Check the parameters that a trained method has, and set them as the plain numbers that they are."""
+    for name, least in (("epochs", 1), ("negatives", 1), ("seed", 0)):
+        object.__setattr__(method, name, whole(getattr(method, name), name, least))
+    for name in ("rate", "t"):
+        object.__setattr__(method, name, positive(getattr(method, name), name))
 
 
 def compact(sentences: Iterable[Ids], number_of: NDArray[np.int32]) -> Iterator[Ids]:
@@ -52,9 +61,8 @@ def trained(
     target = (scale * start).astype(kernels.REAL)
     share = seen[rows] / seen.sum()
     keep = np.minimum(1, np.sqrt(method.t / share) + method.t / share).astype(np.float32)
-    drawn = (
-        np.cumsum(np.sqrt(share)) / np.sqrt(share).sum()
-    )  # as often as the root of the count, as Sent2Vec does
+    # as often as the root of the count, as Sent2Vec does
+    drawn = np.cumsum(np.sqrt(share)) / np.sqrt(share).sum()
     noise = np.searchsorted(drawn, (np.arange(NOISE) + 0.5) / NOISE).astype(np.int32)
     number_of = np.full(len(words) + 1, -1, np.int32)
     number_of[rows] = np.arange(len(rows))
@@ -64,18 +72,8 @@ def trained(
             rate = method.rate * (1 - done / total)
             seed = (method.seed << 32) + done & (1 << 64) - 1
             kernels.train(
-                source,
-                target,
-                keep,
-                noise,
-                method.negatives,
-                rate,
-                seed,
-                adjacent,
-                itself,
-                ids,
-                offsets,
-            )
+                source, target, keep, noise, method.negatives, rate, seed, adjacent, itself, ids, offsets
+            )  # fmt: skip
             done += len(ids)
     if not np.isfinite(source).all():
         raise ParameterError(

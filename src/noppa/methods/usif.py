@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.corpus import Ids
+from noppa.corpus import Ids, known_tokens
 from noppa.errors import ParameterError
 from noppa.methods.noppa import smooth_frequency_weight
 from noppa.methods.protocol import Learnt, Pooler
@@ -83,7 +83,7 @@ def lengths(sentences: Iterable[Ids]) -> tuple[int, int]:
     """Known words, and sentences that have any."""
     tokens = counted = 0
     for ids, offsets in sentences:
-        known = np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])
+        known = known_tokens(ids, offsets)
         tokens, counted = tokens + int(known.sum()), counted + int((known > 0).sum())
     return tokens, counted
 

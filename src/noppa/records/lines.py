@@ -8,6 +8,7 @@ from typing import Any
 
 from noppa.errors import FileError
 from noppa.files.compression import Source
+from noppa.files.lines import whole_lines
 from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
 
 PIECE = 1 << 18
@@ -33,7 +34,7 @@ def read_lines(path: str, wanted: Input) -> Iterator[Batch]:
 
 def lines_of(source: Source, path: str, marked: bool = True) -> Iterator[Found]:
     """The lines of a stream, a piece at a time; `marked` says that it may begin with a byte order mark."""
-    for piece in _pieces(source, path):
+    for piece in whole_lines(_blocks(source, path)):
         if marked:
             piece, marked = piece.removeprefix(b"\xef\xbb\xbf"), False
         bad: list[tuple[int, str]] = []
@@ -86,9 +87,7 @@ def parsed(line: str, column: str) -> tuple[Any, str | None, str]:
     return value, None if fault else text, fault
 
 
-def _pieces(source: Source, path: str) -> Iterator[bytes]:
-    """Whole lines, a piece at a time; the last one may lack its newline."""
-    rest = b""
+def _blocks(source: Source, path: str) -> Iterator[bytes]:
     while True:
         try:
             # A pipe gives what it has, so that a slow writer's lines are not held back.
@@ -96,15 +95,8 @@ def _pieces(source: Source, path: str) -> Iterator[bytes]:
         except FileError as error:
             raise FileError(f"{shown(path)} {error}: fetch it again") from error
         if not block:
-            break
-        end = block.rfind(b"\n") + 1
-        if end:
-            yield rest + block[:end]
-            rest = block[end:]
-        else:
-            rest += block
-    if rest:
-        yield rest
+            return
+        yield block
 
 
 def _split(text: str) -> list[str]:

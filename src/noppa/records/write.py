@@ -55,6 +55,14 @@ class Npy:
         self.file.write(self._header())
 
 
+def _lines(
+    template: bytes, separator: str, numbers: Numbers, vectors: Vectors, threads: int
+) -> bytes:
+    """A line a record: its number, and its vector with a separator between the values."""
+    rows = kernels.format_rows(vectors, separator, threads)
+    return b"".join(template % pair for pair in zip(numbers.tolist(), rows, strict=True))
+
+
 class Jsonl:
     """One object a line: `{"record": 0, "vector": [0.25, …]}`."""
 
@@ -65,13 +73,8 @@ class Jsonl:
         self.threads = thread_count(None)
 
     def write(self, numbers: Numbers, vectors: Vectors) -> None:
-        lines = kernels.format_rows(vectors, ", ", self.threads)
-        self.file.write(
-            b"".join(
-                b'{"record": %d, "vector": [%b]}\n' % (number, line)
-                for number, line in zip(numbers.tolist(), lines, strict=True)
-            )
-        )
+        template = b'{"record": %d, "vector": [%b]}\n'
+        self.file.write(_lines(template, ", ", numbers, vectors, self.threads))
 
     def finish(self) -> None:
         pass
@@ -90,13 +93,7 @@ class Csv:
             file.write(",".join(names).encode() + b"\n")
 
     def write(self, numbers: Numbers, vectors: Vectors) -> None:
-        lines = kernels.format_rows(vectors, ",", self.threads)
-        self.file.write(
-            b"".join(
-                b"%d,%b\n" % (number, line)
-                for number, line in zip(numbers.tolist(), lines, strict=True)
-            )
-        )
+        self.file.write(_lines(b"%d,%b\n", ",", numbers, vectors, self.threads))
 
     def finish(self) -> None:
         pass

@@ -1,0 +1,77 @@
+// NumPy arrays in and out.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace nb = nanobind;
+
+namespace noppa::binding {
+
+using namespace nb::literals;
+
+template <class T>
+using Array1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool holds, const char* message) {
+    if (!holds) throw std::invalid_argument(message);
+}
+
+template <class T>
+nb::object numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+// Memory for results. Large ones ask for huge pages, as NumPy does: touching new small pages costs more than pooling.
+inline void* allocate(size_t bytes) {
+#if defined(__linux__)
+    constexpr size_t huge = size_t(2) << 20;
+    if (bytes >= 2 * huge) {
+        void* memory = std::aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
+        if (!memory) throw std::bad_alloc();
+        madvise(memory, bytes, MADV_HUGEPAGE);
+        return memory;
+    }
+#endif
+    void* memory = std::malloc(bytes ? bytes : 1);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
+template <class T, class... Sizes>
+nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
+    size_t count = 1;
+    for (size_t size : {size_t(sizes)...}) count *= size;
+    T* memory = static_cast<T*>(allocate(count * sizeof(T)));
+    nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
+    return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
+}
+
+// Offsets (sentences + 1,) that rise from 0 to the number of tokens; gives the number of sentences.
+inline int64_t checked_offsets(const Array1<int64_t>& offsets, int64_t tokens) {
+    const int64_t sentences = int64_t(offsets.shape(0)) - 1;
+    require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
+    for (int64_t s = 0; s < sentences; ++s) require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
+    return sentences;
+}
+
+}  // namespace noppa::binding

@@ -1,0 +1,27 @@
+// Python's view of the native code. Every topic checks shapes, lets go of the GIL and calls what has no Python in it.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "batch.hpp"
+#include "binding/topics.hpp"
+
+namespace nb = nanobind;
+using namespace noppa;
+
+NB_MODULE(_native, module) {
+    nb::set_leak_warnings(false);  // encoders that live until the interpreter ends are no leak
+    module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
+    module.attr("REAL") = "float32";
+    module.attr("POSITION_UNIT") = POSITION_UNIT;
+    module.def("instruction_set", [] { return kernels().name; });
+    module.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const char* name : instruction_sets()) names.emplace_back(name);
+        return names;
+    });
+    module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name.c_str()); });
+    binding::bind_text(module);
+    binding::bind_pooling(module);
+    binding::bind_training(module);
+    binding::bind_vector_text(module);
+}

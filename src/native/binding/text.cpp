@@ -1,0 +1,134 @@
+// Texts and tokens to row numbers.
+#include "batch.hpp"
+#include "binding/arrays.hpp"
+#include "binding/topics.hpp"
+
+namespace noppa::binding {
+namespace {
+
+// Strings whose memory stays valid without the GIL: this holds a reference to each.
+class Strings {
+  public:
+    // A text above U+02FF may not be in NFC; Python's own tables decide.
+    void add_text(nb::handle text) {
+        if (PyUnicode_Check(text.ptr()) && PyUnicode_MAX_CHAR_VALUE(text.ptr()) >= 0x300)
+            add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
+        else
+            add(nb::borrow(text));
+    }
+    void add(nb::object text) {
+        require(PyUnicode_Check(text.ptr()), "every item must be a str");
+        texts.push_back({PyUnicode_DATA(text.ptr()), int64_t(PyUnicode_GET_LENGTH(text.ptr())),
+                         int(PyUnicode_KIND(text.ptr()))});
+        held_.push_back(std::move(text));
+    }
+
+    std::vector<Text> texts;
+
+  private:
+    std::vector<nb::object> held_;
+};
+
+std::vector<std::string> tokenize(nb::handle text) {
+    Strings strings;
+    strings.add_text(text);
+    Scanner scanner;
+    std::vector<std::string> tokens;
+    for (const Token& token : scanner.tokens(strings.texts[0])) {
+        std::string utf8;
+        for (int64_t at = 0; at < token.length; ++at) append_utf8(token.begin[at], &utf8);
+        tokens.push_back(std::move(utf8));
+    }
+    return tokens;
+}
+
+struct PyVocabulary {
+    Array1<uint8_t> text;
+    Array1<int64_t> bounds;
+    Array1<uint64_t> slots;
+    std::optional<Array1<uint64_t>> piece_slots;
+    Vocabulary vocabulary;
+
+    // `slots` are those of all words but the last `pieces`, which have `piece_slots`.
+    PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
+                 int64_t pieces, std::optional<Array1<uint64_t>> p)
+        : text(t), bounds(b), slots(s), piece_slots(p) {
+        require(pieces >= 0 && int64_t(bounds.shape(0)) > pieces && (!pieces || p), "damaged vocabulary");
+        const int64_t words = int64_t(bounds.shape(0)) - 1 - pieces;
+        vocabulary = {index(0, words, slots), {}, letter_case, unknown};
+        if (!pieces) return;  // only a search for pieces asks how long a word can be
+        vocabulary.pieces = index(words, pieces, *piece_slots);
+        for (Index* each : {&vocabulary.words, &vocabulary.pieces}) each->longest = longest_of(each->bounds, each->words);
+    }
+
+    Index index(int64_t first, int64_t words, const Array1<uint64_t>& slots_of) const {
+        const uint64_t size = slots_of.shape(0);
+        require(size > uint64_t(words) && (size & (size - 1)) == 0, "damaged vocabulary");
+        return {text.data(), bounds.data() + first, words, slots_of.data(), size - 1, first, 0};
+    }
+
+    int32_t find(const std::string& word) const {
+        return vocabulary.words.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
+    }
+
+    nb::tuple look_up(nb::list texts, int threads) const {
+        Strings strings;
+        for (nb::handle text : texts) strings.add_text(text);
+        Ids found;
+        {
+            nb::gil_scoped_release released;
+            found = noppa::look_up(vocabulary, strings.texts, threads);
+        }
+        return nb::make_tuple(numpy(std::move(found.ids)), numpy(std::move(found.offsets)));
+    }
+
+    nb::tuple look_up_tokens(nb::list sentences) const {
+        Strings strings;
+        std::vector<int64_t> offsets{0};
+        for (nb::handle sentence : sentences) {
+            for (nb::handle token : nb::cast<nb::list>(sentence)) strings.add(nb::borrow(token));
+            offsets.push_back(int64_t(strings.texts.size()));
+        }
+        Ids found = noppa::look_up_tokens(vocabulary, strings.texts, offsets);
+        return nb::make_tuple(numpy(std::move(found.ids)), numpy(std::move(found.offsets)));
+    }
+};
+
+// Slots of a vocabulary, and the row numbers whose word stood before.
+nb::tuple build_slots_py(Array1<uint8_t> text, Array1<int64_t> bounds) {
+    std::vector<int64_t> repeated;
+    std::vector<uint64_t> slots;
+    {
+        nb::gil_scoped_release released;
+        slots = build_slots(text.data(), bounds.data(), int64_t(bounds.shape(0)) - 1, &repeated);
+    }
+    return nb::make_tuple(numpy(std::move(slots)), numpy(std::move(repeated)));
+}
+
+// The place of the first item that is not a str, or -1.
+int64_t first_other(nb::list items) {
+    int64_t at = 0;
+    for (nb::handle item : items) {
+        if (!PyUnicode_Check(item.ptr())) return at;
+        ++at;
+    }
+    return -1;
+}
+
+}  // namespace
+
+void bind_text(nb::module_& module) {
+    module.def("tokenize", &tokenize, "text"_a);
+    module.def("first_other", &first_other, "items"_a);
+    module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);
+    nb::class_<PyVocabulary>(module, "Vocabulary")
+        .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
+                      std::optional<Array1<uint64_t>>>(),
+             "text"_a, "bounds"_a, "slots"_a, "letter_case"_a, "unknown"_a, "pieces"_a = 0,
+             "piece_slots"_a = nb::none())
+        .def("find", &PyVocabulary::find, "word"_a)
+        .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a)
+        .def("look_up_tokens", &PyVocabulary::look_up_tokens, "sentences"_a);
+}
+
+}  // namespace noppa::binding

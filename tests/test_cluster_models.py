@@ -1,0 +1,104 @@
+"""The model of noppa.cluster: how workers find it, and what they do without it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import noppa
+from noppa import cluster
+from noppa.cluster.models import Model
+from noppa.cluster.places import Place
+from noppa.cluster.tasks import attempt
+from tests.clusters import TEXTS, WORDS, encode, expected, saved_model, table, vectors, written
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    return saved_model(tmp_path_factory.mktemp("model"))
+
+
+def test_the_model_is_found_by_its_checksum(tmp_path, model) -> None:
+    """At its path; in the package, wherever that is; else where it was sent; and never another one in its place."""
+    embedded = Model.of(noppa.load("similarity"))
+    moved = Model(embedded.checksum, "/nowhere")
+    assert moved.open().path == noppa.load("similarity").path
+    found = Model.of(noppa.load(model))
+    lost = Model(found.checksum, str(tmp_path / "gone"))
+    with pytest.raises(noppa.NoppaError, match="no encoder with the checksum"):
+        lost.open()
+    for target in (Place.of(tmp_path / "books"), Place.of("memory://books")):
+        sent = Model(found.checksum, found.path).send(target)
+        again = Model(sent.checksum, "/nowhere", sent.sent).open()
+        assert again.encode(["the girl"]).tobytes() == expected(model, ["the girl"]).tobytes()
+    preset = embedded.send(Place.of(tmp_path / "books"))
+    assert Path(preset.sent, "noppa.json").is_file()
+    assert noppa.load(preset.sent).encode("a cake").tobytes() == (
+        noppa.load("similarity").encode("a cake").tobytes()
+    )
+
+
+def test_workers_take_the_instruction_set_of_the_driver(model) -> None:
+    kernels = noppa.backend.kernels
+    before = kernels.instruction_set()
+    try:
+        for name in kernels.instruction_sets():
+            found = replace(Model.of(noppa.load(model)), instructions=name)
+            found.open()
+            assert kernels.instruction_set() == name
+        with pytest.raises(
+            noppa.NoppaError, match=r"lacks the instruction set v9, .* set NOPPA_ISA="
+        ):
+            replace(found, instructions="v9").open()
+    finally:
+        kernels.use_instruction_set(before)
+
+
+def test_workers_without_the_model_are_sent_it(tmp_path, model, monkeypatch) -> None:
+    """An engine whose workers see the output, but not the folder that the model came from."""
+    seen = []
+
+    @contextmanager
+    def elsewhere(scheduler, workers):
+        def run(job, shards, tick):
+            for shard in shards:
+                there = replace(job, model=replace(job.model, path="/nowhere"))
+                outcome = attempt(there, shard)
+                seen.append("missing" in outcome)
+                yield outcome
+
+        yield run
+
+    monkeypatch.setitem(cluster.ENGINES, "elsewhere", elsewhere)
+    path = written(tmp_path / "in", "txt", TEXTS)
+    report = encode(path, tmp_path / "out", model, engine="elsewhere")
+    assert seen == [True] * report.shards + [False] * report.shards
+    assert vectors(table(tmp_path / "out")).tobytes() == expected(model, TEXTS).tobytes()
+    assert not list((tmp_path / "out" / "_noppa").glob("model-*"))
+
+
+def test_workers_that_write_elsewhere_are_noticed(tmp_path, model, monkeypatch) -> None:
+    """A folder of the same name on another machine."""
+
+    @contextmanager
+    def elsewhere(scheduler, workers):
+        def run(job, shards, tick):
+            for shard in shards:
+                yield attempt(replace(job, output=str(tmp_path / "there")), shard)
+
+        yield run
+
+    monkeypatch.setitem(cluster.ENGINES, "elsewhere", elsewhere)
+    path = written(tmp_path / "in", "txt", TEXTS)
+    (tmp_path / "there" / "_noppa" / "done").mkdir(parents=True)
+    with pytest.raises(noppa.NoppaError, match="choose a folder that all machines see"):
+        encode(path, tmp_path / "out", model, engine="elsewhere")
+
+
+def test_an_encoder_in_memory_must_be_saved_first(tmp_path) -> None:
+    (tmp_path / "t.txt").write_text("a\n")
+    with pytest.raises(noppa.NoppaError, match="save it first"):
+        encode(tmp_path / "t.txt", tmp_path / "out", noppa.Encoder(WORDS, noppa.NoPPA(k=0)))
