@@ -72,6 +72,24 @@ def test_nothing_known_is_zeros_with_a_warning(text: str) -> None:
     assert np.allclose(np.linalg.norm(rows[[0, 2]], axis=1), 1)
 
 
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda: ENCODER.encode("zzqx"),
+        lambda: ENCODER.encode(["zzqx", "cake"]),
+        lambda: ENCODER.encode(text for text in ["zzqx"]),
+        lambda: ENCODER.encode_tokens([[]]),
+        lambda: list(ENCODER.encode_iter(["zzqx"])),
+        lambda: ENCODER.similarity("zzqx", "cake"),
+        lambda: noppa.WordVectors(["a", "a"], np.eye(2)),
+    ],
+)
+def test_a_warning_points_at_the_line_that_called(encode: Any) -> None:
+    with pytest.warns(noppa.NoppaWarning) as told:
+        encode()
+    assert {warning.filename for warning in told} == {__file__}
+
+
 def test_similarity_with_nothing_is_zero() -> None:
     with pytest.warns(noppa.NoppaWarning):
         assert ENCODER.similarity("", "cake") == 0.0

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import TYPE_CHECKING
 
-from noppa.errors import NoppaWarning, ParameterError
+from noppa.errors import ParameterError, warn
 
 if TYPE_CHECKING:
     from noppa import _native as kernels
@@ -30,11 +29,9 @@ def _choose(wanted: str, isa: str):  # type: ignore[no-untyped-def]
                     f"{BACKEND}=native, but the native module was not built: "
                     "install noppa where a C++ compiler is, or unset the variable"
                 ) from error
-            warnings.warn(
+            warn(
                 "noppa runs on its NumPy twin, about a hundred times slower: the native module was "
-                "not built. Reinstall where a C++ compiler is; NOPPA_BACKEND=numpy silences this.",
-                NoppaWarning,
-                stacklevel=2,
+                "not built. Reinstall where a C++ compiler is; NOPPA_BACKEND=numpy silences this."
             )
         else:
             if isa and not _native.use_instruction_set(isa):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -17,7 +16,7 @@ from noppa import encoder_folder, refine, storage
 from noppa.backend import kernels
 from noppa.corpus import Ids
 from noppa.encoder_folder import Contents
-from noppa.errors import NoppaWarning, NotFittedError, ParameterError
+from noppa.errors import NotFittedError, ParameterError, warn
 from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.fitted import Fitted
 from noppa.fitting import learnt_from, warn_of_uncounted
@@ -370,8 +369,4 @@ class Encoder:
 
 def _warn_of_empty(rows: NDArray[np.int64], count: int) -> None:
     shown = ", ".join(map(str, rows[:5].tolist())) + (", …" if len(rows) > 5 else "")
-    warnings.warn(
-        f"{len(rows)} of {count} texts have no known word and became rows of zeros: {shown}",
-        NoppaWarning,
-        stacklevel=4,
-    )
+    warn(f"{len(rows)} of {count} texts have no known word and became rows of zeros: {shown}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class NoppaError(Exception):
     """Anything a user can cause: one sentence that says what was wrong, where, and what to do."""
@@ -37,3 +40,15 @@ class MissingPackageError(NoppaError, ImportError):
 
 class NoppaWarning(UserWarning):
     """Something the user should know that did not stop the work."""
+
+
+def warn(message: str) -> None:
+    """A warning at the line of the user's that called us, however deep in here it came up."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None:
+        ours = frame.f_globals.get("__name__", "").partition(".")[0] == "noppa"
+        if not ours and "importlib._bootstrap" not in frame.f_code.co_filename:
+            break
+        level += ours  # Python itself does not count the frames of an import
+        frame = frame.f_back
+    warnings.warn(message, NoppaWarning, stacklevel=level)

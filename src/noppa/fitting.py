@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from typing import Any
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.backend import kernels
 from noppa.corpus import Corpus, Ids, known_tokens
-from noppa.errors import NoppaWarning
+from noppa.errors import warn
 from noppa.methods.protocol import Learnt, Method, learns
 from noppa.refine import Moments
 from noppa.words import WordVectors
@@ -92,9 +91,7 @@ def warn_of_uncounted(words: WordVectors, method: Method, seen: NDArray[np.int64
     frequent = np.argsort(-seen, kind="stable")[:FREQUENT]
     missing = [words.words[row] for row in frequent if seen[row] and not counted[row]]
     if missing:
-        warnings.warn(
+        warn(
             f"{len(missing)} of the {FREQUENT} most frequent words have no count, among them "
-            f"{', '.join(repr(word) for word in missing[:5])}: their probability is an estimate",
-            NoppaWarning,
-            stacklevel=3,
+            f"{', '.join(repr(word) for word in missing[:5])}: their probability is an estimate"
         )

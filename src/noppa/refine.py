@@ -7,7 +7,6 @@ pass, because the moments of what a linear step gives follow from the moments of
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa.backend import kernels
-from noppa.errors import NoppaWarning, ParameterError
+from noppa.errors import ParameterError, warn
 from noppa.parameters import whole
 
 Float = NDArray[np.float64]
@@ -182,11 +181,9 @@ class NoiseRemoval:
             return Remove(left, rows * spread, left @ moments.mean)
         values, directions = _principal(moments.second)
         if values[-self.k] <= 1e-12 * values[0]:
-            warnings.warn(
+            warn(
                 f"noise removal was fitted on {moments.count} sentences, too few or too alike to tell "
-                f"the last {self.k} of {moments.dim} directions apart: it removes what they lack; fit on more text",
-                NoppaWarning,
-                stacklevel=2,
+                f"the last {self.k} of {moments.dim} directions apart: it removes what they lack; fit on more text"
             )
         last = directions[:, -self.k :].T
         return Remove(last, last, np.zeros(self.k))

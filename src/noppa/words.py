@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -15,7 +14,7 @@ from noppa import frequencies, storage, word_folder
 from noppa.backend import kernels
 from noppa.counting import counts_of
 from noppa.coverage import Coverage, coverage_of
-from noppa.errors import NoppaWarning, ParameterError, UnknownWordError
+from noppa.errors import ParameterError, UnknownWordError, warn
 from noppa.frequencies import Probabilities, WordCounts
 from noppa.lexicon import Lexicon
 from noppa.matrix import Matrix
@@ -81,11 +80,9 @@ class WordVectors:
     def _warn_of_repeated(self) -> None:
         if len(self.repeated):
             first = self.words[self.repeated[0]]
-            warnings.warn(
+            warn(
                 f"{len(self.repeated)} words stand more than once, the first is {first!r}: "
-                "the first vector of each counts",
-                NoppaWarning,
-                stacklevel=3,
+                "the first vector of each counts"
             )
 
     def _set(self, lexicon: Lexicon, rows: Matrix) -> None:

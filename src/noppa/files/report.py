@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 
-from noppa.errors import FileError, NoppaWarning
+from noppa.errors import FileError, warn
 
 LISTED = 100
 
@@ -44,17 +43,11 @@ class Report:
             )
         if told:
             return
-        warnings.warn(
-            f"{self.path} {complaint}: what is there was loaded; download or copy it again",
-            NoppaWarning,
-            stacklevel=2,
-        )
+        warn(f"{self.path} {complaint}: what is there was loaded; download or copy it again")
 
     def finish(self) -> None:
         """Warn of what was left out."""
         if self.skipped_count:
-            warnings.warn(
-                f"{self.path}: {self.skipped_count} lines were skipped, the first: {self.skipped[0]}",
-                NoppaWarning,
-                stacklevel=2,
+            warn(
+                f"{self.path}: {self.skipped_count} lines were skipped, the first: {self.skipped[0]}"
             )

@@ -10,7 +10,6 @@ w = a / (p + a/2) the smooth frequency weight (9). Refinement is noise removal (
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from noppa import formulas
 from noppa.backend import kernels
-from noppa.errors import NoppaWarning, ParameterError
+from noppa.errors import ParameterError, warn
 from noppa.methods.noppa_split import joined, noppa_split
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split
@@ -166,10 +165,8 @@ class _Pooler:
         if self.method.policy == "error":
             raise _too_long(over[0], offsets[over[0] + 1] - offsets[over[0]], limit)
         if self.method.policy == "truncate":
-            warnings.warn(
-                f"{len(over)} texts were cut to max_tokens={limit} tokens, the first is text {over[0]}",
-                NoppaWarning,
-                stacklevel=4,
+            warn(
+                f"{len(over)} texts were cut to max_tokens={limit} tokens, the first is text {over[0]}"
             )
             return self._pool(*truncated(ids, offsets, limit), limit, steps, threads)
         ids, inner, owners = windows(ids, offsets, limit)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-import warnings
 from collections.abc import Iterable
 from functools import cache
 
 from matplotlib import font_manager, ft2font
 
-from noppa.errors import NoppaWarning
+from noppa.errors import warn
 
 FIRST = "DejaVu Sans"  # comes with matplotlib
 SHARED = {"CJK": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "HANGUL": "CJK", "BOPOMOFO": "CJK"}
@@ -31,20 +30,16 @@ def families_for(texts: Iterable[str], told: bool = True) -> list[str]:
     if missing and told:
         scripts = ", ".join(sorted({script_of(letter) for letter in missing}))
         sample = "".join(sorted(missing)[:8])
-        warnings.warn(
+        warn(
             f"no installed font has {len(missing)} of the letters ({sample}), script {scripts}, which become boxes: "
-            f"install a font such as Noto Sans {scripts.split(', ')[0]}, or write .html, which uses the reader's fonts",
-            NoppaWarning,
-            stacklevel=2,
+            f"install a font such as Noto Sans {scripts.split(', ')[0]}, or write .html, which uses the reader's fonts"
         )
     if told and not hasattr(ft2font, "__libraqm_version__"):
         turned = {letter for letter in letters if unicodedata.bidirectional(letter) in ("R", "AL")}
         if turned:
-            warnings.warn(
+            warn(
                 "this matplotlib does not join or turn right-to-left letters: install matplotlib 3.11 or later, "
-                "or write .html",
-                NoppaWarning,
-                stacklevel=2,
+                "or write .html"
             )
     return families
 
