@@ -26,8 +26,9 @@ suite: $(VENV)/test chromium java
 	$(BIN)/python -m pytest
 	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
 
+# What the suite leaves of the machine: it is one process, and the longest.
 extras: $(VENV)/wheel
-	$(BIN)/python tools/try_extras.py --wheel $(VENV)/wheels/*.whl
+	nice $(BIN)/python tools/try_extras.py --wheel $(VENV)/wheels/*.whl
 
 # `python -m venv` lacks its pip on a bare Debian; python3-venv brings it, where we may install packages.
 $(BIN)/pip:
