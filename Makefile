@@ -2,8 +2,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check
-# Python compiles what it imports; most of what is installed is not.
+# Python compiles what it imports, once, and keeps it; most of what is installed is never imported.
 INSTALL := $(PIP) install --quiet --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
 .PHONY: demo test suite extras chromium java clean

@@ -26,13 +26,24 @@ SOURCES = ROOT / "src" / "noppa" / "integrations"
 # Only what decides how large an environment becomes; see the file.
 CONSTRAINTS = TESTS / "constraints.txt"
 AT_ONCE = 2
-# Nobody is told that we tested.
+# Nobody is told that we tested. What is imported is compiled once and kept, as none of it was at its installation.
 ENVIRONMENT = {**os.environ, "HAYSTACK_TELEMETRY_ENABLED": "false"}
+ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
 # Packages that are installed without what they depend on, and what they need of it. BERTopic's own light installation,
 # because the other one imports UMAP and torch: an environment of 1.4 GB, and most of a minute for each import.
 LIGHT = {
     "bertopic": ("bertopic>=0.16", "hdbscan", "pandas", "plotly", "pyyaml", "scikit-learn", "tqdm")
 }
+
+# The example, and then the tests, in one process: some packages take longer to import than to use.
+PROGRAM = """
+import os, runpy, sys
+example, root, *tests = sys.argv[1:]
+runpy.run_path(example, run_name="__main__")
+os.chdir(root)
+import pytest
+sys.exit(pytest.main(tests))
+"""
 
 
 def sections(page: str) -> dict[str, str]:
@@ -85,12 +96,13 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
         else:
             run(*install, f"{wheel}[{extra}]", *wanted, cwd=folder)
         installed = time.monotonic()
-        run(python, "-c", program, cwd=folder)
+        example = folder / "example.py"
+        example.write_text(program, encoding="utf-8")
         tests = ("-q", "-o", "filterwarnings=default", "-p", "no:cacheprovider")
         chosen: list[str | Path] = [TESTS / f"test_{extra}.py"]
         if (SOURCES / f"{extra}.py").is_file():
             chosen += ["--doctest-modules", "--pyargs", f"noppa.integrations.{extra}"]
-        run(python, "-m", "pytest", *tests, *chosen, cwd=ROOT)
+        run(python, "-c", PROGRAM, example, ROOT, *tests, *chosen, cwd=folder)
     except RuntimeError as error:
         return f"\nnoppa[{extra}] failed:\n{error}"
     ended = time.monotonic()
