@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import secrets
 import threading
 import time
@@ -101,19 +103,26 @@ class Sessions:
         return session
 
     def keep(self, request: Request, lines: list[str]) -> Session:
-        """A browser's lines in place of those it left before. A cookie of another process of this server is kept."""
-        token = request.cookies.get(COOKIE, "")
-        if not 32 <= len(token) <= 64:
-            token = secrets.token_urlsafe(32)
-        session = Session(token, lines)
-        self._kept[token] = session
-        self._kept.move_to_end(token)
+        """A browser's lines in place of those it left before.
+
+        The token is the browser's secret and a mark of its lines: another process of this server, which may still have
+        those that it left before, does not take them for these.
+        """
+        self.drop(request)
+        secret = _secret(request)
+        if not 32 <= len(secret) <= 64:
+            secret = secrets.token_urlsafe(32)
+        mark = hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:16]
+        session = Session(f"{secret}.{mark}", lines)
+        self._kept[session.token] = session
         self.forget()
         asyncio.get_running_loop().call_later(self.settings.line_seconds + 1, self.forget)
         return session
 
     def drop(self, request: Request) -> None:
-        self._kept.pop(request.cookies.get(COOKIE, ""), None)
+        secret = _secret(request)
+        for token in [token for token in self._kept if token.startswith(f"{secret}.")]:
+            del self._kept[token]
         self.forget()
 
     def forget(self) -> None:
@@ -129,3 +138,7 @@ class Sessions:
             total -= session.size
             del self._kept[session.token]
         self.metrics.gauge("sessions", len(self._kept))
+
+
+def _secret(request: Request) -> str:
+    return request.cookies.get(COOKIE, "").partition(".")[0]

@@ -2,6 +2,7 @@
 
 const KEY = "noppa-key";
 let kept = null; // the lines that this browser gave; another process of the server, or a new one, gets them again
+let sending = Promise.resolve();
 
 export function key() { return sessionStorage.getItem(KEY) ?? ""; }
 export function setKey(value) { value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY); }
@@ -38,15 +39,26 @@ export async function withLines(path, body, signal) {
       return await send(path, { body, signal });
     } catch (error) {
       if (error.code !== "lines_not_found" || !kept || attempt === 8) throw error;
-      await send("lines", { body: { lines: kept }, signal });
+      await sendLines();
     }
   }
 }
 
+// One after the other, and always the newest: what is sent again must not bring back lines that others replaced.
+function sendLines() {
+  sending = sending.catch(() => null).then(() => send("lines", { body: { lines: kept } }));
+  return sending;
+}
+
 export async function keepLines(lines) {
-  const answer = await post("lines", { lines });
+  const before = kept;
   kept = lines;
-  return answer;
+  try {
+    await sendLines();
+  } catch (error) {
+    if (kept === lines) kept = before;
+    throw error;
+  }
 }
 export async function dropLines() { kept = null; await send("lines", { method: "DELETE" }); }
 
