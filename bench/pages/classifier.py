@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noppa.evaluate import report
 from noppa.evaluate.tasks import CLASSIFICATION
-from pages.results import found, lines_of
+from pages.results import found, lines_of, timed
 
 
 def senteval() -> str:
@@ -13,13 +13,9 @@ def senteval() -> str:
         return ""
     tasks = [row["task"] for row in rows]
     missing = [task for task in CLASSIFICATION if task not in tasks]
-    wall = sum(row["seconds"] for row in rows) / 60
-    cpu = sum(row["cpu_seconds"] for row in rows) / 60
     return (
         f"## The paper's classifier\n\n{report.markdown(rows)}\n"
-        f"NoPPA with its default parameters, {len(tasks)} of the eight tasks: {cpu:.1f} minutes of CPU time, which is "
-        f"{cpu / 2:.1f} minutes on two free cores; {wall:.1f} minutes by the clock, with two processes on a machine of two "
-        "cores that had other work."
+        f"NoPPA with its default parameters, {len(tasks)} of the eight tasks: {timed(rows)}."
         + (f" Not run yet: {', '.join(missing)}." if missing else "")
         + "\n\n"
     )

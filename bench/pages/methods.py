@@ -9,7 +9,7 @@ from noppa.evaluate import records, report
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION
 from pages.comparisons import gain, uncertainty
-from pages.results import method_rows, peer_rows
+from pages.results import method_rows, peer_rows, timed
 
 
 def methods() -> str:
@@ -64,10 +64,7 @@ def took(rows: Sequence[records.Record]) -> str:
     for file in sorted({row["vectors"]["file"] for row in rows}):
         own = [row for row in rows if row["vectors"]["file"] == file]
         if {row["task"] for row in own} >= set(CLASSIFICATION):
-            text += (
-                f" With {file} all tasks took NoPPA {sum(row['cpu_seconds'] for row in own):.0f} seconds of CPU time, "
-                f"and {sum(row['seconds'] for row in own):.0f} seconds by the clock of a machine that had other work."
-            )
+            text += f" With {file} all tasks took NoPPA {timed(own)}."
     return text
 
 

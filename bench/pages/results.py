@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,17 @@ def lines_of(name: str) -> list[dict[str, Any]]:
 def found(*names: str) -> list[records.Record]:
     paths = [RESULTS / f"{name}.jsonl" for name in names]
     return records.read([path for path in paths if path.exists()])
+
+
+def timed(rows: Sequence[records.Record]) -> str:
+    """What rows took: CPU time, and the clock, which says little where a machine had other work."""
+    cpu, wall = (sum(row[name] for row in rows) for name in ("cpu_seconds", "seconds"))
+    unit, divisor, digits = ("minutes", 60, 1) if cpu >= 120 else ("seconds", 1, 0)
+    machine = "that had other work" if wall > cpu else "that had little else to do"
+    return (
+        f"{cpu / divisor:.{digits}f} {unit} of CPU time, and {wall / divisor:.{digits}f} {unit} by the clock of a machine "
+        f"of two cores {machine}"
+    )
 
 
 NAMES = ("Average", "TfIdf", "SIF", "USIF", "DCT", "S3E", "GEM", "VLAWE", "NoPPA")
