@@ -179,17 +179,16 @@ def test_a_full_queue(tmp_path: Path) -> None:
 
 def test_a_request_that_takes_too_long(tmp_path: Path) -> None:
     model = made_encoder(tmp_path / "small")
-    body = {"inputs": ["the girl eats w1 " * 500] * 300}
+    # Many times what is allowed, and the next one a small part of it, however busy the machine is.
+    body = {"inputs": ["the girl eats w1 " * 500] * 800}
     with (
-        serving(str(model.path), "--request-seconds", "0.05") as running,
+        serving(str(model.path), "--request-seconds", "1") as running,
         running.client() as client,
     ):
         answer = client.post("/embed", json=body)
         assert answer.status_code == 503
         assert answer.json()["error"]["code"] == "request_timeout"
-        # The next ones are answered again; on a busy machine even a short one may take too long.
-        short = (client.post("/embed", json={"inputs": "the girl"}) for _ in range(100))
-        assert any(answer.status_code == 200 for answer in short)
+        assert client.post("/embed", json={"inputs": "the girl"}).status_code == 200
 
 
 @pytest.mark.parametrize("workers", [1, 2])

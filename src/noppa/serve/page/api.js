@@ -44,11 +44,12 @@ export async function withLines(path, body, signal) {
   }
 }
 
-// One after the other, and always the newest: what is sent again must not bring back lines that others replaced.
-function sendLines() {
-  sending = sending.catch(() => null).then(() => send("lines", { body: { lines: kept } }));
+// One after the other, and always the newest: what is sent again must not bring back lines that were replaced or dropped.
+function inTurn(run) {
+  sending = sending.catch(() => null).then(run);
   return sending;
 }
+const sendLines = () => inTurn(() => kept && send("lines", { body: { lines: kept } }));
 
 export async function keepLines(lines) {
   const before = kept;
@@ -60,7 +61,10 @@ export async function keepLines(lines) {
     throw error;
   }
 }
-export async function dropLines() { kept = null; await send("lines", { method: "DELETE" }); }
+export async function dropLines() {
+  kept = null;
+  await inTurn(() => send("lines", { method: "DELETE" }));
+}
 
 // The newest of several runs wins: an earlier one is stopped.
 export function latest(run) {
