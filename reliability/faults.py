@@ -1,0 +1,177 @@
+"""Faults as SQLite injects them: of the calls that touch a folder, each one fails in turn.
+
+>>> for call, error in each_fault(lambda: encoder.save(folder / "model"), folder):
+...     # `call` failed, and `error` is what save raised: check what is left on the disk
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import io
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+#: What can fail. Only Python's own calls are seen: `array.tofile` and libraries in C write past them.
+KINDS = ("open", "write", "fsync", "rename", "mkdir")
+ALLOCATION = "allocation"
+_ALLOCATING = ("empty", "zeros", "full", "concatenate", "ascontiguousarray", "stack", "hstack")
+
+
+class Faults:
+    """While entered, counts the calls on paths under `folder` in `calls`, and lets number `at` fail with `code`.
+
+    kinds: which of `KINDS` and `ALLOCATION` count. lasting: all later calls fail too, as on a disk that stays full.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        at: int | None,
+        code: int = errno.ENOSPC,
+        kinds: tuple[str, ...] = KINDS,
+        lasting: bool = False,
+    ) -> None:
+        self.folder, self.at, self.code = os.path.realpath(folder), at, code
+        self.kinds, self.lasting = kinds, lasting
+        self.calls: list[str] = []
+        self._patches = ExitStack()
+
+    @property
+    def hit(self) -> bool:
+        """Whether the call that was to fail was made."""
+        return self.at is not None and len(self.calls) > self.at
+
+    def reach(self, kind: str, path: str | None = None) -> None:
+        """Note a call, and fail if it is this one's turn."""
+        if kind not in self.kinds or (path is not None and not self._concerns(path)):
+            return
+        number = len(self.calls)
+        self.calls.append(kind if path is None else f"{kind} {os.path.basename(path)}")
+        if self.at is None or number < self.at or (number > self.at and not self.lasting):
+            return
+        if kind == ALLOCATION:
+            raise MemoryError("injected")
+        raise OSError(self.code, os.strerror(self.code), path)
+
+    def _concerns(self, path: str) -> bool:
+        return os.path.abspath(path).startswith(self.folder)
+
+    def __enter__(self) -> Faults:
+        for module in (builtins, io):
+            self._patch(module, "open", self._opened)
+        for kind, names in {
+            "open": ["open"],
+            "write": ["write", "ftruncate"],
+            "fsync": ["fsync", "fdatasync"],
+            "rename": ["rename", "replace", "link"],
+            "mkdir": ["mkdir"],
+        }.items():
+            for name in names:
+                self._patch(os, name, self._failing(kind, getattr(os, name)))
+        if ALLOCATION in self.kinds:
+            for name in _ALLOCATING:
+                self._patch(np, name, self._allocating(getattr(np, name)))
+        with suppress(ImportError):
+            from noppa import atomic
+
+            self._patch(atomic, "exchange", self._failing("rename", atomic.exchange))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._patches.close()
+
+    def _patch(self, module: Any, name: str, replacement: Any) -> None:
+        self._patches.enter_context(mock.patch.object(module, name, replacement))
+
+    def _failing(self, kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(first: Any, *rest: Any, **options: Any) -> Any:
+            self.reach(kind, _path_of(first, options.get("dir_fd")))
+            return real(first, *rest, **options)
+
+        return call
+
+    def _allocating(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            self.reach(ALLOCATION)
+            return real(*arguments, **options)
+
+        return call
+
+    def _opened(
+        self,
+        file: Any,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+        closefd: bool = True,
+        opener: Any = None,
+    ) -> Any:
+        """As `open`, where each write to the disk counts."""
+        if not isinstance(file, int):
+            self.reach("open", _path_of(file))
+        raw = _File(file, mode.replace("b", "").replace("t", ""), closefd, opener)
+        raw.faults, raw.path = self, _path_of(raw.fileno())
+        if buffering == 0:
+            return raw
+        kind = io.BufferedRandom if "+" in mode else (
+            io.BufferedReader if raw.readable() else io.BufferedWriter
+        )  # fmt: skip
+        buffered = kind(raw)
+        if "b" in mode:
+            return buffered
+        return io.TextIOWrapper(buffered, encoding, errors, newline, buffering == 1)
+
+
+class _File(io.FileIO):
+    faults: Faults
+    path: str
+
+    def write(self, data: Any) -> int:
+        self.faults.reach("write", self.path)
+        return super().write(data) or 0
+
+
+def _path_of(target: Any, dir_fd: int | None = None) -> str:
+    """The path of a descriptor, or of a name relative to one."""
+    if isinstance(target, int):
+        with suppress(OSError):
+            return os.readlink(f"/proc/self/fd/{target}")
+        return ""
+    name = os.fsdecode(target)
+    return name if dir_fd is None else os.path.join(_path_of(dir_fd), name)
+
+
+def each_fault(
+    run: Callable[[], object],
+    folder: Path,
+    code: int = errno.ENOSPC,
+    kinds: tuple[str, ...] = KINDS,
+    lasting: bool = False,
+) -> Iterator[tuple[str, Exception | None]]:
+    """Run with the first call failing, then with the second, until a run is done before its turn comes.
+
+    Yields which call failed and what `run` raised, if anything; what is left on the disk is the caller's to check, and
+    to set up again before it goes on. The run without a fault, which comes last, must succeed.
+    """
+    for at in itertools.count():
+        faults, error = Faults(folder, at, code, kinds, lasting), None
+        with faults:
+            try:
+                run()
+            except Exception as raised:
+                error = raised
+        if not faults.hit:
+            if error is not None:
+                raise error
+            return
+        yield faults.calls[at], error
