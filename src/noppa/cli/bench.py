@@ -16,8 +16,10 @@ from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
 from noppa.evaluate import protocols, records, report, search, settings
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
+from noppa.outputs import refuse_input_as_output
 from noppa.parameters import one_of
 from noppa.processes import processes
+from noppa.storage import whole_file
 
 group = typer.Typer(invoke_without_command=True)
 
@@ -71,6 +73,7 @@ def bench(
     if data is None:
         raise typer.BadParameter("give SentEval's data folder", param_hint="--data")
     one_of(protocol, "protocol", protocols.PROTOCOLS)
+    refuse_input_as_output(output, [vectors, counts, corpus, model])
     candidates = _candidates(model, vectors, counts, method, parameter or [], sbert)
     wanted = scoring.tasks_in(data, tasks)
     conditions = scoring.conditions_of(
@@ -124,6 +127,7 @@ def ablations(
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     wanted = scoring.tasks_in(data, tasks)
+    refuse_input_as_output(output, [vectors, counts])
     candidates = settings.ablations(words_of(vectors, counts), a, k)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
@@ -166,6 +170,7 @@ def search_(
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     one_of(select_on, "select_on", search.SELECT_ON)
+    refuse_input_as_output(output, [vectors, counts])
     words = words_of(vectors, counts)
     ranges = [search.Range.of(text) for text in space or search.SPACE]
     fixed = scoring.parameters_of(parameter or [])
@@ -206,11 +211,14 @@ def report_(
     Example: noppa bench report results.jsonl --format html -o results.html
     """
     one_of(format, "format", tuple(report.FORMATS))
+    if output is not None:
+        refuse_input_as_output(output, results)
     text = report.FORMATS[format](records.read(results))
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        with whole_file(output) as new:
+            new.write_text(text, encoding="utf-8")
 
 
 def register(app: typer.Typer) -> None:

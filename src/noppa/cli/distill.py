@@ -16,6 +16,7 @@ from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
 from noppa.errors import ParameterError
 from noppa.files.arrays import read_words
+from noppa.outputs import refuse_input_as_output
 
 
 def distill(
@@ -60,6 +61,8 @@ def distill(
 
     Example: noppa distill all-MiniLM-L6-v2 sentences.txt -o my-encoder
     """
+    local = model if Path(model).exists() else None
+    refuse_input_as_output(output, [local, vocabulary, kept, *(inputs or [])])
     texts = list(texts_of_inputs(inputs, form, column, no_header, on_bad)) if inputs else []
     if vocabulary is not None:
         words = [word.decode("utf-8", "replace") for word in read_words(vocabulary)]

@@ -17,6 +17,7 @@ from noppa.cli.models import method_of, words_of
 from noppa.cli.options import Model, Threads
 from noppa.cli.progress import records_bar
 from noppa.errors import FileError, ParameterError
+from noppa.outputs import refuse_input_as_output
 from noppa.records import READERS, WRITERS, Input, Job, Outcome, read
 from noppa.records.job import ON_BAD
 
@@ -125,6 +126,7 @@ def fit(
     """
     if vectors is None or output is None:
         raise typer.BadParameter("give --vectors and --output")
+    refuse_input_as_output(output, [vectors, counts, *(inputs or [])])
     texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
     try:
         made = method_of(method, parameters or [])

@@ -16,6 +16,7 @@ from noppa.cli.models import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model
 from noppa.errors import InputError
 from noppa.explain import Explanation, PairExplanation
+from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.plot import Picture, alignment, attention, contributions, save
 from noppa.plot.pictures import EXTENSIONS, checked
 
@@ -59,6 +60,8 @@ def explain(
     if against is not None and model is None and vectors is None:
         model = "similarity"  # the preset whose cosines mean something
     encoder = encoder_of(model, vectors, counts, ranks, parameters)
+    if output is not None:
+        refuse_input_as_output(output, [vectors, counts, *folders_of(encoder)])
     told: Explanation | PairExplanation = encoder.explain(text)
     if against is not None:
         told = encoder.explain_pair(text, against)

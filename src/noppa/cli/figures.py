@@ -9,6 +9,7 @@ import typer
 
 from noppa.cli.models import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model
+from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.plot.figures import figures as write_figures
 
 
@@ -28,6 +29,7 @@ def figures(
     Example: noppa figures -v glove.6B.300d.txt --counts counts.txt -o figures
     """
     encoder = encoder_of(model, vectors, counts, ranks, parameters)
+    refuse_input_as_output(output, folders_of(encoder))
     for path in write_figures(encoder, output, counts, dark):
         typer.echo(path)
 

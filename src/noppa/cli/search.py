@@ -15,6 +15,7 @@ from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.options import Model, Threads
 from noppa.errors import FileError
 from noppa.index import KIND, Index
+from noppa.outputs import folders_of, refuse_input_as_output
 
 #: The preset for cosines.
 COSINES = "similarity"
@@ -73,6 +74,7 @@ def index(
     if output is None:
         raise typer.BadParameter("give --output")
     encoder = noppa.load(model or COSINES)
+    refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
     texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
     made = _made(encoder, texts, threads)
     made.header = _header(encoder)

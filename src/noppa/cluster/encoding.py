@@ -14,7 +14,7 @@ from noppa.cluster.outcomes import bad_rows, finished, raise_bad
 from noppa.cluster.places import Place
 from noppa.cluster.plan import SHARD_SIZE, Found, Plan, Shard, found_files, planned
 from noppa.cluster.progress import Progress, Teller
-from noppa.cluster.request import Request, input_facts, program_facts, wanted_input
+from noppa.cluster.request import Request, input_facts, program_facts, refuse_inputs, wanted_input
 from noppa.cluster.shard import BAD, BAD_ROWS, BOOKS, DONE, DTYPES, Encoding
 from noppa.cluster.tasks import Outcome
 from noppa.encoder import Encoder
@@ -78,12 +78,8 @@ def encode(
     wanted = wanted_input(inputs, form, column, header)
     target = Place.of(output)
     found = Model.of(encoder)
-    for path in wanted.paths:
-        if target.address.startswith(f"{Place.of(path).address}/"):
-            raise ParameterError(
-                f"{target} lies in the input {path}, and would be read with it: choose another folder"
-            )
     files = found_files(wanted)
+    refuse_inputs(target, wanted.paths, files, encoder)
     asked = {
         "model": found.checksum,
         **input_facts(wanted, files),

@@ -19,7 +19,7 @@ from noppa.cluster.outcomes import bad_rows, finished, raise_bad
 from noppa.cluster.places import Place
 from noppa.cluster.plan import SHARD_SIZE, Plan, found_files, planned
 from noppa.cluster.progress import Progress, Teller
-from noppa.cluster.request import Request, input_facts, program_facts, wanted_input
+from noppa.cluster.request import Request, input_facts, program_facts, refuse_inputs, wanted_input
 from noppa.cluster.shard import BAD, BAD_ROWS
 from noppa.cluster.sums import (
     COUNTS,
@@ -102,6 +102,9 @@ def fit(
         raise ParameterError(f"{target}: an encoder is saved on this machine's disk: give a path")
     folder = Path(target.path)
     files = found_files(wanted)
+    refuse_inputs(target, wanted.paths, files, encoder)
+    if work is not None:
+        refuse_inputs(Place.of(work), wanted.paths, files, encoder)
     with _saved(encoder) as found:
         asked = {
             "model": found.checksum,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -10,12 +11,15 @@ from typing import Any
 
 from noppa.cluster.dask import dask
 from noppa.cluster.models import Model
+from noppa.cluster.places import Place
 from noppa.cluster.plan import Found
 from noppa.cluster.shard import ON_BAD
 from noppa.cluster.single import single
 from noppa.cluster.spark import spark
 from noppa.cluster.tasks import Engine, Run
-from noppa.errors import ParameterError
+from noppa.encoder import Encoder
+from noppa.errors import FileError, ParameterError
+from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of, whole
 from noppa.records.batch import Input
 
@@ -50,6 +54,20 @@ def wanted_input(inputs: Any, form: str | None, column: str | None, header: bool
     if not paths:
         raise ParameterError("there is no input: give files, folders or patterns")
     return Input([os.fspath(path) for path in paths], form, column, header)
+
+
+def refuse_inputs(
+    target: Place, paths: Sequence[str], files: list[Found], encoder: Encoder
+) -> None:
+    """Refuse an output that is an input, lies in one, or is a folder around one, on any file system."""
+    sources = [*map(Place.of, paths), *(file.place for file in files)]
+    if target.is_local:
+        local = [place.path for place in sources if place.is_local]
+        refuse_input_as_output(target.path, [*local, *folders_of(encoder)])
+    for source in sources:
+        inside = f"{target}/".startswith(f"{source}/") or f"{source}/".startswith(f"{target}/")
+        if inside:
+            raise FileError(f"{target} and the input {source} overlap: choose another output")
 
 
 def input_facts(wanted: Input, files: list[Found]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from noppa.errors import ParameterError
 from noppa.export.means import mean_words
 from noppa.export.model2vec import write_model2vec
 from noppa.methods import Average
+from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of
 
 
@@ -61,6 +62,7 @@ def export(
         raise ParameterError(
             f"only noppa's own encoders can be exported, and this is a {type(encoder).__name__}"
         )
+    refuse_input_as_output(path, folders_of(encoder))
     if words_only:
         encoder = Encoder(encoder.words, Average(), tokenizer=encoder.tokenizer)
     FORMATS[to](encoder, Path(path))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from noppa.encoder import Encoder
 from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
+from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of
 from noppa.records.batch import STDIN, Batch, Input
 from noppa.records.read import read
@@ -82,6 +83,9 @@ class Job:
                 raise FileError(f"cannot write {self.target}: the folder {folder} does not exist")
             if Path(self.target).is_dir():
                 raise FileError(f"cannot write {self.target}: it is a folder")
+        sources = [*self.source.paths, *folders_of(self.model)]
+        refuse_input_as_output(self.target, sources)
+        refuse_input_as_output(self.partial, sources)
 
     @property
     def output_form(self) -> str:
