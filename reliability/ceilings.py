@@ -1,0 +1,226 @@
+"""Ceilings of memory and time for the server's routes: the worst request that each allows, sent to a server of its own.
+
+python reliability/ceilings.py                    # every case
+python reliability/ceilings.py /embed /lines/map  # those of some routes
+
+For each case it reports how far the server's memory peaked above where it stood before, the seconds until the answer,
+and the slowest /health meanwhile. Results are JSON lines in results/ceilings.jsonl; the exit status tells whether all
+stayed below their ceilings. Seconds depend on the machine, so no test asserts them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import httpx  # noqa: E402
+
+from tests.serving import Running, serving  # noqa: E402
+
+RESULTS = HERE / "results" / "ceilings.jsonl"
+MB = 1 << 20
+WORDS = "the girl eats a cake and two small children play in front of the old house"
+
+
+@dataclass(frozen=True)
+class Case:
+    """The worst request of one kind that a route allows, and what it may cost.
+
+    body: makes the bytes of the body.
+    before: (path, JSON) pairs posted first, in the same browser session.
+    statuses: answers that are fine; a refusal is one.
+    at_once: how many clients send it at the same time.
+    """
+
+    path: str
+    name: str
+    body: Callable[[], bytes]
+    megabytes: float
+    seconds: float
+    health_seconds: float = 1.0
+    statuses: tuple[int, ...] = (200,)
+    before: tuple[tuple[str, Callable[[], Any]], ...] = ()
+    options: tuple[str, ...] = ()
+    at_once: int = 1
+
+
+@dataclass
+class Measured:
+    """What a case cost."""
+
+    statuses: list[int] = field(default_factory=list)
+    megabytes: float = 0.0
+    seconds: float = 0.0
+    health_seconds: float = 0.0
+    health_asked: int = 0
+
+
+def json_body(value: Any) -> Callable[[], bytes]:
+    return lambda: json.dumps(value).encode()
+
+
+def lines(count: int) -> list[str]:
+    """Different lines of a dozen words."""
+    words = WORDS.split()
+    return [
+        " ".join(words[(number * step) % len(words)] for step in range(3, 15)) + f" {number}"
+        for number in range(count)
+    ]
+
+
+CASES: list[Case] = [
+    Case("/embed", "8,192 texts", lambda: json_body({"inputs": lines(8192)})(), 200, 10),
+    Case(
+        "/v1/embeddings",
+        "8,192 texts as numbers",
+        lambda: json_body({"input": lines(8192)})(),
+        200,
+        10,
+    ),
+    Case(
+        "/v1/embeddings",
+        "28 MB of empty arrays",
+        lambda: b'{"input":[' + b"[]," * (28 * MB // 3) + b"[]]}",
+        150,
+        10,
+        statuses=(400, 413),
+    ),
+    Case(
+        "/v1/embeddings",
+        "28 MB in an unknown field",
+        lambda: b'{"input":"a","other":[' + b"[]," * (28 * MB // 3) + b"[]]}",
+        150,
+        10,
+        statuses=(200, 413),
+    ),
+    Case(
+        "/v1/embeddings",
+        "50 bodies of 31 MB at a time",
+        lambda: b'{"input":"a","user":"' + b"x" * (31 * MB) + b'"}',
+        600,
+        60,
+        statuses=(200, 429, 503),
+        at_once=50,
+    ),
+]
+
+
+@contextmanager
+def asking_health(server: Running, measured: Measured) -> Iterator[None]:
+    """Asks /health again and again meanwhile, and notes the slowest answer."""
+    done = threading.Event()
+
+    def ask() -> None:
+        with server.client() as client:
+            while not done.is_set():
+                began = time.monotonic()
+                client.get("/health")
+                measured.health_seconds = max(measured.health_seconds, time.monotonic() - began)
+                measured.health_asked += 1
+                done.wait(0.02)
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    try:
+        yield
+    finally:
+        done.set()
+        asker.join()
+
+
+@contextmanager
+def peak_memory(pid: int, measured: Measured) -> Iterator[None]:
+    """Notes how far the resident memory of a process rises above where it stands now."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak starts anew
+    before = status_bytes(pid, "VmRSS")
+    yield
+    measured.megabytes = (status_bytes(pid, "VmHWM") - before) / MB
+
+
+def status_bytes(pid: int, name: str) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise KeyError(name)
+
+
+def measure(case: Case) -> Measured:
+    """One case, with the embedded model and a server that has served nothing else."""
+    measured, body = Measured(), case.body()
+    with serving(*case.options) as server, server.client() as client:
+        client.timeout = httpx.Timeout(600)
+        client.post("/embed", json={"inputs": lines(20)}).raise_for_status()  # warm
+        for path, value in case.before:
+            client.post(path, json=value()).raise_for_status()
+
+        def send() -> None:
+            with httpx.Client(cookies=client.cookies, timeout=600, trust_env=False) as own:
+                answer = own.post(server.url + case.path, content=body, headers=headers)
+                measured.statuses.append(answer.status_code)
+
+        headers = {"content-type": "application/json"}
+        senders = [threading.Thread(target=send) for _ in range(case.at_once)]
+        with peak_memory(server.process.pid, measured), asking_health(server, measured):
+            began = time.monotonic()
+            for sender in senders:
+                sender.start()
+            for sender in senders:
+                sender.join()
+            measured.seconds = time.monotonic() - began
+    return measured
+
+
+def record(case: Case, measured: Measured) -> dict[str, Any]:
+    """The line of the results."""
+    within = (
+        set(measured.statuses) <= set(case.statuses)
+        and len(measured.statuses) == case.at_once
+        and measured.megabytes <= case.megabytes
+        and measured.seconds <= case.seconds
+        and measured.health_seconds <= case.health_seconds
+    )
+    return {
+        "route": case.path,
+        "request": case.name,
+        "statuses": sorted(set(measured.statuses)),
+        "peak_growth_mb": round(measured.megabytes, 1),
+        "ceiling_mb": case.megabytes,
+        "seconds": round(measured.seconds, 3),
+        "ceiling_seconds": case.seconds,
+        "health_seconds": round(measured.health_seconds, 3),
+        "ceiling_health_seconds": case.health_seconds,
+        "within": within,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("routes", nargs="*", help="paths; all if none is named")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    records = []
+    for case in CASES:
+        if given.routes and case.path not in given.routes:
+            continue
+        records.append(record(case, measure(case)))
+        print(json.dumps(records[-1]), flush=True)
+    if not given.routes:
+        given.results.write_text("".join(json.dumps(line) + "\n" for line in records))
+    sys.exit(not all(line["within"] for line in records))
+
+
+if __name__ == "__main__":
+    main()
