@@ -21,7 +21,7 @@ from noppa.explain import Explanation, PairExplanation, explanation, pair_explan
 from noppa.fitted import Fitted
 from noppa.fitting import learnt_from, warn_of_uncounted
 from noppa.methods import METHODS, NoPPA
-from noppa.methods.protocol import Method, Pooler, learns
+from noppa.methods.protocol import Method, Pooler, check_width, learns
 from noppa.parameters import whole
 from noppa.refine import Map, Moments, Refinement
 from noppa.texts import blocks_of, texts_of, token_lists_of, tokens_of
@@ -67,6 +67,7 @@ class Encoder:
             )
         if refine is None:
             refine = ()
+        check_width(method, words)
         self.words = words
         self.method = method
         self.refine = tuple(refine) if isinstance(refine, Sequence) else (refine,)

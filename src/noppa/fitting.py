@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from noppa.backend import kernels
 from noppa.corpus import Corpus, Ids, known_tokens
 from noppa.errors import warn
-from noppa.methods.protocol import Learnt, Method, learns
+from noppa.methods.noppa import NoPPA
+from noppa.methods.protocol import Learnt, Method, check_width, learns
+from noppa.parameters import MOST_REFINED
 from noppa.refine import Moments
 from noppa.words import WordVectors
 
@@ -48,6 +50,8 @@ def learnt_from(
 
     Where nothing is `refined`, the moments are a count of sentences alone.
     """
+    if refined:
+        check_width(method, words, MOST_REFINED)
     counted = Counted(blocks, len(words))
     with closing(Corpus(counted)) if learns(method) else nullcontext(counted) as sentences:
         learnt = _learnt(words, method, sentences)
@@ -83,8 +87,8 @@ def warn_of_uncounted(words: WordVectors, method: Method, seen: NDArray[np.int64
     seen: how often each word was seen, (words + 1,).
     """
     counted = words.counted
-    # `a` is the strength of the frequency weight in every paper that has one.
-    weighs = hasattr(method, "a")
+    # `a` is the strength of the frequency weight in every paper that has one; NoPPA has none with None, uSIF derives it.
+    weighs = hasattr(method, "a") and not (isinstance(method, NoPPA) and method.a is None)
     if counted is None or not counted.any() or not weighs:
         return
     seen = seen[: words.lexicon.whole_words]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +18,7 @@ PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
     "square": np.square,
 }
 
-#: What NoPPA can concatenate; the index is the native number, and `dct1`, `dct2`, … follow.
+#: What NoPPA can concatenate; the index is the native number, and `dct1`, … `dct9999` follow.
 PARTS = ("context", "word", "ordered", "product", "max", "min", "std")
 
 #: Those that are sums over pairs of words.
@@ -59,8 +60,8 @@ def part_number(name: str) -> int:
     """The native number of a part, -1 where there is none of that name."""
     if name in PARTS:
         return PARTS.index(name)
-    order = name.removeprefix("dct")
-    return len(PARTS) + int(order) if name != order and order.isdecimal() and int(order) else -1
+    order = re.fullmatch("dct([1-9][0-9]{0,3})", name)
+    return len(PARTS) + int(order[1]) if order else -1
 
 
 def paired(name: str, positional: Float, i: int, kernel: str) -> Float:

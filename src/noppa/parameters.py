@@ -1,39 +1,113 @@
-"""Checks of the numbers that users give."""
+"""Checks of what users give: each returns a plain Python value that can be saved as JSON, or names what is wrong.
+
+The bounds of sizes are declared here too, so that no product of sizes overflows in the native code.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
+import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from noppa.errors import ParameterError
 
+Check = Callable[[Any, str], Any]
 
-def whole(value: Any, name: str, least: int = 0) -> int:
-    """A whole number of any integer type, at least `least`."""
+#: The longest vector an encoder may give: one MiB in float32.
+MOST_DIMENSIONS = 1 << 18
+#: The most dimensions that can be refined: their moments are a square table of float64, 8 GiB of it.
+MOST_REFINED = 1 << 15
+#: Weights and powers outside these make float32 overflow or vanish.
+SMALLEST, LARGEST = 1e-30, 1e30
+LONGEST_REPR = 60
+
+
+def whole(value: Any, name: str, least: int = 0, most: int = sys.maxsize) -> int:
+    """A whole number of any integer type, from `least` to `most`."""
     try:
-        number = None if isinstance(value, bool) else operator.index(value)
+        number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
         number = None
     if number is None or number < least:
-        raise ParameterError(f"{name} must be a whole number from {least} on, not {value!r}")
+        raise ParameterError(f"{name} must be a whole number from {least} on, not {shown(value)}")
+    if number > most:
+        raise ParameterError(f"{name} must be at most {most}, not {shown(value)}")
     return int(number)
 
 
+def number(value: Any, name: str, least: float, most: float) -> float:
+    """A number of any real type, from `least` to `most`."""
+    real = _real(value)
+    if not least <= real <= most:
+        raise ParameterError(
+            f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}"
+        )
+    return real
+
+
 def positive(value: Any, name: str) -> float:
-    """A finite number above 0 of any real type."""
-    try:
-        number = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise ParameterError(f"{name} must be a number above 0, not {value!r}")
-    return number
+    """A number above 0 that is neither too small nor too large for float32."""
+    if not 0 < _real(value) < math.inf:
+        raise ParameterError(f"{name} must be a number above 0, not {shown(value)}")
+    return number(value, name, SMALLEST, LARGEST)
+
+
+def boolean(value: Any, name: str) -> bool:
+    """True or False, of Python's or NumPy's type."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be True or False, not {shown(value)}")
+    return bool(value)
 
 
 def one_of(value: Any, name: str, choices: Any) -> Any:
     """One of the named choices."""
-    if value not in choices:
-        listed = ", ".join("None" if choice is None else str(choice) for choice in choices)
-        raise ParameterError(f"{name} must be one of {listed}, not {value!r}")
-    return value
+    comparable = isinstance(value, (str, int, np.bool_))  # an array compares item by item
+    for choice in choices:
+        if value is choice or (comparable and value == choice):
+            return choice
+    listed = ", ".join("None" if choice is None else str(choice) for choice in choices)
+    raise ParameterError(f"{name} must be one of {listed}, not {shown(value)}")
+
+
+def optional(check: Check) -> Check:
+    """The same check, which None passes too."""
+    return lambda value, name: None if value is None else check(value, name)
+
+
+#: What `np.random` and the native trainer take as a seed.
+seed_number: Check = partial(whole, most=(1 << 64) - 1)
+#: How many components, clusters, coefficients or dimensions: at least one, or none at all.
+some: Check = partial(whole, least=1, most=MOST_DIMENSIONS)
+any_number: Check = partial(whole, most=MOST_DIMENSIONS)
+
+
+def settle(frozen: Any, **checks: Check) -> None:
+    """Check the named fields of a frozen dataclass and store what the checks give."""
+    for name, check in checks.items():
+        object.__setattr__(frozen, name, check(getattr(frozen, name), name))
+
+
+def shown(value: Any) -> str:
+    """A short repr for an error message, of anything."""
+    try:
+        text = " ".join(repr(value).split())
+    except (
+        Exception
+    ):  # an int of more than 4,300 digits has no repr; other people's may raise anything
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST_REPR else text[: LONGEST_REPR - 1] + "…"
+
+
+def _real(value: Any) -> float:
+    """A single real number, NaN for anything else."""
+    if isinstance(value, (bool, np.bool_, str, bytes, np.ndarray)):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa.backend import kernels
 from noppa.errors import ParameterError, warn
-from noppa.parameters import whole
+from noppa.parameters import boolean, number, one_of, optional, positive, settle, some
 
 Float = NDArray[np.float64]
 
@@ -146,7 +147,10 @@ STEPS: dict[str, type[Any]] = {"remove": Remove, "map": Map, "normalise": Unit}
 
 
 class Refinement(Protocol):
-    """A way to refine pooled vectors: frozen parameters, and a `fit` from moments."""
+    """A way to refine pooled vectors: frozen parameters, and a `fit` from moments.
+
+    One with `learns = False` looks at nothing but the number of dimensions, and needs no text.
+    """
 
     def fit(self, moments: Moments) -> Step: ...
 
@@ -165,9 +169,7 @@ class NoiseRemoval:
     variant: str = "paper"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
-        if self.variant not in ("paper", "reference"):
-            raise ParameterError(f"variant must be paper or reference, not {self.variant!r}")
+        settle(self, k=some, variant=partial(one_of, choices=("paper", "reference")))
 
     def fit(self, moments: Moments) -> Step:
         _require_rows(moments, self.k, "noise removal")
@@ -201,7 +203,7 @@ class CommonComponents:
     weighted: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        settle(self, k=some, centred=boolean, weighted=boolean)
 
     def fit(self, moments: Moments) -> Step:
         _require_rows(moments, self.k, "removing common components")
@@ -232,12 +234,8 @@ class Whitening:
     centred: bool = True
 
     def __post_init__(self) -> None:
-        if self.dim is not None:
-            object.__setattr__(self, "dim", whole(self.dim, "dim", 1))
-        if not 0 <= self.strength <= 1:
-            raise ParameterError(f"strength must lie between 0 and 1, not {self.strength!r}")
-        if not self.floor > 0:
-            raise ParameterError(f"floor must be above 0, not {self.floor!r}")
+        settle(self, dim=optional(some), floor=positive, centred=boolean)
+        settle(self, strength=partial(number, least=0, most=1))
 
     def fit(self, moments: Moments) -> Step:
         kept = moments.dim if self.dim is None else self.dim
@@ -256,6 +254,8 @@ class Whitening:
 class Normalise:
     """Scales each vector to length one; zeros stay zeros. Must come last."""
 
+    learns: ClassVar[bool] = False
+
     def fit(self, moments: Moments) -> Step:
         return Unit(moments.dim)
 
@@ -273,6 +273,13 @@ def fit_steps(refinements: Iterable[Refinement], moments: Moments) -> list[Step]
             moments = steps[-1].after(moments)
         steps.append(refinement.fit(moments))
     return steps
+
+
+def steps_without_text(refinements: Sequence[Refinement], width: int) -> list[Step] | None:
+    """The steps of refinements that learn nothing, for pooled vectors of this width; None where one of them learns."""
+    if any(getattr(refinement, "learns", True) for refinement in refinements):
+        return None
+    return fit_steps(refinements, Moments(0, np.zeros(width), np.zeros((0, 0))))
 
 
 def described(refinement: Refinement) -> dict[str, Any]:

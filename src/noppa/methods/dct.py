@@ -11,7 +11,7 @@ from noppa.backend import kernels
 from noppa.formulas import dct_waves
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, plain, rows_of, spread
-from noppa.parameters import whole
+from noppa.parameters import settle, some
 from noppa.refine import Refinement
 from noppa.words import WordVectors
 
@@ -27,7 +27,7 @@ class DCT:
     k: int = 3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
+        settle(self, k=some)
 
     def width(self, words: WordVectors) -> int:
         return words.dim * self.k

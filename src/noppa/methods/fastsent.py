@@ -14,7 +14,8 @@ from noppa.corpus import Ids
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, mean_split, spread
-from noppa.methods.trained import check_training, trained, trained_rows, trained_table
+from noppa.methods.trained import TRAINING, trained, trained_rows, trained_table
+from noppa.parameters import boolean, settle
 from noppa.refine import Refinement
 from noppa.words import WordVectors
 
@@ -38,7 +39,7 @@ class FastSent:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_training(self)
+        settle(self, autoencode=boolean, **TRAINING)
 
     def width(self, words: WordVectors) -> int:
         return words.dim
@@ -47,7 +48,7 @@ class FastSent:
         return ()
 
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-        return trained(words, sentences, self, adjacent=True, itself=bool(self.autoencode))
+        return trained(words, sentences, self, adjacent=True, itself=self.autoencode)
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
         table, divisor = trained_table(words, learnt), DIVISORS.index("one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from noppa.errors import ParameterError
 from noppa.formulas import gem_weights
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, plain, rows_of, spread
-from noppa.parameters import whole
+from noppa.parameters import settle, some, whole
 from noppa.refine import Moments, Refinement
 from noppa.words import WordVectors
 
@@ -38,8 +39,8 @@ class GEM:
     t: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("m", "k", "h", "t"):
-            object.__setattr__(self, name, whole(getattr(self, name), name, 1))
+        window, power = partial(whole, least=1, most=1000), partial(whole, least=1, most=100)
+        settle(self, m=window, k=some, h=some, t=power)
         if self.h > self.k:
             raise ParameterError(
                 f"h must be at most k={self.k}, the directions to choose from, not {self.h}"

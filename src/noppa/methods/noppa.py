@@ -11,7 +11,8 @@ w = a / (p + a/2) the smooth frequency weight (9). Refinement is noise removal (
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from noppa.methods.noppa_split import joined, noppa_split
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split
 from noppa.methods.windows import averaged, truncated, windows
-from noppa.parameters import one_of, positive, whole
+from noppa.parameters import any_number, boolean, one_of, optional, positive, settle, shown, whole
 from noppa.refine import NoiseRemoval, Refinement
 from noppa.words import WordVectors
 
@@ -74,21 +75,19 @@ class NoPPA:
     policy: str = "error"
 
     def __post_init__(self) -> None:
-        if self.a is not None:
-            object.__setattr__(self, "a", positive(self.a, "a (None for no frequency weight)"))
-        object.__setattr__(self, "k", whole(self.k, "k"))
-        object.__setattr__(self, "parts", tuple(self.parts))
-        one_of(self.position, "position", ("paper", "reference", None))
-        one_of(self.noise, "noise", ("paper", "reference"))
-        one_of(self.kernel, "kernel", KERNELS)
-        one_of(self.policy, "policy", POLICIES)
-        known = all(formulas.part_number(part) >= 0 for part in self.parts)
-        if not self.parts or not known or len(set(self.parts)) < len(self.parts):
-            raise ParameterError(
-                f"parts must be some of {', '.join(formulas.PARTS)}, dct1, dct2, …, each once, not {self.parts!r}"
-            )
-        if self.max_tokens is not None:
-            object.__setattr__(self, "max_tokens", whole(self.max_tokens, "max_tokens", 2))
+        settle(
+            self,
+            a=optional(lambda a, name: positive(a, f"{name} (None for no frequency weight)")),
+            k=any_number,
+            position=partial(one_of, choices=("paper", "reference", None)),
+            noise=partial(one_of, choices=("paper", "reference")),
+            kernel=partial(one_of, choices=KERNELS),
+            parts=_checked_parts,
+            attend_self=boolean,
+            unknown_takes_position=boolean,
+            max_tokens=optional(partial(whole, least=2)),
+            policy=partial(one_of, choices=POLICIES),
+        )
 
     def width(self, words: WordVectors) -> int:
         return words.dim * len(self.parts)
@@ -123,6 +122,22 @@ class NoPPA:
 def smooth_frequency_weight(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float64]:
     """Equation 9's weight a / (p + a/2), which lies between 0 and 2."""
     return np.asarray(a / (probabilities + a / 2))
+
+
+def _checked_parts(value: Any, name: str) -> tuple[str, ...]:
+    try:
+        given = [] if isinstance(value, str) else list(value)
+    except TypeError:
+        given = []
+    parts = tuple(
+        part for part in given if isinstance(part, str) and formulas.part_number(part) >= 0
+    )
+    if not parts or len(parts) < len(given) or len(set(parts)) < len(parts):
+        raise ParameterError(
+            f"{name} must be some of {', '.join(formulas.PARTS)}, dct1, dct2, … dct9999, each once, "
+            f"not {shown(value)}"
+        )
+    return parts
 
 
 def _too_long(text: int, tokens: int, limit: int) -> ParameterError:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from noppa.backend import kernels
 from noppa.corpus import Ids
+from noppa.errors import ParameterError
 from noppa.methods.split import Split
+from noppa.parameters import MOST_DIMENSIONS, MOST_REFINED
 from noppa.refine import Refinement
 from noppa.words import WordVectors
 
@@ -52,6 +54,17 @@ class Learner(Method, Protocol):
 
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         """What `pooler` needs, by name; `sentences` are blocks of ids and offsets that can be read again and again."""
+
+
+def check_width(method: Method, words: WordVectors, most: int = MOST_DIMENSIONS) -> None:
+    """Refuse a method whose vectors would be longer than any machine can hold many of."""
+    width = method.width(words)
+    if width > most:
+        refined = " that are refined" if most == MOST_REFINED else ""
+        raise ParameterError(
+            f"{method!r} makes vectors of {width} dimensions from words of {words.dim}, and those{refined} may have "
+            f"at most {most}: choose smaller parameters"
+        )
 
 
 def learns(method: Method) -> bool:

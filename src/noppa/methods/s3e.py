@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from noppa.formulas import residuals, s3e_residuals
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
 from noppa.methods.weighting import inverse_frequency_weight, probabilities_of
-from noppa.parameters import one_of, positive, whole
+from noppa.parameters import any_number, boolean, one_of, positive, seed_number, settle, some
 from noppa.refine import CommonComponents, Refinement
 from noppa.words import WordVectors
 
@@ -42,11 +43,8 @@ class S3E:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
-        object.__setattr__(self, "a", positive(self.a, "a"))
-        object.__setattr__(self, "components", whole(self.components, "components"))
-        object.__setattr__(self, "seed", whole(self.seed, "seed"))
-        one_of(self.variant, "variant", ("paper", "reference"))
+        settle(self, k=some, a=positive, components=any_number, average=boolean, seed=seed_number)
+        settle(self, variant=partial(one_of, choices=("paper", "reference")))
 
     def width(self, words: WordVectors) -> int:
         return self.k * (self.k + 1) // 2 + (words.dim if self.average else 0)
@@ -70,7 +68,7 @@ class S3E:
         weights = self.weights(words).astype(kernels.REAL)
         table, labels = words.table, np.ascontiguousarray(learnt["labels"])
         centroids = np.ascontiguousarray(learnt["centroids"], kernels.REAL)
-        options = (bool(self.average), self.variant == "reference")
+        options = (self.average, self.variant == "reference")
 
         def pool(
             ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,19 @@ from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, spread
 from noppa.methods.trained import (
-    check_training,
+    TRAINING,
     trained,
     trained_numbers,
     trained_rows,
     trained_table,
 )
-from noppa.parameters import whole
+from noppa.parameters import settle, whole
 from noppa.refine import Refinement
 from noppa.training import PAIR
 from noppa.words import WordVectors
+
+#: Twice what the paper has.
+MOST_BUCKETS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,7 @@ class Sent2Vec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "buckets", whole(self.buckets, "buckets"))
-        check_training(self)
+        settle(self, buckets=partial(whole, most=MOST_BUCKETS), **TRAINING)
 
     def width(self, words: WordVectors) -> int:
         return words.dim

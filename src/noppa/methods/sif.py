@@ -12,7 +12,7 @@ from noppa.methods.weighting import (
     probabilities_of,
     weighted_mean,
 )
-from noppa.parameters import positive, whole
+from noppa.parameters import any_number, positive, settle
 from noppa.refine import CommonComponents, Refinement
 from noppa.words import WordVectors
 
@@ -28,8 +28,7 @@ class SIF:
     components: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "a", positive(self.a, "a"))
-        object.__setattr__(self, "components", whole(self.components, "components"))
+        settle(self, a=positive, components=any_number)
 
     def width(self, words: WordVectors) -> int:
         return words.dim

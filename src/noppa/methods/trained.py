@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,20 @@ from noppa.corpus import Ids, counts
 from noppa.errors import ParameterError
 from noppa.methods.protocol import Learnt
 from noppa.methods.split import Float, rows_of
-from noppa.parameters import positive, whole
+from noppa.parameters import Check, positive, seed_number, whole
 from noppa.words import WordVectors
 
 NOISE = 1 << 17
 
 
-def check_training(method: Any) -> None:
-    """Check the parameters that a trained method has, and set them as the plain numbers that they are."""
-    for name, least in (("epochs", 1), ("negatives", 1), ("seed", 0)):
-        object.__setattr__(method, name, whole(getattr(method, name), name, least))
-    for name in ("rate", "t"):
-        object.__setattr__(method, name, positive(getattr(method, name), name))
+#: Checks of the parameters that every trained method has.
+TRAINING: dict[str, Check] = {
+    "epochs": partial(whole, least=1, most=10_000),
+    "rate": positive,
+    "negatives": partial(whole, least=1, most=10_000),
+    "t": positive,
+    "seed": seed_number,
+}
 
 
 def compact(sentences: Iterable[Ids], number_of: NDArray[np.int32]) -> Iterator[Ids]:

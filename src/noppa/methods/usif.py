@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from noppa.methods.noppa import smooth_frequency_weight
 from noppa.methods.protocol import Learnt, Pooler
 from noppa.methods.split import Split, kept_of, mean_split, rows_of, spread
 from noppa.methods.weighting import Float, probabilities_of, weighted_mean
-from noppa.parameters import one_of, positive, whole
+from noppa.parameters import any_number, one_of, optional, positive, settle
 from noppa.refine import CommonComponents, Refinement
 from noppa.words import WordVectors
 
@@ -38,11 +39,8 @@ class USIF:
     normalise: str | None = "word"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", whole(self.m, "m"))
-        for name in ("n", "a"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, positive(getattr(self, name), name))
-        one_of(self.normalise, "normalise", ("word", "dimension", None))
+        settle(self, m=any_number, n=optional(positive), a=optional(positive))
+        settle(self, normalise=partial(one_of, choices=("word", "dimension", None)))
 
     def width(self, words: WordVectors) -> int:
         return words.dim

@@ -14,12 +14,13 @@ from noppa.clusters import centroids_of_corpus, labels_of
 from noppa.corpus import Ids, counts
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
-from noppa.parameters import positive, whole
+from noppa.parameters import number, optional, positive, seed_number, settle, some
 from noppa.refine import Refinement, Whitening
 from noppa.words import WordVectors
 
 #: Why a number of a VLAWE vector belongs to no word.
 CANCELLED = "residuals that cancel"
+MOST_POWER = 4
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,7 @@ class VLAWE:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole(self.k, "k", 1))
-        object.__setattr__(self, "power", positive(self.power, "power"))
-        object.__setattr__(self, "seed", whole(self.seed, "seed"))
-        if self.pca is not None:
-            object.__setattr__(self, "pca", whole(self.pca, "pca", 1))
+        settle(self, k=some, power=_power, pca=optional(some), seed=seed_number)
 
     def width(self, words: WordVectors) -> int:
         return words.dim * self.k
@@ -80,6 +77,11 @@ class VLAWE:
         found = plain(terms, np.tile(vectors, self.k), np.ones(len(kept)))
         rest = {CANCELLED: cancelled} if cancelled.any() else {}
         return spread(replace(found, rest=rest), kept, len(ids))
+
+
+def _power(value: Any, name: str) -> float:
+    """Above 0 and small enough that a sum of the largest vectors, to this power and squared, stays finite."""
+    return number(positive(value, name), name, 0, MOST_POWER)
 
 
 def power_terms(

@@ -1,0 +1,168 @@
+"""Whatever is given as a parameter: a correct result or one sentence of ours, and never a crash, another error or NaN."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa import METHODS, refine
+from noppa.encoder import Encoder
+from noppa.errors import NoppaError, ParameterError
+
+TEXTS = ["a b c", "b c d e", "a d", "c e a b", "e", "d d a"]
+
+HOSTILE: list[Any] = [
+    2**62,
+    2**31,
+    10**400,
+    10**5000,
+    -1,
+    0,
+    2,
+    -(2**63),
+    1e-320,
+    5e-324,
+    1e308,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    "false",
+    "",
+    "dct99999999999",
+    b"paper",
+    True,
+    None,
+    np.True_,
+    np.float16(0.5),
+    np.float32("nan"),
+    np.int64(3),
+    np.uint8(2),
+    np.array([1, 2]),
+    np.array(3),
+    np.array(["paper", "word"]),
+    np.ma.masked,
+    Decimal("0.5"),
+    Decimal("sNaN"),
+    Fraction(1, 3),
+    1j,
+    [],
+    {},
+    ["word", 3],
+    ("word", "word"),
+    ("dct99999999999",),
+    object(),
+    int,
+    b"\xff",
+]
+
+
+@pytest.fixture(scope="module")
+def words() -> noppa.WordVectors:
+    rows = np.random.default_rng(0).normal(size=(5, 4))
+    return noppa.WordVectors([*"abcde"], rows, [0.3, 0.3, 0.2, 0.1, 0.1])
+
+
+def _fields(kinds: Any) -> list[Any]:
+    return [
+        pytest.param(kind, field.name, id=f"{kind.__name__}-{field.name}")
+        for kind in kinds
+        for field in fields(kind)
+    ]
+
+
+def _small(kind: type[Any]) -> dict[str, Any]:
+    """Parameters with which a method can be fitted on a few words."""
+    small = {"k": 2, "h": 1, "m": 1, "components": 1, "buckets": 16, "epochs": 1, "negatives": 2, "a": 0.1}  # fmt: skip
+    return {field.name: small[field.name] for field in fields(kind) if field.name in small}
+
+
+@pytest.mark.found("outside review", "sizes of 2**62 and values of other types reached the kernels")
+@pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
+@pytest.mark.parametrize(("kind", "name"), _fields(METHODS.values()))
+def test_every_field_of_a_method(words: noppa.WordVectors, kind: type[Any], name: str) -> None:
+    accepted = 0
+    for value in (*HOSTILE, getattr(kind(), name)):
+        try:
+            method = kind(**{**_small(kind), name: value})
+            json.dumps(asdict(method))
+            encoder = Encoder(words, method).fit(TEXTS, threads=1)
+        except NoppaError:
+            continue
+        vectors = encoder.encode(TEXTS, threads=1)
+        assert np.isfinite(vectors).all(), (kind, name, value)
+        assert np.isfinite(encoder.explain("a b zzz").vector).all(), (kind, name, value)
+        accepted += 1
+    assert 0 < accepted <= len(HOSTILE)
+
+
+@pytest.mark.parametrize(("kind", "name"), _fields(refine.REFINEMENTS.values()))
+def test_every_field_of_a_refinement(words: noppa.WordVectors, kind: type[Any], name: str) -> None:
+    accepted = 0
+    small = {"k": 2} if "k" in {field.name for field in fields(kind)} else {}
+    for value in (*HOSTILE, getattr(kind(), name)):
+        try:
+            refinement = kind(**{**small, name: value})
+            json.dumps(refine.described(refinement))
+            encoder = Encoder(words, noppa.Average(), refinement).fit(TEXTS, threads=1)
+        except NoppaError:
+            continue
+        assert np.isfinite(encoder.encode(TEXTS, threads=1)).all(), (kind, name, value)
+        accepted += 1
+    assert 0 < accepted <= len(HOSTILE)
+
+
+@pytest.mark.found("outside review", "DCT(k=2**62) and GEM(m=2**62) ended in a segmentation fault")
+@pytest.mark.parametrize(
+    "method", [noppa.DCT, lambda k: noppa.GEM(m=k, k=2, h=1), noppa.VLAWE, noppa.S3E]
+)
+def test_a_size_beyond_all_reason_is_refused_by_name(method: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"^[mk] must be at most \d+, not 4611686018427387904$"
+    ):
+        method(k=2**62)
+
+
+def test_vectors_longer_than_any_are_refused_before_anything_is_learnt() -> None:
+    words = noppa.WordVectors(["a"], np.ones((1, 1000)))
+    with pytest.raises(
+        ParameterError,
+        match=r"DCT\(k=1000\) makes vectors of 1000000 dimensions from words of 1000",
+    ):
+        Encoder(words, noppa.DCT(k=1000))
+    with pytest.raises(ParameterError, match="those that are refined may have at most 32768"):
+        Encoder(words, noppa.DCT(k=100), refine.Whitening(2)).fit(["a"])
+
+
+@pytest.mark.found(
+    "outside review", "attend_self='false' was taken for True, and np.True_ was a raw TypeError"
+)
+def test_a_boolean_is_a_boolean() -> None:
+    assert noppa.NoPPA(attend_self=np.False_).attend_self is False
+    with pytest.raises(ParameterError, match="attend_self must be True or False, not 'false'"):
+        noppa.NoPPA(attend_self="false")  # type: ignore[arg-type]
+
+
+@pytest.mark.found("outside review", "a=10**400 was a raw OverflowError")
+def test_an_error_shows_a_long_value_in_short() -> None:
+    with pytest.raises(ParameterError, match=r"^a must be a number above 0, not 10{57,58}…$"):
+        noppa.SIF(a=10**400)
+    with pytest.raises(ParameterError, match=r"^a must be a number above 0, not a int$"):
+        noppa.SIF(a=10**5000)
+
+
+@pytest.mark.found(
+    "outside review", "NoPPA(a=None) warned of missing counts, which it does not use"
+)
+def test_no_warning_of_counts_that_nobody_uses(words: noppa.WordVectors, recwarn: Any) -> None:
+    counted = words.with_counts({"a": 10, "b": 5})
+    Encoder(counted, noppa.NoPPA(a=None, k=1)).fit(TEXTS)
+    assert not [w for w in recwarn if "no count" in str(w.message)]
+    with pytest.warns(noppa.NoppaWarning, match="have no count"):
+        Encoder(counted, noppa.USIF(m=0, a=0.1)).fit(TEXTS)
