@@ -16,6 +16,51 @@ uint64_t mixed(uint64_t h) {
     return h ^ (h >> 32);
 }
 
+uint64_t turned(uint64_t value, int bits) { return (value << bits) | (value >> (64 - bits)); }
+
+struct SipHash {
+    uint64_t a, b, c, d;
+
+    void round() {
+        a += b, b = turned(b, 13) ^ a, a = turned(a, 32);
+        c += d, d = turned(d, 16) ^ c;
+        a += d, d = turned(d, 21) ^ a;
+        c += b, b = turned(b, 17) ^ c, c = turned(c, 32);
+    }
+    void add(uint64_t eight) {
+        d ^= eight;
+        round();
+        a ^= eight;
+    }
+    uint64_t finish() {
+        c ^= 0xff;
+        for (int rounds = 0; rounds < 3; ++rounds) round();
+        return a ^ b ^ c ^ d;
+    }
+};
+
+uint64_t eight_at(const uint8_t* bytes) {
+    uint64_t eight;
+    std::memcpy(&eight, bytes, 8);
+    return eight;
+}
+
+uint64_t fewer_at(const uint8_t* bytes, size_t count) {
+    uint64_t rest = 0;
+    for (size_t at = 0; at < count; ++at) rest |= uint64_t(bytes[at]) << (8 * at);
+    return rest;
+}
+
+uint64_t keyed_hash(const uint8_t* bytes, size_t length, uint64_t seed) {
+    const uint64_t key = mixed(seed * PRIME);
+    SipHash sip{seed ^ 0x736f6d6570736575ull, key ^ 0x646f72616e646f6dull, seed ^ 0x6c7967656e657261ull,
+                key ^ 0x7465646279746573ull};
+    const uint64_t last = uint64_t(length) << 56;
+    for (; length >= 8; bytes += 8, length -= 8) sip.add(eight_at(bytes));
+    sip.add(last | fewer_at(bytes, length));
+    return sip.finish();
+}
+
 uint64_t slot_of(uint64_t hash, int64_t id) { return (hash & 0xffffffff00000000ull) | uint64_t(id + 1); }
 
 }  // namespace
@@ -39,18 +84,11 @@ void append_utf8(Code code, std::string* out) {
     }
 }
 
-uint64_t hash_of(const uint8_t* bytes, size_t length) {
+uint64_t hash_of(const uint8_t* bytes, size_t length, uint64_t seed) {
+    if (seed) return keyed_hash(bytes, length, seed);
     uint64_t h = length * PRIME;
-    while (length >= 8) {
-        uint64_t eight;
-        std::memcpy(&eight, bytes, 8);
-        h = mixed((h ^ eight) * PRIME);
-        bytes += 8;
-        length -= 8;
-    }
-    uint64_t rest = 0;
-    for (size_t at = 0; at < length; ++at) rest |= uint64_t(bytes[at]) << (8 * at);
-    return mixed((h ^ rest) * PRIME);
+    for (; length >= 8; bytes += 8, length -= 8) h = mixed((h ^ eight_at(bytes)) * PRIME);
+    return mixed((h ^ fewer_at(bytes, length)) * PRIME);
 }
 
 size_t longest_of(const int64_t* bounds, int64_t words) {
@@ -59,35 +97,46 @@ size_t longest_of(const int64_t* bounds, int64_t words) {
     return size_t(longest);
 }
 
-std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, int64_t words,
+std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, int64_t words, uint64_t seed,
                                   std::vector<int64_t>* repeated) {
     uint64_t size = 16;
     while (size < uint64_t(words) * 2) size *= 2;
     std::vector<uint64_t> slots(size, 0);
-    const Index so_far{text, bounds, words, slots.data(), size - 1, 0, 0};
+    const Index so_far{text, bounds, words, slots.data(), size - 1, seed, 0, 0};
     for (int64_t id = 0; id < words; ++id) {
         const uint8_t* bytes = text + bounds[id];
         const size_t length = size_t(bounds[id + 1] - bounds[id]);
-        if (so_far.find(bytes, length) >= 0) {
-            repeated->push_back(id);
-            continue;
-        }
-        const uint64_t hash = hash_of(bytes, length);
+        const uint64_t hash = hash_of(bytes, length, seed);
         uint64_t at = hash & (size - 1);
-        while (slots[at]) at = (at + 1) & (size - 1);
-        slots[at] = slot_of(hash, id);
+        for (int64_t run = 0; slots[at] && !so_far.holds(slots[at], hash, bytes, length); at = (at + 1) & (size - 1))
+            if (++run > LONGEST_RUN) return {};
+        if (slots[at]) repeated->push_back(id);
+        else slots[at] = slot_of(hash, id);
     }
+    if (fault_of(slots.data(), size, words)) return {};
     return slots;
 }
 
-int32_t Index::find(const uint8_t* bytes, size_t length) const {
-    const uint64_t hash = hash_of(bytes, length);
-    for (uint64_t at = hash & mask; slots[at]; at = (at + 1) & mask) {
-        if ((slots[at] ^ hash) >> 32) continue;
-        const int64_t id = int64_t(slots[at] & 0xffffffffu) - 1;
-        if (size_t(bounds[id + 1] - bounds[id]) == length && !std::memcmp(text + bounds[id], bytes, length))
-            return int32_t(first + id);
+const char* fault_of(const uint64_t* slots, uint64_t size, int64_t words) {
+    if (size <= uint64_t(words) || (size & (size - 1))) return "their number does not fit the words";
+    int64_t run = 0, longest = 0;
+    bool wild = false;
+    // The first run may go on from the last one.
+    for (uint64_t at = 0; at < size + uint64_t(LONGEST_RUN); ++at) {
+        const uint64_t slot = slots[at & (size - 1)], row = (slot & 0xffffffffu) - 1;
+        wild |= slot && row >= uint64_t(words);
+        run = slot ? run + 1 : 0;
+        longest = std::max(longest, run);
     }
+    if (wild) return "one names a row that is not there";
+    if (longest > LONGEST_RUN) return "too many filled ones in a row";
+    return nullptr;
+}
+
+int32_t Index::find(const uint8_t* bytes, size_t length) const {
+    const uint64_t hash = hash_of(bytes, length, seed);
+    for (uint64_t at = hash & mask; slots[at]; at = (at + 1) & mask)
+        if (holds(slots[at], hash, bytes, length)) return int32_t(first + int64_t(slots[at] & 0xffffffffu) - 1);
     return -1;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,20 @@ namespace noppa {
 // Appends a code point, a lone surrogate as U+FFFD.
 void append_utf8(Code code, std::string* out);
 
-uint64_t hash_of(const uint8_t* bytes, size_t length);
+// Seed 0 is a fast hash that anyone can collide on purpose; any other seed is the key of SipHash-1-3.
+uint64_t hash_of(const uint8_t* bytes, size_t length, uint64_t seed);
+
+// Filled slots in a row, which bounds the time of a look-up: a billion words that nobody chose stay below 128.
+constexpr int64_t LONGEST_RUN = 512;
 
 // Slots for `words` words whose bytes lie at text[bounds[i], bounds[i + 1]): 0 is empty, else the upper half of the hash
-// over the row number plus one. Of equal words the first counts; `repeated` receives the others.
-std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, int64_t words,
+// over the row number plus one. Of equal words the first counts; `repeated` receives the others. No slots where the words
+// collide under this seed.
+std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, int64_t words, uint64_t seed,
                                   std::vector<int64_t>* repeated);
+
+// What is wrong with slots that somebody stored, for so many words; null if nothing is.
+const char* fault_of(const uint64_t* slots, uint64_t size, int64_t words);
 
 // Rows [first, first + words) by their words; `bounds` and `slots` are those of these rows alone.
 struct Index {
@@ -27,10 +36,17 @@ struct Index {
     int64_t words;
     const uint64_t* slots;
     uint64_t mask;  // slots - 1, slots being a power of two
+    uint64_t seed;
     int64_t first;
     size_t longest;  // bytes of the longest word
 
     int32_t find(const uint8_t* bytes, size_t length) const;
+    // Whether a filled slot stands for this word.
+    bool holds(uint64_t slot, uint64_t hash, const uint8_t* bytes, size_t length) const {
+        if ((slot ^ hash) >> 32) return false;
+        const int64_t id = int64_t(slot & 0xffffffffu) - 1;
+        return size_t(bounds[id + 1] - bounds[id]) == length && !std::memcmp(text + bounds[id], bytes, length);
+    }
 };
 
 size_t longest_of(const int64_t* bounds, int64_t words);

@@ -1,4 +1,6 @@
 // Texts and tokens to row numbers.
+#include <cstring>
+
 #include "batch.hpp"
 #include "binding/arrays.hpp"
 #include "binding/topics.hpp"
@@ -42,6 +44,16 @@ std::vector<std::string> tokenize(nb::handle text) {
     return tokens;
 }
 
+// Bounds (words + 1,) that rise from 0 or later and end inside the text.
+void checked_bounds(const Array1<uint8_t>& text, const Array1<int64_t>& bounds) {
+    const size_t count = bounds.shape(0);
+    require(count >= 1 && count <= size_t(INT32_MAX), "damaged bounds: there are none, or more than rows can have numbers");
+    bool falls = bounds(0) < 0;
+    for (size_t at = 1; at < count; ++at) falls |= bounds(at) < bounds(at - 1);
+    require(!falls, "damaged bounds: they fall");
+    require(uint64_t(bounds(count - 1)) <= text.shape(0), "damaged bounds: they end beyond the text");
+}
+
 struct PyVocabulary {
     Array1<uint8_t> text;
     Array1<int64_t> bounds;
@@ -49,22 +61,29 @@ struct PyVocabulary {
     std::optional<Array1<uint64_t>> piece_slots;
     Vocabulary vocabulary;
 
-    // `slots` are those of all words but the last `pieces`, which have `piece_slots`.
+    // `slots` are those of all words but the last `pieces`, which have `piece_slots`. What is not sound is refused here, so
+    // that no look-up reads outside the arrays or runs for ever.
     PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
                  int64_t pieces, std::optional<Array1<uint64_t>> p)
         : text(t), bounds(b), slots(s), piece_slots(p) {
-        require(pieces >= 0 && int64_t(bounds.shape(0)) > pieces && (!pieces || p), "damaged vocabulary");
-        const int64_t words = int64_t(bounds.shape(0)) - 1 - pieces;
-        vocabulary = {index(0, words, slots), {}, letter_case, unknown};
+        checked_bounds(text, bounds);
+        const int64_t rows = int64_t(bounds.shape(0)) - 1;
+        require(pieces >= 0 && pieces <= rows && (!pieces || p), "pieces do not fit the words");
+        require(letter_case >= EXACT_THEN_LOWER && letter_case <= LOWER, "no such letter case");
+        require(unknown >= DROPPED, "unknown is no row");
+        vocabulary = {index(0, rows - pieces, slots), {}, letter_case, unknown};
         if (!pieces) return;  // only a search for pieces asks how long a word can be
-        vocabulary.pieces = index(words, pieces, *piece_slots);
+        vocabulary.pieces = index(rows - pieces, pieces, *piece_slots);
         for (Index* each : {&vocabulary.words, &vocabulary.pieces}) each->longest = longest_of(each->bounds, each->words);
     }
 
+    // A seed other than 0 stands behind the slots, whose number is a power of two.
     Index index(int64_t first, int64_t words, const Array1<uint64_t>& slots_of) const {
-        const uint64_t size = slots_of.shape(0);
-        require(size > uint64_t(words) && (size & (size - 1)) == 0, "damaged vocabulary");
-        return {text.data(), bounds.data() + first, words, slots_of.data(), size - 1, first, 0};
+        uint64_t size = slots_of.shape(0), seed = 0;
+        if (size & (size - 1)) seed = slots_of(size_t(--size));
+        const char* fault = fault_of(slots_of.data(), size, words);
+        if (fault) throw std::invalid_argument(std::string("damaged slots: ") + fault);
+        return {text.data(), bounds.data() + first, words, slots_of.data(), size - 1, seed, first, 0};
     }
 
     int32_t find(const std::string& word) const {
@@ -94,13 +113,30 @@ struct PyVocabulary {
     }
 };
 
-// Slots of a vocabulary, and the row numbers whose word stood before.
+// A key that is the same for the same words, and that nobody can choose words for.
+uint64_t seed_of(const Array1<uint8_t>& text, const Array1<int64_t>& bounds) {
+    nb::object digest = nb::module_::import_("hashlib").attr("blake2b")("digest_size"_a = 8);
+    digest.attr("update")(nb::bytes(reinterpret_cast<const char*>(bounds.data()), bounds.nbytes()));
+    digest.attr("update")(nb::bytes(reinterpret_cast<const char*>(text.data()), text.nbytes()));
+    uint64_t seed;
+    std::memcpy(&seed, nb::cast<nb::bytes>(digest.attr("digest")()).c_str(), sizeof seed);
+    return seed | 1;
+}
+
+// Slots of a vocabulary, with their seed behind them where it is not 0, and the row numbers whose word stood before.
 nb::tuple build_slots_py(Array1<uint8_t> text, Array1<int64_t> bounds) {
+    checked_bounds(text, bounds);
     std::vector<int64_t> repeated;
     std::vector<uint64_t> slots;
-    {
+    const auto build = [&](uint64_t seed) {
         nb::gil_scoped_release released;
-        slots = build_slots(text.data(), bounds.data(), int64_t(bounds.shape(0)) - 1, &repeated);
+        repeated.clear();
+        slots = build_slots(text.data(), bounds.data(), int64_t(bounds.shape(0)) - 1, seed, &repeated);
+    };
+    build(0);
+    for (uint64_t seed = slots.empty() ? seed_of(text, bounds) : 0; slots.empty(); seed += 2) {
+        build(seed);
+        if (!slots.empty()) slots.push_back(seed);
     }
     return nb::make_tuple(numpy(std::move(slots)), numpy(std::move(repeated)));
 }
