@@ -15,6 +15,7 @@ import noppa
 from noppa import METHODS, refine
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
+from noppa.nearest import nearest
 
 TEXTS = ["a b c", "b c d e", "a d", "c e a b", "e", "d d a"]
 
@@ -166,3 +167,101 @@ def test_no_warning_of_counts_that_nobody_uses(words: noppa.WordVectors, recwarn
     assert not [w for w in recwarn if "no count" in str(w.message)]
     with pytest.warns(noppa.NoppaWarning, match="have no count"):
         Encoder(counted, noppa.USIF(m=0, a=0.1)).fit(TEXTS)
+
+
+def _int8(**options: Any) -> noppa.WordVectors:
+    return noppa.WordVectors([*"abc"], np.full((3, 2), 127, np.int8), **options)
+
+
+@pytest.mark.found("outside review", "an int8 matrix with NaN or infinite scales gave rows of NaN")
+@pytest.mark.parametrize(
+    "scale", [np.nan, np.inf, -np.inf, 1e15, -1e14, 1e300, 10**400, None, "x", 1j]
+)
+def test_scales_are_finite_and_keep_values_in_bounds(scale: Any) -> None:
+    with pytest.raises(ParameterError, match="scale"):
+        _int8(scales=[1.0, scale, 1.0])
+    with pytest.raises(ParameterError, match="scale"):
+        _int8(scales=[1.0, 1.0, 1.0]).with_scales([1.0, scale, 1.0])
+
+
+@pytest.mark.parametrize(
+    "scales", [[1.0], 1.0, [[1.0]], [[1.0], [1.0, 2.0]], np.ma.masked_array([1.0] * 3, [0, 1, 0])]
+)
+def test_scales_are_one_a_row(scales: Any) -> None:
+    with pytest.raises(ParameterError, match="scales"):
+        _int8(scales=scales)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[1e300], [1]],
+        [[10**400], [1]],
+        [[np.nan], [1]],
+        [[1e16], [1]],
+        [[1j], [1]],
+        [["1"], ["2"]],
+        [[True], [False]],
+        [[1], [1, 2]],
+        [[None], [1]],
+        [[-(2**63)], [1]],
+        np.float16([[np.inf], [1]]),
+        np.ma.masked_array([[1.0], [2.0]], [[1], [0]]),
+        np.zeros(2, [("x", "f4"), ("y", "f4")]),
+        np.array([["2020-01-01"], ["2020-01-02"]], "M8[D]"),
+        object(),
+        {},
+        5,
+        np.longdouble([["1e4000"], ["1"]]),
+    ],
+    ids=str,
+)
+def test_a_matrix_that_holds_no_vectors(matrix: Any) -> None:
+    with pytest.raises(ParameterError):
+        noppa.WordVectors(["a", "b"], matrix)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[Decimal("0.5")], [1]],
+        np.array([[0.5], [1]], ">f8"),
+        np.float16([[0.5], [1]]),
+        np.ma.array([[0.5], [1]]),
+    ],
+    ids=lambda matrix: type(matrix).__name__,
+)
+def test_a_matrix_of_any_numbers(matrix: Any) -> None:
+    words = noppa.WordVectors(["a", "b"], matrix)
+    assert words["a"].tolist() == [0.5]
+    assert Encoder(words, noppa.Average()).encode("a b").tolist() == [0.75]
+
+
+@pytest.mark.found(
+    "outside review", "a folder of int8 vectors loaded with dtype='float32' stayed int8"
+)
+def test_a_folder_loads_in_the_type_asked_for(tmp_path: Any) -> None:
+    _int8(scales=[0.5, 1, 2]).save(tmp_path / "words")
+    assert noppa.WordVectors.load(tmp_path / "words").matrix.dtype == np.int8
+    real = noppa.WordVectors.load(tmp_path / "words", dtype="float32")
+    assert (real.matrix.dtype, real.scales) == (np.float32, None)
+    assert real["c"].tolist() == [254.0, 254.0]
+
+
+@pytest.mark.found("outside review", "a lone surrogate in a word became '?' and hid the word '?'")
+def test_a_word_with_half_of_a_surrogate_pair_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"the word 'a\\ud800' holds half of a surrogate pair"):
+        noppa.WordVectors(["?", "a\ud800"], [[1.0], [2.0]])
+
+
+@pytest.mark.found(
+    "outside review", "nearest('Cake') left out 'cake' where the vocabulary has both"
+)
+def test_the_nearest_words_leave_out_the_word_itself_alone() -> None:
+    both = noppa.WordVectors(["Cake", "cake", "pie"], [[1.0, 0], [1, 0.1], [0, 1]])
+    assert [word for word, _ in nearest(both, "Cake")] == ["cake", "pie"]
+    assert [word for word, _ in nearest(both, "CAKE", 1)] == ["Cake"]
+    for count in (0, -1, "2", 1.5, None):
+        with pytest.raises(ParameterError, match="count must be a whole number"):
+            nearest(both, "cake", count)  # type: ignore[arg-type]
+    assert len(nearest(both, "pie", 10**18)) == 2

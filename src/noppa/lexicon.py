@@ -58,7 +58,12 @@ class Lexicon:
     @classmethod
     def of(cls, words: Sequence[str], *options: Any) -> Lexicon:
         """A list of words, with `pieces`, `unknown` and `case`."""
-        text = [word.encode("utf-8", "replace") for word in words]
+        try:
+            text = [word.encode() for word in words]
+        except UnicodeEncodeError as error:
+            raise ParameterError(
+                f"the word {error.object!a} holds half of a surrogate pair, which is no character: no text has it"
+            ) from None
         bounds = np.cumsum([0, *map(len, text)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(text), np.uint8), bounds, None, *options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa.backend import kernels
 from noppa.errors import ParameterError
-from noppa.parameters import whole
+from noppa.parameters import numbers, shown, whole
 
 LARGEST = 1e15
+CHECKED_ROWS = 1 << 14
 
 
 class Matrix:
@@ -40,11 +41,11 @@ class Matrix:
         blocks: Sequence[int] = (),
     ) -> Matrix:
         """What a user gave, checked: as many rows as words, of finite numbers in a type that the kernels read."""
+        if not isinstance(blocks, Iterable):
+            raise ParameterError(f"blocks must be a list of widths, not {shown(blocks)}")
         widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
-        rows = _checked(words, matrix, scales, widths)
-        return cls(
-            rows, None if scales is None else np.ascontiguousarray(scales, np.float32), widths
-        )
+        factors = None if scales is None else checked_scales(scales)
+        return cls(_checked(words, numbers(matrix, "a matrix"), factors, widths), factors, widths)
 
     @cached_property
     def table(self) -> kernels.Table:
@@ -81,13 +82,14 @@ class Matrix:
 
     def with_scales(self, scales: ArrayLike) -> Matrix:
         """The same 8-bit rows with other scales of the same shape."""
-        if self.scales is None or np.shape(scales) != self.scales.shape:
+        factors = checked_scales(scales)
+        if self.scales is None or factors.shape != self.scales.shape:
             wanted = "no scales" if self.scales is None else f"scales of shape {self.scales.shape}"
             raise ParameterError(
-                f"these vectors have {wanted}, and {np.shape(scales)} were given: "
+                f"these vectors have {wanted}, and {factors.shape} were given: "
                 "only those of 8 bits can be scaled anew"
             )
-        return Matrix(self.values, np.ascontiguousarray(scales, np.float32), self.blocks)
+        return Matrix(self.values, factors, self.blocks)
 
     def place_in(self, other: Matrix) -> tuple[int, int] | None:
         """Which columns of `other` these are, in the same memory; None where they are none of its."""
@@ -104,10 +106,31 @@ class Matrix:
         return {name: value for name, value in self.__dict__.items() if name != "table"}
 
 
+def checked_scales(scales: ArrayLike) -> NDArray[np.float32]:
+    """Scales of 8-bit rows, of any shape, with which no value passes `LARGEST`."""
+    given = numbers(scales, "an array of scales")
+    bad = _too_large(given, LARGEST / 128)
+    if len(bad):
+        at = tuple(bad[0].tolist())
+        raise ParameterError(
+            f"the scale of row {', '.join(map(str, at))} is {given[at]}: "
+            f"scales must be finite and at most {LARGEST / 128:g} in size"
+        )
+    return np.ascontiguousarray(given, np.float32)
+
+
+def _too_large(values: NDArray[Any], largest: float) -> NDArray[np.int64]:
+    """The places of values that are not finite or larger than that, (bad, axes)."""
+    with np.errstate(over="ignore"):  # of long doubles
+        return np.argwhere(~(np.abs(values.astype(float)) <= largest))
+
+
 def _checked(
-    words: Sequence[str], matrix: ArrayLike, scales: ArrayLike | None, blocks: tuple[int, ...]
+    words: Sequence[str],
+    rows: NDArray[Any],
+    scales: NDArray[np.float32] | None,
+    blocks: tuple[int, ...],
 ) -> NDArray[Any]:
-    rows = np.asarray(matrix)
     if rows.ndim != 2 or rows.shape[0] != len(words) or rows.shape[1] == 0 or not words:
         raise ParameterError(
             f"{len(words)} words need a matrix of shape ({len(words)}, dim) with at least one row and column, "
@@ -115,7 +138,7 @@ def _checked(
         )
     if scales is not None:
         wanted = (len(words), len(blocks)) if blocks else (len(words),)
-        if rows.dtype != np.int8 or np.shape(scales) != wanted:
+        if rows.dtype != np.int8 or scales.shape != wanted:
             raise ParameterError(
                 f"scales belong to an int8 matrix, one a row{' and block' * bool(blocks)}: {wanted}"
             )
@@ -127,17 +150,13 @@ def _checked(
         raise ParameterError("blocks belong to the scales of an int8 matrix, and there are none")
     elif rows.dtype == np.int8:
         raise ParameterError("an int8 matrix needs scales, one a row")
-    elif rows.dtype not in (np.float32, np.float16):
-        if rows.dtype.kind not in "fiu":
-            raise ParameterError(f"a matrix of {rows.dtype} holds no numbers")
-        rows = rows.astype(np.float32)
-    for start in range(0, len(rows), 1 << 16):
-        block = rows[start : start + (1 << 16)]
-        bad = np.argwhere(~(np.abs(block.astype(np.float32)) <= LARGEST))
+    for start in range(0, 0 if scales is not None else len(rows), CHECKED_ROWS):
+        bad = _too_large(rows[start : start + CHECKED_ROWS], LARGEST)
         if len(bad):
             row, column = bad[0][0] + start, bad[0][1]
             raise ParameterError(
                 f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
                 f"values must be finite and at most {LARGEST:g} in size"
             )
-    return np.ascontiguousarray(rows)
+    kept = rows.dtype in (np.float32, np.float16, np.int8)
+    return np.ascontiguousarray(rows, rows.dtype if kept else np.float32)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 
+from noppa.parameters import whole
 from noppa.words import WordVectors
 
 BLOCK = 1 << 15
@@ -11,6 +14,7 @@ BLOCK = 1 << 15
 
 def nearest(words: WordVectors, word: str, count: int = 10) -> list[tuple[str, float]]:
     """The `count` words with the largest cosine to `word`, which is not among them; largest first."""
+    count = whole(count, "count", 1)
     words = words.without_pieces()
     wanted = words[word].astype(float)
     cosines = np.zeros(len(words))
@@ -18,10 +22,7 @@ def nearest(words: WordVectors, word: str, count: int = 10) -> list[tuple[str, f
         rows = words.vectors(np.arange(start, min(start + BLOCK, len(words)))).astype(float)
         lengths = np.linalg.norm(rows, axis=1) * (np.linalg.norm(wanted) or 1)
         cosines[start : start + BLOCK] = rows @ wanted / np.where(lengths > 0, lengths, 1)
-    order = np.argsort(-cosines, kind="stable")
-    names = (words.words[row] for row in order.tolist())
-    found = [
-        (name, float(cosines[row]))
-        for name, row in zip(names, order[: count + 2].tolist(), strict=False)
-    ]
-    return [(name, cosine) for name, cosine in found if name not in (word, word.lower())][:count]
+    order = np.argsort(-cosines, kind="stable").tolist()
+    same = words.words[words.lexicon.row(word)]
+    others = ((words.words[row], float(cosines[row])) for row in order if words.words[row] != same)
+    return list(islice(others, count))

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 
@@ -72,6 +73,21 @@ def one_of(value: Any, name: str, choices: Any) -> Any:
             return choice
     listed = ", ".join("None" if choice is None else str(choice) for choice in choices)
     raise ParameterError(f"{name} must be one of {listed}, not {shown(value)}")
+
+
+def numbers(value: Any, name: str) -> NDArray[Any]:
+    """An array of real numbers of any type and shape, none of them masked."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O":  # None becomes NaN
+            array = array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"{name} must be an array of numbers, not {shown(value)}") from None
+    if array.dtype.kind not in "fiu":
+        raise ParameterError(f"{name} of type {array.dtype} holds no numbers")
+    if np.ma.is_masked(value):
+        raise ParameterError(f"{name} has masked values: fill them first")
+    return array
 
 
 def optional(check: Check) -> Check:

@@ -18,6 +18,7 @@ from noppa.errors import ParameterError, UnknownWordError, warn
 from noppa.frequencies import Probabilities, WordCounts
 from noppa.lexicon import Lexicon
 from noppa.matrix import Matrix
+from noppa.parameters import numbers
 from noppa.texts import texts_of
 from noppa.tokens import Tokenizer
 
@@ -69,7 +70,7 @@ class WordVectors:
             lexicon=Lexicon.of(words, pieces, unknown, case),
         )
         if probabilities is not None:
-            values = np.array(probabilities, float)
+            values = numbers(probabilities, "an array of probabilities").astype(float)
             if values.shape != (len(words),):
                 raise ParameterError(
                     f"{len(words)} words need {len(words)} probabilities, not an array of shape {values.shape}"
@@ -278,7 +279,7 @@ class WordVectors:
         path: str | PathLike[str] | Any,
         limit: int | None = None,
         keep: Collection[str] | None = None,
-        dtype: str = "float32",
+        dtype: str | None = None,
         *,
         drop: Collection[str] = ("</s>",),
         header: bool | None = None,
@@ -300,7 +301,7 @@ class WordVectors:
         mapped into memory as it is; `limit`, `keep` or another `dtype` copies what they ask for.
 
         limit: only the first rows. keep: only these words. drop: never these words.
-        dtype: float32, float16, or int8 with a scale a row.
+        dtype: float32, float16, or int8 with a scale a row; None takes a saved folder as it is, and a file as float32.
         header: whether line 1 is `count dim`; found out where None.
         errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
         on_error: what to do with a line that cannot be read: "error" or "skip".
@@ -314,13 +315,15 @@ class WordVectors:
         if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
             verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
             saved = cls.open_folder(Path(path), unknown, case, verified)
-            if limit is None and keep is None and dtype in ("float32", str(saved.matrix.dtype)):
+            stored = str(saved.matrix.dtype)
+            dtype = stored if dtype is None else dtype
+            if limit is None and keep is None and isinstance(dtype, str) and dtype == stored:
                 return saved
         # Takes as long to import as all the rest, and a saved folder needs it not.
         from noppa import files
 
         options = files.Options(
-            limit, keep, drop, dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
+            limit, keep, drop, "float32" if dtype is None else dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
         )  # fmt: skip
         if saved is not None:
             return saved._picked(options)
