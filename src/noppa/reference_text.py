@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
-from fractions import Fraction
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 1e15
-SMALLEST_NORMAL = 2.0**-126
-NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+SMALLEST, SMALLEST_NORMAL = 2.0**-149, 2.0**-126
+# Digits end in one way only, so that a long run of them is matched in linear time.
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 SEPARATORS = b" \t"
 
 VectorRows = tuple[
@@ -96,21 +98,22 @@ def split_line(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:
 def nearest_float32(text: bytes) -> float:
     """The float32 nearest to a decimal number, ties to even; rounding twice by way of float64 can miss it."""
     double = float(text)
-    if not abs(double) <= LARGEST:
+    if not abs(double) <= 2 * LARGEST:
         return double
-    single = float(np.float32(double))
+    if abs(double) < SMALLEST / 4:
+        return math.copysign(0.0, double)
+    single = np.float32(double)
     bits = struct.unpack("<Q", struct.pack("<d", double))[0]
     if bits & 0x1FFFFFFF != 0x10000000 and abs(double) >= SMALLEST_NORMAL:
-        return single  # not half-way between two floats, so the second rounding is right
-    exact = Fraction(text.decode())
-    neighbours = [
-        float(np.nextafter(np.float32(single), np.float32(end))) for end in (-np.inf, np.inf)
-    ]
-
-    def distance(value: float) -> tuple[Fraction, int]:
-        return abs(Fraction(value) - exact), struct.unpack("<I", struct.pack("<f", value))[0] & 1
-
-    return min([single, *neighbours], key=distance)
+        return float(single)  # not half-way between two floats, so the second rounding is right
+    # Exact and linear in the length of the text; a Fraction would spell out the exponent, 1e-9999999 as ten million digits.
+    exact = Decimal(text.decode())
+    below, above = (np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf))
+    for neighbour, beyond in ((below, exact.__lt__), (above, exact.__gt__)):
+        middle = Decimal((float(single) + float(neighbour)) / 2)
+        if beyond(middle) or (exact == middle and not neighbour.view(np.uint32) & 1):
+            return float(neighbour)
+    return float(single)
 
 
 def parse_records(block: bytes, dim: int, most: int) -> VectorRows:

@@ -29,9 +29,14 @@ class Report:
     """Words left out by `drop`."""
     truncated: bool = False
 
+    @property
+    def full(self) -> bool:
+        """Whether no more reasons are listed, so that none need be found."""
+        return len(self.skipped) >= LISTED
+
     def skip(self, reason: str) -> None:
         self.skipped_count += 1
-        if len(self.skipped) < LISTED:
+        if not self.full:
             self.skipped.append(reason)
 
     def shorter(self, complaint: str, strict: bool) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 
 from noppa.errors import FileError, ParameterError
 from noppa.reference_text import NUMBER
 
 NPY = b"\x93NUMPY"
+BOM = b"\xef\xbb\xbf"
 FASTTEXT_MODEL = b"\xba\x16O/"
 SAMPLE = 1 << 18
 LINES = 20
 
-_INTEGERS = re.compile(rb"[ \t]*([0-9]+)[ \t]+([0-9]+)[ \t\r]*\Z")
+#: What a header may promise, far above any real table and far below what overflows: a row takes up to 4 MB.
+LARGEST_DIM = 1 << 20
+LARGEST_COUNT = 1 << 40
+
+_INTEGERS = re.compile(rb"[ \t]*([0-9]{1,99})[ \t]+([0-9]{1,99})[ \t\r]*\Z")
 _SPARSE = re.compile(rb"[0-9]+:[-+0-9.eE]+\Z")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
@@ -63,8 +69,9 @@ class Content:
 
 def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
     """What a file is whose first bytes are `sample`; an error says what else it is."""
-    if not sample.strip():
-        raise FileError(f"{name} is empty: fetch it again")
+    if not sample.removeprefix(BOM).strip():
+        what = "is empty" if len(sample) < SAMPLE else f"begins with {SAMPLE} blank bytes"
+        raise FileError(f"{name} {what}: fetch it again")
     for pattern, complaint in IMPOSTORS:
         if pattern.match(sample[:4096]):
             raise FileError(f"{name} {complaint}")
@@ -76,7 +83,7 @@ def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
 
 
 def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
-    bom = 3 if sample.startswith(b"\xef\xbb\xbf") else 0
+    bom = len(BOM) if sample.startswith(BOM) else 0
     first, newline, rest = sample[bom:].partition(b"\n")
     integers = _INTEGERS.match(first)
     if integers and header is not False:
@@ -84,6 +91,7 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
         begin = bom + len(first) + len(newline)
         # The values of the first record, where this is a binary file, are surely not all printable.
         if dim and _CONTROL.search(rest[: 64 + 4 * dim]):
+            _check_promise(count, dim, len(rest) // 4 if len(sample) < SAMPLE else None, name)
             return Content("word2vec binary", dim, count, begin)
         lines = _lines(rest)
         if header is True or (lines and _fits(lines[0], dim)):
@@ -96,6 +104,7 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
                 raise FileError(
                     f"{name} promises vectors of 0 dimensions in its header: fetch it again"
                 )
+            _check_promise(count, dim, _room(rest, len(sample) < SAMPLE), name)
             return Content("word2vec text", dim, count, begin)
     elif header is True:
         raise FileError(
@@ -108,11 +117,29 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
     return Content("GloVe text", _dimension(_lines(sample[bom:]), name), None, bom)
 
 
+def _check_promise(count: int, dim: int, room: int | None, name: str) -> None:
+    """Refuse a header whose vectors have more values than there is `room` for, or than any file could hold."""
+    if dim > LARGEST_DIM or count > LARGEST_COUNT:
+        raise FileError(
+            f"{name} promises {count} vectors of {dim} dimensions in its header, which no file holds: fetch it again"
+        )
+    if room is not None and dim > room:
+        raise FileError(
+            f"{name} promises vectors of {dim} dimensions in its header, and none in it is that long: fetch it again"
+        )
+
+
+def _room(text: bytes, whole: bool) -> int | None:
+    """How many values the longest line can hold, each a digit and a separator; None where it goes on behind the sample."""
+    if not whole and b"\n" not in text:
+        return None
+    return max(map(len, text.split(b"\n"))) // 2
+
+
 def _lines(text: bytes) -> list[bytes]:
-    """The first lines that are complete, blank ones left out."""
-    lines = text.split(b"\n")
-    whole = lines[:-1] or lines
-    return [line for line in (one.rstrip(b" \t\r") for one in whole[:LINES]) if line]
+    """The first lines, blank ones left out; the last, which may be cut, only where there is no other."""
+    *complete, last = (line.rstrip(b" \t\r") for line in text.split(b"\n"))
+    return list(islice(filter(None, complete), LINES)) or list(filter(None, [last]))
 
 
 def _fields(line: bytes) -> list[bytes]:

@@ -13,11 +13,14 @@ from noppa.files.lines import whole_lines
 from noppa.files.options import Options
 from noppa.files.report import Report
 from noppa.files.rows import Rows
-from noppa.files.sniff import Content
+from noppa.files.sniff import LARGEST_DIM, Content
 from noppa.reference_text import LARGEST, NUMBER, SEPARATORS, nearest_float32
 from noppa.threads import thread_count
 
 BLOCK = 2 << 20
+
+#: Room for a vector of LARGEST_DIM values of 32 bytes each.
+LONGEST_LINE = 32 * LARGEST_DIM
 
 
 def read_text(source: Source, content: Content, rows: Rows, options: Options) -> None:
@@ -27,18 +30,24 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
     lines = 0 if content.declared is None else 1
     position = content.header_bytes
     found = 0
-    for block in whole_lines(_blocks(source, report, options)):
+    for block in whole_lines(_blocks(source, report, options), LONGEST_LINE):
+        if len(block) > LONGEST_LINE and b"\n" not in block:
+            raise FileError(
+                f"{report.path}, line {lines + 1}: it is longer than {LONGEST_LINE} bytes, which no vector is; "
+                "mend the file, or fetch it again"
+            )
         text, bounds, matrix, bad, rough, rough_at, feeds = kernels.parse_vectors(
             block, content.dim, threads
         )
-        for at in bad.tolist():
-            line = block[at:].partition(b"\n")[0]
+        for number, at in numbered(block, bad.tolist(), lines + 1):
+            line = block[at : _end_of_line(block, at)]
             if at + len(line) == len(block) and _is_cut(line, content.dim):
-                report.shorter(
-                    f"ends within line {lines + block.count(10, 0, at) + 1}", options.strict
-                )
+                report.shorter(f"ends within line {number}", options.strict)
                 continue
-            where = f"line {lines + block.count(10, 0, at) + 1}"
+            if options.on_error == "skip" and report.full:
+                report.skip("")
+                continue
+            where = f"line {number}"
             complaint = complain(line, content.dim)
             if options.on_error == "error":
                 raise FileError(
@@ -47,11 +56,10 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
             report.skip(f"{where}: {complaint}")
         words = text.tobytes()
         if len(rough) and options.errors != "replace":
-            for row, at in zip(rough.tolist(), rough_at.tolist(), strict=True):
-                where = f"line {lines + block.count(10, 0, at) + 1}"
-                refuse_rough(
-                    words[bounds[row] : bounds[row + 1]], position + at, where, options, report
-                )
+            places = numbered(block, rough_at.tolist(), lines + 1)
+            for row, (number, at) in zip(rough.tolist(), places, strict=True):
+                word = words[bounds[row] : bounds[row + 1]]
+                refuse_rough(word, position + at, f"line {number}", options, report)
         rows.add(words, bounds, matrix, rough)
         found += len(matrix) + len(bad)
         lines += feeds
@@ -80,6 +88,20 @@ def _blocks(source: Source, report: Report, options: Options) -> Iterator[bytes]
                 return
             coming = reader.submit(source.read, BLOCK)
             yield block
+
+
+def numbered(block: bytes, places: list[int], first: int) -> Iterator[tuple[int, int]]:
+    """Rising places in a block, each with the number of its line: counted from one to the next, so in linear time."""
+    before = 0
+    for at in places:
+        first += block.count(b"\n", before, at)
+        before = at
+        yield first, at
+
+
+def _end_of_line(block: bytes, at: int) -> int:
+    end = block.find(b"\n", at)
+    return len(block) if end < 0 else end
 
 
 def _is_cut(line: bytes, dim: int) -> bool:
