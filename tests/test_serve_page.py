@@ -115,6 +115,11 @@ def wait(page: Any, condition: str) -> None:
     )  # a bare expression would be evaluated by the page, which forbids it
 
 
+def forgive(page: Any, status: str) -> None:
+    """The browser writes each answer of this status to its console, and here it was meant."""
+    page.wrong[:] = [text for text in page.wrong if status not in text]
+
+
 def tokens(page: Any) -> list[str]:
     return list(page.locator("#tokens tbody th").all_inner_texts())
 
@@ -281,10 +286,88 @@ def test_files_and_pasted_lines(page: Any, server: Running, tmp_path: Path) -> N
     page.get_by_label("Paste lines").fill("The dog\nA dog\n")
     wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
     page.get_by_label("Paste lines").fill("word\n" * 1001)
-    wait(page, "!document.querySelector('#problem').hidden")
-    assert "1001" in page.locator("#problem").inner_text()
-    # The browser itself writes the 413 to its console.
-    page.wrong[:] = [text for text in page.wrong if "413" not in text]
+    wait(page, "!document.querySelector('#lines-problem').hidden")
+    assert "1001" in page.locator("#lines-problem").inner_text()
+    page.get_by_label("Paste lines").fill("The dog\nA dog\nA cat\n")
+    wait(page, "document.querySelector('#lines-state').textContent === '3 lines.'")
+    assert page.locator("#lines-problem").is_hidden()
+    forgive(page, "413")
+
+
+@needs_browser
+@pytest.mark.found("outside review", "A late answer hid the message of a refused paste.")
+def test_a_late_answer_hides_no_message_of_another_request(page: Any, server: Running) -> None:
+    page.goto(f"{server.url}/#tab=lines")
+    page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
+    held: list[Any] = []
+    page.route("**/search", lambda route: held.append(route))
+    page.get_by_label("Search by meaning").fill("a dog")
+    page.get_by_label("Paste lines").fill("word\n" * 1001)
+    refused = page.get_by_role("alert").filter(has_text="1001 lines")
+    refused.wait_for()
+    for route in held:
+        route.continue_()
+    page.unroute("**/search")
+    wait(page, "document.querySelectorAll('#found li').length === 2")
+    with page.expect_response("**/lines/duplicates"):
+        page.get_by_label("From similarity").fill("0.6")
+    assert refused.is_visible()
+    assert "2 lines from before" in page.locator("#lines-state").inner_text()
+    page.get_by_label("Paste lines").press("End")
+    page.keyboard.type("x")  # another word in the field: the message is about what stood there
+    refused.wait_for(state="hidden")
+    page.get_by_label("Paste lines").fill("A girl sings.\n")
+    wait(page, "document.querySelector('#lines-state').textContent === '1 line.'")
+    forgive(page, "413")
+
+
+@needs_browser
+@pytest.mark.found("outside review", "All requests of the page shared one message.")
+def test_a_message_stands_beside_its_request(page: Any, server: Running) -> None:
+    """Whichever fails, its message alone is shown, and goes when it is repeated."""
+
+    def fail(route: Any) -> None:
+        route.fulfill(status=503, json={"error": {"message": f"no {route.request.url}"}})
+
+    def shown() -> list[str]:
+        return [place.get_attribute("id") for place in page.get_by_role("alert").all()]
+
+    for path in ("search", "lines/map", "lines/clusters", "lines/duplicates", "lines/vectors"):
+        page.route(f"**/{path}", fail)
+    page.goto(f"{server.url}/#tab=lines&query=dog")
+    page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    names = ["search", "map", "clusters", "duplicates"]
+    for name in names:
+        page.locator(f"#{name}-problem").filter(has_text=name).wait_for()
+    page.get_by_role("button", name="CSV", exact=True).click()
+    page.locator("#csv-problem").filter(has_text="lines/vectors").wait_for()
+    assert shown() == [f"{name}-problem" for name in [*names, "csv"]]
+    page.unroute_all()
+    page.get_by_label("How many").fill("1")
+    wait(page, "document.querySelectorAll('#clusters > li').length === 1")
+    assert shown() == [f"{name}-problem" for name in ("search", "map", "duplicates", "csv")]
+    page.get_by_label("Method", exact=True).select_option("average")
+    wait(page, "document.querySelectorAll('#found li').length === 2")
+    page.locator("#map-problem").wait_for(state="hidden")
+    page.locator("#duplicates-problem").wait_for(state="hidden")
+    assert shown() == ["csv-problem"]
+    forgive(page, "503")
+
+
+@needs_browser
+@pytest.mark.found("outside review", "#tab=constructor hid all panels.")
+def test_names_that_every_object_has(page: Any, server: Running, tmp_path: Path) -> None:
+    page.goto(f"{server.url}/#tab=constructor&name=constructor&heat=constructor&model=constructor")
+    page.locator("#sentence-problem").filter(has_text="method").wait_for()
+    page.get_by_label("Method", exact=True).select_option("average")
+    wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
+    page.get_by_role("tab", name="Many lines").click()
+    file = tmp_path / "lines.constructor"
+    file.write_text("The dog, runs.\nThe band plays.\n")
+    page.locator("#file").set_input_files(file)
+    wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
+    forgive(page, "400")
 
 
 @needs_browser

@@ -1,7 +1,7 @@
 // Talking to the server: one way to ask, one shape of problem.
 
 const KEY = "noppa-key";
-let kept = null; // the lines that this browser gave; another process of the server, or a new one, gets them again
+let kept = null; // the lines that the server took last; another process of it, or a new one, gets them again
 let sending = Promise.resolve();
 
 export function key() { return sessionStorage.getItem(KEY) ?? ""; }
@@ -30,6 +30,7 @@ async function send(path, { method = "POST", body, signal } = {}) {
 }
 
 export async function get(path) { return (await send(path, { method: "GET" })).json(); }
+export async function text(path) { return (await send(path, { method: "GET" })).text(); }
 export async function post(path, body, signal) { return (await send(path, { body, signal })).json(); }
 
 // What needs the kept lines: sent again where the server has forgotten them.
@@ -51,33 +52,13 @@ function inTurn(run) {
 }
 const sendLines = () => inTurn(() => kept && send("lines", { body: { lines: kept } }));
 
-export async function keepLines(lines) {
-  const before = kept;
+// Not sent at all if newer ones are there before its turn.
+export const keepLines = (lines, signal) => inTurn(async () => {
+  signal.throwIfAborted();
+  await send("lines", { body: { lines } });
   kept = lines;
-  try {
-    await sendLines();
-  } catch (error) {
-    if (kept === lines) kept = before;
-    throw error;
-  }
-}
-export async function dropLines() {
+});
+export const dropLines = () => inTurn(async () => {
   kept = null;
-  await inTurn(() => send("lines", { method: "DELETE" }));
-}
-
-// The newest of several runs wins: an earlier one is stopped.
-export function latest(run) {
-  let running = null;
-  return async (...given) => {
-    running?.abort();
-    const mine = running = new AbortController();
-    try {
-      return await run(mine.signal, ...given);
-    } catch (error) {
-      if (error.name !== "AbortError") throw error;
-    } finally {
-      if (running === mine) running = null;
-    }
-  };
-}
+  await send("lines", { method: "DELETE" });
+});

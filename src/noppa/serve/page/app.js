@@ -1,18 +1,18 @@
 // The page: tabs, the theme, the address, and who refreshes when.
 
 import * as controls from "./controls.js";
-import { $, later, told } from "./dom.js";
+import { $, later } from "./dom.js";
 import * as lines from "./lines.js";
 import * as pair from "./pair.js";
 import * as sentence from "./sentence.js";
 import { change, read, state } from "./state.js";
 
-const TABS = { sentence, pair, lines };
+const TABS = new Map(Object.entries({ sentence, pair, lines })); // the address may name anything, as "constructor"
 
-const refresh = () => TABS[state.tab].refresh();
+const refresh = () => TABS.get(state.tab).refresh();
 
-function choose(tab, focus = false) {
-  for (const name of Object.keys(TABS)) {
+function open(tab, focus = false) {
+  for (const name of TABS.keys()) {
     const button = $(`tab-${name}`), chosen = name === tab;
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
@@ -21,6 +21,10 @@ function choose(tab, focus = false) {
   }
   change({ tab });
   controls.show();
+}
+
+function choose(tab, focus = false) {
+  open(tab, focus);
   refresh();
 }
 
@@ -35,7 +39,7 @@ function theme(next) {
 }
 
 function fill() {
-  if (!(state.tab in TABS)) state.tab = "sentence";
+  if (!TABS.has(state.tab)) state.tab = "sentence";
   for (const field of ["text", "first", "second"]) $(field).value = state[field];
 }
 
@@ -43,7 +47,7 @@ for (const field of ["text", "first", "second"]) {
   const changed = later(refresh);
   $(field).addEventListener("input", () => { change({ [field]: $(field).value }); changed(); });
 }
-const names = Object.keys(TABS);
+const names = [...TABS.keys()];
 names.forEach((name, at) => {
   $(`tab-${name}`).addEventListener("click", () => choose(name));
   $(`tab-${name}`).addEventListener("keydown", (event) => {
@@ -66,13 +70,14 @@ $("method").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("hashchange", () => { read(); fill(); controls.show(); choose(state.tab); });
 
 async function begin() {
-  await told(async () => { await controls.load(refresh); return true; });
-  choose(state.tab);
+  open(state.tab);
+  if (await controls.load()) refresh();
 }
 
 theme(false);
 read();
 fill();
 lines.start();
+controls.start(refresh);
 controls.startKey(begin);
 begin();

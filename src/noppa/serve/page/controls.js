@@ -2,11 +2,13 @@
 
 import { get, key, setKey } from "./api.js";
 import { $, later, make } from "./dom.js";
+import { request } from "./requests.js";
 import { change, model, serve, state } from "./state.js";
 
 let known = { models: [], methods: [], parts: [] };
 
-export async function load(refresh) {
+// Whether the list came.
+export const load = request("problem", ["key"], async () => {
   known = await get("methods");
   const several = known.models.length > 1;
   $("model-field").hidden = !several;
@@ -14,6 +16,10 @@ export async function load(refresh) {
   serve(known.models);
   $("name").replaceChildren(make("option", { value: "" }, `as served`), ...known.methods.map(({ name }) => make("option", { value: name }, name)));
   show();
+  return true;
+});
+
+export function start(refresh) {
   const changed = later(refresh);
   $("model").addEventListener("change", () => { change({ model: $("model").value }); refresh(); });
   $("name").addEventListener("change", () => { change({ name: $("name").value, a: "", k: "", parts: "" }); show(); refresh(); });

@@ -33,20 +33,3 @@ export function later(run, wait = 120) {
   let timer = 0;
   return (...given) => { clearTimeout(timer); timer = setTimeout(() => run(...given), wait); };
 }
-
-export function problem(error) {
-  const place = $("problem");
-  place.hidden = !error;
-  place.textContent = error ? error.message : "";
-  if (error?.status === 401) { $("key-field").hidden = false; $("key-field").open = true; }
-}
-
-// Runs something that may fail, and tells how it ended at the top of the page.
-export async function told(run) {
-  try {
-    const found = await run();
-    if (found !== undefined) problem(null);
-  } catch (error) {
-    problem(error);
-  }
-}

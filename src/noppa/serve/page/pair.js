@@ -1,25 +1,25 @@
 // Two sentences: how similar, and which words make them so.
 
-import { latest, post } from "./api.js";
-import { $, make, number, told } from "./dom.js";
+import { post } from "./api.js";
+import { $, make, number } from "./dom.js";
 import { heatmap } from "./heatmap.js";
-import { method, state } from "./state.js";
+import { request } from "./requests.js";
+import { method, note, state } from "./state.js";
 
 const LISTED = 10;
 
-const ask = latest(async (signal) => {
-  if (!state.first || !state.second) { empty(); return null; }
+export const refresh = request("pair-problem", ["first", "second"], async (signal) => {
+  if (!state.first || !state.second) { empty(); return; }
   const found = await post("similarity", { a: state.first, b: state.second, explain: true, ...method() }, signal);
   $("similarity").textContent = number(found.similarity);
   $("gauge").value = Math.max(0, found.similarity);
-  $("note").textContent = found.note ?? "";
+  note("pair", found.note);
   heatmap($("align"), found.a.tokens, found.b.tokens, found.pairs, "What pairs of words give to the similarity");
   const pairs = found.pairs.flatMap((row, i) => row.map((value, j) => [value, found.a.tokens[i], found.b.tokens[j]]));
   pairs.sort((x, y) => Math.abs(y[0]) - Math.abs(x[0]));
   const rest = Object.entries(found.remainders).map(([name, value]) => [value, name, ""]).filter(([value]) => Math.abs(value) >= 0.0005);
   $("strongest").replaceChildren(...[...pairs.slice(0, LISTED), ...rest].map(([value, a, b]) => make("li", {},
     make("b", value < 0 ? { class: "minus-text" } : {}, number(value)), make("span", {}, b ? `${a} – ${b}` : a))));
-  return found;
 });
 
 function empty() {
@@ -28,5 +28,3 @@ function empty() {
   $("align").replaceChildren();
   $("strongest").replaceChildren();
 }
-
-export function refresh() { return told(ask); }

@@ -1,9 +1,10 @@
 // One sentence: tokens, weights, shares, attention, and what refinement did.
 
-import { latest, post } from "./api.js";
-import { $, bar, make, number, told } from "./dom.js";
+import { post } from "./api.js";
+import { $, bar, make, number } from "./dom.js";
 import { heatmap } from "./heatmap.js";
-import { change, method, state } from "./state.js";
+import { request } from "./requests.js";
+import { change, method, note, state } from "./state.js";
 
 const KINDS = {
   attention: ["Attention", "How much each token (row) attends to each other one; rows add up to 1"],
@@ -12,20 +13,17 @@ const KINDS = {
 };
 let last = null;
 
-const ask = latest(async (signal) => {
+export const refresh = request("sentence-problem", ["text"], async (signal) => {
   last = await post("explain", { text: state.text, ...method() }, signal);
   show();
-  return last;
 });
-
-export function refresh() { return told(ask); }
 
 function show() {
   const known = last.known.filter(Boolean).length;
   const tokens = last.tokens.length;
   $("summary").textContent = `${tokens} token${tokens === 1 ? "" : "s"}, ${known} known; a vector of ${last.dim} dimensions.`;
   $("described").textContent = last.method;
-  $("note").textContent = last.note ?? "";
+  note("sentence", last.note);
   const heaviest = Math.max(0, ...last.weights), largest = Math.max(0, ...last.shares.map(Math.abs));
   $("tokens").tBodies[0].replaceChildren(...last.tokens.map((token, at) => {
     const row = make("tr", last.known[at] ? {} : { class: "unknown", title: "not in the vocabulary" });

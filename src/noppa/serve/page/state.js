@@ -1,5 +1,7 @@
 // What the page shows, in the address behind #: that part never travels to a server.
 
+import { $ } from "./dom.js";
+
 const DEFAULTS = {
   tab: "sentence",
   text: "The girl eats a delicious cake.",
@@ -38,6 +40,11 @@ export function model() {
   const chosen = served.find(({ name }) => name === state.model);
   const attends = state.tab === "sentence" && served.find(({ attention }) => attention);
   return (chosen || attends || served[0])?.name;
+}
+
+// On what the method was fitted: of the tab that is shown, an answer for another one may come late.
+export function note(tab, text) {
+  if (tab === state.tab) $("note").textContent = text ?? "";
 }
 
 // What the server is told about model and method; nothing where the encoder is taken as it is served.
