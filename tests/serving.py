@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,15 @@ class Running:
     def client(self, **options: Any) -> httpx.Client:
         return httpx.Client(base_url=self.url, timeout=60, trust_env=False, **options)
 
+    def events(self, event: str) -> list[dict[str, Any]]:
+        """The logged lines of this kind."""
+        return [entry for entry in [*self.log] if entry["event"] == event]
+
+    def connect(self) -> socket.socket:
+        """A bare connection."""
+        host, port = self.url.removeprefix("http://").split(":")
+        return socket.create_connection((host, int(port)), 60)
+
     def stop(self) -> int:
         """SIGTERM; the exit code."""
         if self.process.poll() is None:
@@ -57,15 +69,28 @@ class Running:
         return code
 
 
+def command_of(*options: str) -> list[str]:
+    return [sys.executable, "-c", PROGRAM, "serve", "--port", "0", "--drain-seconds", "0.2", *options]  # fmt: skip
+
+
 @contextmanager
-def serving(*options: str, environment: dict[str, str] | None = None) -> Iterator[Running]:
-    """`noppa serve` with these options."""
+def serving(
+    *options: str,
+    environment: dict[str, str] | None = None,
+    limits: dict[int, int] | None = None,
+    program: str | None = None,
+) -> Iterator[Running]:
+    """`noppa serve` with these options; limits: of the process, as for `resource.setrlimit`."""
+    command = command_of(*options)
+    if program is not None:
+        command[2] = program
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "serve", "--port", "0", "--drain-seconds", "0.2", *options],
+        command,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
         env={**os.environ, **(environment or {})},
+        preexec_fn=lambda: [resource.setrlimit(*pair) for pair in _pairs(limits or {})],
     )
     server = Running(process)
     try:
@@ -76,6 +101,25 @@ def serving(*options: str, environment: dict[str, str] | None = None) -> Iterato
         server.stop()
         assert process.stderr is not None
         process.stderr.close()
+
+
+def _pairs(limits: dict[int, int]) -> list[tuple[int, tuple[int, int]]]:
+    return [(name, (value, value)) for name, value in limits.items()]
+
+
+def children(pid: int) -> list[int]:
+    """The living processes that a process has started."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in listed]
+
+
+def wait_until(true: Callable[[], Any], seconds: float = 60) -> Any:
+    """What `true` gives as soon as that is true."""
+    end = time.monotonic() + seconds
+    while not (value := true()):
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.02)
+    return value
 
 
 def made_encoder(folder: Path, whitened: bool = True) -> noppa.Encoder:

@@ -18,7 +18,7 @@ import pytest
 import noppa
 from noppa.errors import NoppaError
 from noppa.serve.settings import Settings, keys_of
-from tests.serving import PROGRAM, Running, made_encoder, serving
+from tests.serving import PROGRAM, Running, made_encoder, serving, wait_until
 
 TEXTS = ["the girl eats a cake", "a boy is eating", "café w1 w2 , unheardof"]
 
@@ -242,8 +242,9 @@ def test_logs_hold_no_text(server: Running, client: httpx.Client) -> None:
     client.post("/v1/embeddings?secretquery=1", json={"input": "secretword of the girl"})
     client.post("/v1/embeddings", json={"input": {"secretword": 1}})
     client.post("/secretpath", content=b"secretword")
-    client.get("/health")
-    entries = [entry for entry in server.log if entry["event"] == "request"]
+    client.get("/health", headers={"x-request-id": "the-last"})
+    wait_until(lambda: any(entry["id"] == "the-last" for entry in server.events("request")))
+    entries = server.events("request")
     assert "secret" not in json.dumps(entries)
     assert {"time", "event", "id", "method", "route", "status", "ms"} <= set(entries[-1])
 

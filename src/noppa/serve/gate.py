@@ -101,7 +101,7 @@ class Gate:
             return
         counts = scope.get("noppa.counts")
         facts = {"inputs": counts.inputs, "tokens": counts.tokens} if counts is not None else {}
-        logs.write(
+        logged = logs.write(
             "request",
             id=number,
             method=scope["method"],
@@ -110,6 +110,8 @@ class Gate:
             ms=round(seconds * 1000, 3),
             **facts,
         )
+        if not logged:
+            self.service.metrics.dropped("dropped_log_lines")
 
 
 def _problem(error: Exception, number: str) -> Problem:

@@ -1,50 +1,138 @@
-"""Logs as JSON lines on standard error. Texts, keys, addresses and paths that nobody defined never stand in them."""
+"""Logs as JSON lines on standard error. Never logs texts, API keys, client addresses or unmatched URL paths.
+
+A thread writes the lines: a pipe that nobody reads or a full disk costs lines, which are counted, and never a request.
+"""
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
-import sys
+import os
+import threading
 import time
 import traceback
 from typing import Any
 
+#: Lines that wait for a slow reader; beyond it they are dropped.
+MOST_LINES = 4096
+#: Lines are gathered for so long, so that a busy server wakes the thread rarely.
+GATHER_SECONDS = 0.02
+STANDARD_ERROR = 2
 
-def write(event: str, **facts: Any) -> None:
-    """One line."""
-    now = time.time()
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1000):03d}Z"
-    sys.stderr.write(json.dumps({"time": stamp, "event": event, **facts}) + "\n")
-    sys.stderr.flush()
+
+class Writer:
+    """A bounded queue of lines in front of a file descriptor."""
+
+    def __init__(self, descriptor: int = STANDARD_ERROR, most: int = MOST_LINES) -> None:
+        self.descriptor, self.most = descriptor, most
+        self.dropped = 0
+        self._lines: list[bytes] = []
+        self._writing = False
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def add(self, line: str) -> bool:
+        """Queue a line, False if it was dropped; never waits for the reader."""
+        with self._changed:
+            if self._thread is None:
+                # A daemon: a write that blocks for ever does not keep the process.
+                self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+                self._thread.start()
+                atexit.register(self.flush)
+            if len(self._lines) >= self.most:
+                self.dropped += 1
+                return False
+            self._lines.append(line.encode() + b"\n")
+            self._changed.notify_all()
+        return True
+
+    def flush(self, seconds: float = 2.0) -> bool:
+        """Wait until everything is written, but not for long: whether it was."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._lines and not self._writing, seconds)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._writing = False
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._lines)
+                self._writing = True
+            time.sleep(GATHER_SECONDS)
+            with self._changed:
+                lines, self._lines = self._lines, []
+                dropped, self.dropped = self.dropped, 0
+            if dropped:
+                lines.append(line_of("log lines dropped", count=dropped).encode() + b"\n")
+            lost = self._write(lines)
+            with self._changed:
+                self.dropped += lost
+
+    def _write(self, lines: list[bytes]) -> int:
+        """Write the lines one by one, so that those of several processes do not mix; how many were lost."""
+        lost = 0
+        for line in lines:
+            rest = memoryview(line)
+            while rest:
+                try:
+                    rest = rest[os.write(self.descriptor, rest) :]
+                except BlockingIOError:
+                    time.sleep(GATHER_SECONDS)
+                except OSError:  # the reader is gone, or the disk full
+                    lost += 1
+                    break
+        return lost
+
+
+_writer = Writer()
+
+
+def line_of(event: str, **facts: Any) -> str:
+    return json.dumps({"time": _stamp(time.time()), "event": event, **facts})
+
+
+def write(event: str, **facts: Any) -> bool:
+    """Log one line; False if it had to be dropped."""
+    return _writer.add(line_of(event, **facts))
+
+
+def flush() -> None:
+    """Write out what waits, as far as somebody reads it."""
+    _writer.flush()
+
+
+def _stamp(seconds: float) -> str:
+    now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{now}.{int(seconds % 1 * 1000):03d}Z"
 
 
 def places_of(error: BaseException) -> list[str]:
-    """Where an error came from. Its message may quote a text, so only its kind and the places are told."""
+    """Where an error came from. Its message may quote a text, so only its kind and the places are logged."""
     frames = traceback.extract_tb(error.__traceback__)
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
 
 
-class JsonFormatter(logging.Formatter):
-    """uvicorn's own messages in the same form."""
+class Handler(logging.Handler):
+    """Messages of uvicorn and asyncio in the same form and through the same queue."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        facts: dict[str, Any] = {"level": record.levelname.lower(), "message": record.getMessage()}
+    def emit(self, record: logging.LogRecord) -> None:
+        # The first line alone: asyncio's further ones show transports, with addresses.
+        message = record.getMessage().partition("\n")[0]
+        facts: dict[str, Any] = {"level": record.levelname.lower(), "message": message}
         if record.exc_info and record.exc_info[1] is not None:
             facts["error"] = type(record.exc_info[1]).__name__
             facts["places"] = places_of(record.exc_info[1])
-        now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        stamp = f"{now}.{int(record.msecs):03d}Z"
-        return json.dumps({"time": stamp, "event": "server", **facts})
+        write("server", **facts)
 
 
 def configuration() -> dict[str, Any]:
     """What uvicorn takes as `log_config`."""
-    handler = {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"json": {"()": f"{__name__}.JsonFormatter"}},
-        "handlers": {"json": handler},
+        "handlers": {"json": {"()": f"{__name__}.Handler"}},
+        "root": {"handlers": ["json"], "level": "WARNING"},
         "loggers": {
             "uvicorn": {"handlers": ["json"], "level": "WARNING", "propagate": False},
             "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},

@@ -1,7 +1,8 @@
 """The numbers of /metrics: a fixed set of cells, all there from the start, in an array that several processes can share.
 
 Labels are bounded, so every counter has its place in one array from the beginning. With several processes each has a
-file of its own in a common folder, mapped into memory, and whichever is asked adds them up.
+file of its own in a common folder, mapped into memory, and whichever is asked adds them up. A worker that takes the
+place of a dead one goes on with its file.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from noppa.serve import logs
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"
@@ -28,6 +31,7 @@ COUNTERS = {
     "oov_tokens": "Tokens that the vocabulary does not know.",
     "empty_inputs": "Texts without a known token, which became rows of zeros.",
     "dropped_requests": "Requests given up because the client had left.",
+    "dropped_log_lines": "Log lines dropped because nobody read them in time.",
 }
 GAUGES = {
     "queue_depth": "Requests that wait for the encoder.",
@@ -39,32 +43,42 @@ GAUGES = {
 class Metrics:
     """Counts of one process, and the sum over all of a server."""
 
-    def __init__(self, routes: tuple[str, ...], folder: str | None = None) -> None:
+    def __init__(self, routes: tuple[str, ...], file: str | None = None) -> None:
         self.routes = {route: at for at, route in enumerate((*routes, OTHER))}
         self.codes = {code: at for at, code in enumerate(CODES)}
         self.counters = {name: at for at, name in enumerate(COUNTERS)}
         self.gauges = {name: at for at, name in enumerate(GAUGES)}
-        self.folder = None if folder is None else Path(folder)
         sizes = {
             "requests": len(self.routes) * len(CODES),
             "seconds": len(SECONDS) + 2,
             "sizes": len(SIZES) + 2,
             "counters": len(COUNTERS),
             "gauges": len(GAUGES),
+            "process": 1,
         }
         ends = np.cumsum([*sizes.values()])
         self.places = {
             name: slice(int(end) - size, int(end))
             for (name, size), end in zip(sizes.items(), ends, strict=True)
         }
-        self.cells = self._cells(int(ends[-1]))
+        self.file = None if file is None else Path(file)
+        self.cells = np.zeros(int(ends[-1]))
+        self.cells[self.places["process"]] = os.getpid()
+        if self.file is not None:
+            self._share(self.file)
+        self.cells[self.places["gauges"]] = 0
+        self.cells[self.places["process"]] = os.getpid()
 
-    def _cells(self, count: int) -> NDArray[np.float64]:
-        if self.folder is None:
-            return np.zeros(count)
-        return np.memmap(
-            self.folder / f"{os.getpid()}.cells", np.float64, "w+", shape=(count,)
-        )  # zeros
+    def _share(self, file: Path) -> None:
+        """Map the cells into a file that the other processes read; without room for it this one counts alone."""
+        try:
+            if not file.exists() or file.stat().st_size != self.cells.nbytes:
+                # Written, not only made longer: on a full disk this fails here, and not as a SIGBUS later.
+                file.write_bytes(self.cells.tobytes())
+            self.cells = np.memmap(file, np.float64, "r+")
+        except OSError as error:
+            logs.write("metrics of this process alone", error=error.strerror)
+            self.file = None
 
     # Counting
 
@@ -79,8 +93,8 @@ class Metrics:
         self.cells[start : start + 4] += (inputs, tokens, unknown, empty)
         self._observe("sizes", SIZES, inputs)
 
-    def dropped(self) -> None:
-        self.cells[self.places["counters"].start + self.counters["dropped_requests"]] += 1
+    def dropped(self, name: str = "dropped_requests") -> None:
+        self.cells[self.places["counters"].start + self.counters[name]] += 1
 
     def gauge(self, name: str, value: float) -> None:
         self.cells[self.places["gauges"].start + self.gauges[name]] = value
@@ -125,14 +139,13 @@ class Metrics:
 
     def _sum(self) -> tuple[NDArray[np.float64], int, int]:
         """All cells, the memory and the number of the living processes; what the dead counted stays counted."""
-        if self.folder is None:
-            return self.cells.copy(), resident_bytes(os.getpid()), 1
-        total, resident, processes = np.zeros(len(self.cells)), 0, 0
-        for file in sorted(self.folder.glob("*.cells")):
-            cells = np.fromfile(file, np.float64)
-            if len(cells) != len(total):
-                continue  # just being made
-            pid = int(file.stem)
+        total, resident, processes = self.cells.copy(), resident_bytes(os.getpid()), 1
+        others = self.file.parent.glob("*.cells") if self.file is not None else ()
+        for file in sorted(others):
+            cells = _stored(file)
+            if file == self.file or len(cells) != len(total):
+                continue  # this process, or just being made
+            pid = int(cells[self.places["process"]][0])
             if alive(pid):
                 resident += resident_bytes(pid)
                 processes += 1
@@ -140,6 +153,13 @@ class Metrics:
                 cells[self.places["gauges"]] = 0
             total += cells
         return total, resident, processes
+
+
+def _stored(file: Path) -> NDArray[np.float64]:
+    try:
+        return np.fromfile(file, np.float64)
+    except OSError:  # without a free file descriptor, or somebody cleared the temporary folder
+        return np.empty(0)
 
 
 def alive(pid: int) -> bool:

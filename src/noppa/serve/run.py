@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from dataclasses import replace
 from types import FrameType
-from typing import Any
 
 import uvicorn
 
@@ -21,10 +18,8 @@ from noppa.serve import logs
 from noppa.serve.app import Application
 from noppa.serve.protocol import bounded
 from noppa.serve.settings import VARIABLE, Settings
+from noppa.serve.workers import shared_folder, supervise
 from noppa.threads import available
-
-RESTARTS = 3
-YOUNG = 5.0
 
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
@@ -46,8 +41,8 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
         Server(application, settings).run(sockets=[listener])
     else:
         application.service.close()
-        with tempfile.TemporaryDirectory(prefix="noppa-") as counters:
-            _supervise(replace(settings, counters=counters), listener, workers)
+        with shared_folder() as folder:
+            supervise(settings, listener, workers, folder)
     logs.write("stopped")
 
 
@@ -110,58 +105,15 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def _supervise(settings: Settings, listener: socket.socket, workers: int) -> None:
-    """Start the workers, start again one that dies, and pass on the signal to stop."""
-    stopping = False
-
-    def stop(sig: int, frame: FrameType | None) -> None:
-        nonlocal stopping
-        stopping = True
-
-    before = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
-    running = [_worker(settings, listener) for _ in range(workers)]
-    failed = 0
-    try:
-        while not stopping:
-            time.sleep(0.1)
-            for at, (process, born) in enumerate(running):
-                if process.poll() is None or stopping:
-                    continue
-                failed = failed + 1 if time.monotonic() - born < YOUNG else 0
-                logs.write("worker ended", code=process.returncode)
-                if failed > RESTARTS:
-                    raise NoppaError("the workers end as soon as they start: look at the log above")
-                running[at] = _worker(settings, listener)
-    finally:
-        for process, _ in running:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-        for process, _ in running:
-            process.wait()
-        for sig, handler in before.items():
-            signal.signal(sig, handler)
-
-
-def _worker(settings: Settings, listener: socket.socket) -> tuple[subprocess.Popen[Any], float]:
-    number = listener.fileno()
-    command = [sys.executable, "-m", "noppa.serve.run", str(number), str(os.getpid())]
-    # Settings hold keys, which must not stand in the list of processes.
-    environment = {**os.environ, VARIABLE: settings.to_json()}
-    process = subprocess.Popen(
-        command,
-        pass_fds=[number],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    return process, time.monotonic()
-
-
 def main() -> None:
     """One of several workers: `python -m noppa.serve.run SOCKET PARENT`, its settings in the environment."""
     settings = Settings.from_json(os.environ.pop(VARIABLE))
     listener = socket.socket(fileno=int(sys.argv[1]))
-    Server(Application(settings), settings, int(sys.argv[2])).run(sockets=[listener])
+    try:
+        Server(Application(settings), settings, int(sys.argv[2])).run(sockets=[listener])
+    except Exception as error:
+        logs.write("worker failed", error=type(error).__name__, places=logs.places_of(error))
+        sys.exit(1)
 
 
 if __name__ == "__main__":

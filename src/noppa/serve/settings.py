@@ -26,7 +26,7 @@ class Settings:
     body_seconds, request_seconds: for a client to send its body, and for a request from then to its answer.
     drain_seconds: how long a stopping server still refuses new requests in words before it closes its port.
     max_lines, line_seconds: lines that a browser may leave with the page, and how long they are kept unused.
-    counters: a folder where several processes keep the numbers of /metrics.
+    counters: a file where one of several processes keeps its numbers of /metrics, beside those of the others.
     """
 
     model: str | None = None
