@@ -182,6 +182,12 @@ def command(name: str, seconds: float, native: Path | None, folder: Path) -> tup
     return "mutations", [*own, f"--seconds={seconds}", f"--crashes={crashes}"]
 
 
+def without_progress(printed: str) -> list[str]:
+    """What a fuzzer printed, without libFuzzer's lines of every new input."""
+    progress = re.compile(r"#\d+\s+(NEW|REDUCE|RELOAD|pulse|INITED|DONE)|INFO: Instrumenting")
+    return [line for line in printed.splitlines() if not progress.match(line)]
+
+
 def commit() -> str:
     asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     return subprocess.run(asked, capture_output=True, text=True).stdout.strip()
@@ -208,7 +214,7 @@ def fuzz(name: str, seconds: float, native: Path | None) -> Outcome:
     if not cases(name):
         (CORPUS / name).rmdir()
     if done.returncode or crashes or not counted:
-        print(done.stdout[-2000:], done.stderr[-6000:], sep="\n")
+        print(done.stdout[-2000:], *without_progress(done.stderr)[-80:], sep="\n")
         crashes = crashes or [f"exit status {done.returncode}"]
     executions = int(counted[1]) if counted else 0
     return Outcome(name, engine, round(took, 1), executions, corpus, crashes, commit())
