@@ -196,31 +196,6 @@ def test_lines(server: Running, client: httpx.Client, encoder: noppa.Encoder) ->
         assert client.post("/lines", json=wrong).status_code == 400
 
 
-def test_another_process_takes_no_old_lines_for_new_ones(
-    server: Running, encoder: noppa.Encoder
-) -> None:
-    """Both have lines of a browser, and one gets new ones: the other has to be given them, too."""
-    with (
-        serving(str(encoder.path)) as another,
-        httpx.Client(trust_env=False, timeout=60) as browser,
-    ):
-
-        def ask(process: Running, path: str, **body: Any) -> httpx.Response:
-            return browser.post(f"{process.url}/{path}", json=body)
-
-        for process in (server, another):
-            ask(process, "lines", lines=["a girl", "a boy"])
-        assert len(set(browser.cookies.jar)) == 1
-        assert len(ask(another, "search", query="girl").json()["results"]) == 2
-        ask(server, "lines", lines=["a girl", "a boy", "a cake"])
-        token = browser.cookies["noppa_lines"]
-        assert ask(another, "search", query="girl").json()["error"]["code"] == "lines_not_found"
-        ask(another, "lines", lines=["a girl", "a boy", "a cake"])
-        assert browser.cookies["noppa_lines"] == token
-        assert len(ask(another, "search", query="girl").json()["results"]) == 3
-        assert len(ask(server, "search", query="girl").json()["results"]) == 3
-
-
 def test_groups_are_joined_over_blocks() -> None:
     rows = np.zeros((2500, 2), np.float32)
     rows[:, 0] = 1

@@ -44,6 +44,13 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A host name that this server goes by, such as a proxy's; * for any. Its addresses always count.",
+            show_default=False,
+        ),
+    ] = None,
     url_prefix: Annotated[str, typer.Option(help="Serve under this path, too.")] = "",
     page: Annotated[bool, typer.Option("--page/--no-page", help="The explorer at /.")] = True,
     empty_input: Annotated[
@@ -93,6 +100,7 @@ def serve(
         prefix=url_prefix,
         keys=keys_of(keys),
         origins=tuple(cors_origin or ()),
+        hosts=(host, *(allowed_host or ())),
         page=page,
         max_body=max_body,
         max_inputs=max_inputs,

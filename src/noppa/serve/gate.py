@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noppa.errors import NoppaError
 from noppa.serve import logs
+from noppa.serve.origins import Origins
 from noppa.serve.problems import Problem, busy
 from noppa.serve.service import Service
 from noppa.serve.turns import Left
@@ -29,6 +30,7 @@ class Gate:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app, self.service = app, service
         self.keys = [key.encode() for key in service.settings.keys]
+        self.origins = Origins(service.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,6 +81,8 @@ class Gate:
     def _admit(self, method: str, path: str, headers: dict[bytes, bytes]) -> None:
         if self.service.draining and path not in WATCHED:
             raise busy("this server is stopping: send the request again elsewhere", code="draining")
+        if not self.keys and path not in WATCHED:
+            self.origins.check(method, headers)
         looks = method in ("GET", "HEAD") and (path in OPEN or path.startswith(STATIC))
         if looks or not self.keys:
             return

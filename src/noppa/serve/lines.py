@@ -17,7 +17,7 @@ from noppa.records.write import WRITERS
 from noppa.serve import body
 from noppa.serve.explore import dumped
 from noppa.serve.models import Watch
-from noppa.serve.problems import invalid, too_large
+from noppa.serve.problems import Problem, invalid, too_large
 from noppa.serve.service import Service
 from noppa.serve.sessions import COOKIE
 from noppa.serve.variants import note
@@ -35,8 +35,19 @@ Vectors = NDArray[np.float32]
 def routes(service: Service) -> list[Route]:
     settings, sessions, variants = service.settings, service.sessions, service.variants
 
+    async def sent(request: Request) -> dict[str, Any]:
+        """The fields of a request that says it is JSON, which a form of another site cannot say."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise Problem(
+                415,
+                f"the body is {kind[:100] or 'of no content type'}: send application/json",
+                code="unsupported_media_type",
+            )
+        return await service.fields(request)
+
     async def keep(request: Request) -> Response:
-        fields = await service.fields(request)
+        fields = await sent(request)
         lines = fields.get("lines")
         if (
             not isinstance(lines, list)
@@ -88,7 +99,7 @@ def routes(service: Service) -> list[Route]:
         return await service.work(request, work)
 
     async def duplicates(request: Request) -> Response:
-        fields = await service.fields(request)
+        fields = await sent(request)
         threshold = body.number(fields, "threshold", 0.5, 1.0) or 0.95
         found = await worked(
             request, fields, lambda rows, watch: {"groups": alike(rows, threshold, watch)}
@@ -96,18 +107,18 @@ def routes(service: Service) -> list[Route]:
         return Response(found, media_type="application/json")
 
     async def clusters(request: Request) -> Response:
-        fields = await service.fields(request)
+        fields = await sent(request)
         count = body.whole(fields, "count", MOST_CLUSTERS) or 6
         found = await worked(request, fields, lambda rows, watch: clustered(rows, count))
         return Response(found, media_type="application/json")
 
     async def map_(request: Request) -> Response:
-        fields = await service.fields(request)
+        fields = await sent(request)
         found = await worked(request, fields, lambda rows, watch: plane(rows))
         return Response(found, media_type="application/json")
 
     async def vectors(request: Request) -> Response:
-        fields = await service.fields(request)
+        fields = await sent(request)
         form = body.one_of(fields, "format", tuple(FORMATS), "npy")
         found = await worked(request, fields, lambda rows, watch: written(rows, form))
         headers = {"content-disposition": f'attachment; filename="vectors.{form}"'}

@@ -1,9 +1,10 @@
-"""Lines that browsers leave with the page: in memory alone, by a secret cookie, bounded and forgotten in time."""
+"""Lines that browsers leave with the page: in memory alone, by a signed cookie, bounded and forgotten in time."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import hmac
 import json
 import secrets
 import threading
@@ -89,6 +90,7 @@ class Sessions:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings, self.metrics = settings, metrics
+        self._key = settings.session_key.encode()
         self._kept: OrderedDict[str, Session] = OrderedDict()
 
     def of(self, request: Request) -> Session:
@@ -105,25 +107,34 @@ class Sessions:
     def keep(self, request: Request, lines: list[str]) -> Session:
         """A browser's lines in place of those it left before.
 
-        The token is the browser's secret and a mark of its lines: another process of this server, which may still have
-        those that it left before, does not take them for these.
+        The token is the browser's secret and a mark of its lines, signed: another process of this server, which may
+        still have those that it left before, does not take them for these.
         """
         self.drop(request)
-        secret = _secret(request)
-        if not 32 <= len(secret) <= 64:
-            secret = secrets.token_urlsafe(32)
+        secret = self._secret(request) or secrets.token_urlsafe(32)
         mark = hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:16]
-        session = Session(f"{secret}.{mark}", lines)
+        session = Session(self._signed(secret, mark), lines)
         self._kept[session.token] = session
         self.forget()
         asyncio.get_running_loop().call_later(self.settings.line_seconds + 1, self.forget)
         return session
 
     def drop(self, request: Request) -> None:
-        secret = _secret(request)
+        secret = self._secret(request)
         for token in [token for token in self._kept if token.startswith(f"{secret}.")]:
             del self._kept[token]
         self.forget()
+
+    def _signed(self, secret: str, mark: str) -> str:
+        token = f"{secret}.{mark}"
+        return f"{token}.{hmac.new(self._key, token.encode(), 'sha256').hexdigest()[:32]}"
+
+    def _secret(self, request: Request) -> str | None:
+        """The secret in a cookie that this server signed; any other may be one that somebody else chose and knows."""
+        token = request.cookies.get(COOKIE, "")
+        secret, _, rest = token.partition(".")
+        signed = self._signed(secret, rest.partition(".")[0])
+        return secret if hmac.compare_digest(token.encode(), signed.encode()) else None
 
     def forget(self) -> None:
         """Let go of what is too old or too much."""
@@ -138,7 +149,3 @@ class Sessions:
             total -= session.size
             del self._kept[session.token]
         self.metrics.gauge("sessions", len(self._kept))
-
-
-def _secret(request: Request) -> str:
-    return request.cookies.get(COOKIE, "").partition(".")[0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from noppa.errors import FileError, ParameterError
@@ -26,6 +27,8 @@ class Settings:
     body_seconds, request_seconds: for a client to send its body, and for a request from then to its answer.
     drain_seconds: how long a stopping server still refuses new requests in words before it closes its port.
     max_lines, line_seconds: lines that a browser may leave with the page, and how long they are kept unused.
+    hosts: names besides its addresses that a server without keys goes by.
+    session_key: signs the cookies of all processes of one server.
     counters: a file where one of several processes keeps its numbers of /metrics, beside those of the others.
     """
 
@@ -37,6 +40,7 @@ class Settings:
     prefix: str = ""
     keys: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     page: bool = True
     max_body: int = 32 << 20
     max_inputs: int = 8192
@@ -55,6 +59,7 @@ class Settings:
     line_seconds: float = 3600.0
     log_requests: bool = True
     counters: str | None = None
+    session_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
 
     def __post_init__(self) -> None:
         one_of(self.empty_input, "--empty-input", EMPTY_INPUT)
@@ -68,6 +73,7 @@ class Settings:
             positive(getattr(self, f"{name}_seconds"), _option(f"{name}_seconds"))
         object.__setattr__(self, "keys", tuple(self.keys))
         object.__setattr__(self, "origins", tuple(self.origins))
+        object.__setattr__(self, "hosts", tuple(self.hosts))
         prefix = self.prefix.strip("/")
         object.__setattr__(self, "prefix", f"/{prefix}" if prefix else "")
 

@@ -1,0 +1,83 @@
+"""Who may use a server without keys from a browser: pages that it sent itself, under a name that it goes by.
+
+A page of another site knows no key, so a server with keys needs none of this.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from noppa.serve.problems import Problem
+from noppa.serve.settings import Settings
+
+EVERY = "*"
+#: What a server listens at to be reached by all its addresses.
+WILDCARDS = frozenset(("0.0.0.0", "::"))
+SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+class Origins:
+    """The hosts and origins that a server answers."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.hosts = {host.lower() for host in settings.hosts}
+        self.origins = frozenset(settings.origins)
+        self.dotless = bool(self.hosts & WILDCARDS)
+
+    def check(self, method: str, headers: dict[bytes, bytes]) -> None:
+        """421 for a foreign host, 403 for a foreign origin that wants more than to look."""
+        host, origin, site = (
+            headers.get(name, b"").decode("latin-1").strip()
+            for name in (b"host", b"origin", b"sec-fetch-site")
+        )
+        if not self.goes_by(_name_of(host)):
+            raise Problem(
+                421,
+                f"this server does not go by the name {_name_of(host)[:100]!r}: start it with --allowed-host and "
+                "that name, or with keys",
+                code="host_not_allowed",
+            )
+        if method not in SAFE and not self._same(host, origin, site):
+            raise Problem(
+                403,
+                f"a page of {origin[:100] or 'another origin'} may not use this server: start it with --cors-origin "
+                "and that origin, or with keys",
+                code="origin_not_allowed",
+            )
+
+    def goes_by(self, name: str) -> bool:
+        """Whether a request may name the server so.
+
+        DNS rebinding points a name of the attacker's at this server, and the browser takes its answers for the
+        attacker's own. An address, `localhost` or a name without a dot cannot be an attacker's domain; the last may be
+        a neighbour's, so it counts only where the server listens to its neighbours. No browser sends no name.
+        """
+        if not name or EVERY in self.hosts or name in self.hosts:
+            return True
+        if name == "localhost" or name.endswith(".localhost") or _is_address(name):
+            return True
+        return self.dotless and "." not in name
+
+    def _same(self, host: str, origin: str, site: str) -> bool:
+        """Whether a browser says that its own page asks, or nothing says that it is a browser."""
+        if origin and self.origins & {origin, EVERY}:
+            return True
+        if site:
+            return site in ("same-origin", "none")
+        return not origin or urlsplit(origin).netloc.lower() == host.lower()
+
+
+def _name_of(host: str) -> str:
+    """A host without its port, and without the brackets of IPv6."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].rstrip(".").lower()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
