@@ -118,9 +118,7 @@ class Place:
 
     def source(self) -> Source:
         """The content, whatever it is compressed with."""
-        return plain(
-            io.BufferedReader(self.stream(), 1 << 20), Path(self.address), self.fingerprint()[0]
-        )
+        return plain(io.BufferedReader(self.stream(), 1 << 20), self.address, self.fingerprint()[0])
 
     def json(self) -> Any:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noppa.backend import kernels
 from noppa.errors import FileError
-from noppa.files.compression import Source
+from noppa.files.compression import Source, damage
 from noppa.files.options import Options
 from noppa.files.rows import Rows
 from noppa.files.sniff import Content
@@ -24,7 +24,7 @@ def read_binary(source: Source, content: Content, rows: Rows, options: Options) 
         try:
             more = source.read(max(BLOCK, 8 * content.dim))
         except FileError as error:
-            report.shorter(str(error), options.strict)
+            report.shorter(damage(error.__cause__), options.strict)
             return
         block = rest + more
         text, bounds, matrix, bad, rough, rough_at, used = kernels.parse_records(

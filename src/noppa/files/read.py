@@ -46,10 +46,7 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
     rows = Rows(options, Report(str(path)))
     plain = open_plain(path, options.member)
     try:
-        try:
-            sample = plain.peek(SAMPLE)
-        except FileError as error:
-            raise FileError(f"{path} {error}: fetch it again") from error
+        sample = plain.peek(SAMPLE)
         content = sniff(sample, str(path), options.header)
         rows.report.format, rows.report.compression = content.format, plain.compression
         rows.report.declared = content.declared

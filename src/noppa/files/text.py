@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from noppa.backend import kernels
 from noppa.errors import FileError
-from noppa.files.compression import Source
+from noppa.files.compression import Source, damage
 from noppa.files.lines import whole_lines
 from noppa.files.options import Options
 from noppa.files.report import Report
@@ -82,7 +82,7 @@ def _blocks(source: Source, report: Report, options: Options) -> Iterator[bytes]
             try:
                 block = coming.result()
             except FileError as error:
-                report.shorter(str(error), options.strict)
+                report.shorter(damage(error.__cause__), options.strict)
                 return
             if not block:
                 return

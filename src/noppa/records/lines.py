@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from noppa.errors import FileError
 from noppa.files.compression import Source
 from noppa.files.lines import whole_lines
 from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
@@ -89,11 +88,8 @@ def parsed(line: str, column: str) -> tuple[Any, str | None, str]:
 
 def _blocks(source: Source, path: str) -> Iterator[bytes]:
     while True:
-        try:
-            # A pipe gives what it has, so that a slow writer's lines are not held back.
-            block = source.stream.read(PIECE) if path == STDIN else source.read(PIECE)
-        except FileError as error:
-            raise FileError(f"{shown(path)} {error}: fetch it again") from error
+        # A pipe gives what it has, so that a slow writer's lines are not held back.
+        block = source.stream.read(PIECE) if path == STDIN else source.read(PIECE)
         if not block:
             return
         yield block
