@@ -59,7 +59,9 @@ def longest_run(slots: np.ndarray) -> int:
     return int(np.diff(ends).max()) - 1
 
 
-@pytest.mark.found("outside review", "Words chosen to collide made look-up quadratic in their number.")
+@pytest.mark.found(
+    "outside review", "Words chosen to collide made look-up quadratic in their number."
+)
 def test_words_that_collide_get_a_seeded_table() -> None:
     words = colliding(5_000)
     text, bounds = lexicon(words)
@@ -88,7 +90,9 @@ BOUNDS = {
 }
 
 
-@pytest.mark.found("outside review", "Bounds that fall or pass the end of the text crashed the process.")
+@pytest.mark.found(
+    "outside review", "Bounds that fall or pass the end of the text crashed the process."
+)
 @pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
 def test_damaged_bounds_are_refused(bounds: list[int]) -> None:
     damaged = np.array(bounds, np.int64)
@@ -124,5 +128,131 @@ def test_damaged_slots_are_refused(slots: np.ndarray) -> None:
     "changes", [{"pieces": 6}, {"pieces": -1}, {"pieces": 2}, {"letter_case": 3}, {"unknown": -2}]
 )
 def test_vocabularies_that_make_no_sense_are_refused(changes: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="pieces|letter case|unknown"):
+    with pytest.raises(ValueError, match=r"pieces|letter case|unknown"):
         vocabulary(**changes)
+
+
+HUGE = 2**62
+POOLED = """
+table = _native.Table(np.ones((4, 3), np.float32), None)
+ids, offsets = np.array([0, 1, 2], np.int32), np.array([0, 3], np.int64)
+batch = ids, offsets, _native.Steps([]), 1
+none = np.empty(0, np.float32)
+"""
+
+
+HOSTILE = [
+    f"_native.pool_dct(table, {HUGE}, *batch)",
+    f"_native.pool_dct(table, {2**31}, *batch)",
+    f"_native.pool_dct(table, {2**40}, np.empty(0, np.int32), np.zeros(1, np.int64), *batch[2:])",
+    f"_native.Table(np.empty((0, {HUGE}), np.int8), none)",
+    f"_native.Table(np.ones((4, 3), np.int8), np.ones(8, np.float32), [{HUGE}, {HUGE}, {HUGE}, {HUGE}, 3])",
+    "_native.Table(np.ones((4, 3), np.int8), np.ones(8, np.float32), [3, -1, 1])",
+    f"_native.Steps([('normalise', {HUGE})])",
+    "_native.Steps([('normalise', -3)])",
+    f"_native.Steps([('map', np.empty(({2**40}, 0), np.float32), none)])",
+    "_native.Steps([('unknown', np.ones((3, 3), np.float32), np.ones(3, np.float32), 1)])",
+    "_native.Steps([('map', np.ones((3, 3), np.float32))])",
+    "_native.Steps([()])",
+    "_native.pool_gem(table, np.ones((2, 3)), np.ones(2), 0, 1, *batch)",
+    "_native.pool_gem(table, np.ones((2, 3)), np.ones(2), 1, 3, *batch)",
+    "_native.pool_mean(table, None, 0, False, ids, np.array([0, 4], np.int64), *batch[2:])",
+    "_native.pool_mean(table, None, 0, False, ids, np.array([0, 3, 1, 3], np.int64), *batch[2:])",
+    "_native.pool_mean(table, None, 0, False, ids + 9, *batch[1:])",
+    "_native.pool_mean(table, np.ones(4, np.float32), 0, False, *batch)",
+    "_native.pool_vlawe(table, np.full(5, 2, np.int32), np.ones((2, 3), np.float32), 0.5, *batch)",
+    "_native.pool_s3e(_native.Table(np.ones((4, 0), np.float32), None), None, np.zeros(5, np.int32), "
+    f"np.empty(({2**40}, 0), np.float32), False, False, *batch)",
+    "_native.train(np.ones((4, 3)), np.ones((4, 3), np.float32), np.ones(4, np.float32), ids, 1, 0.1, 1, "
+    "False, False, ids, offsets)",
+    f"_native.train(*[np.ones((4, 3), np.float32) for _ in 'st'], np.ones(4, np.float32), ids, {HUGE}, 0.1, "
+    "1, False, False, ids, offsets)",
+    "_native.train(*[np.ones((4, 3), np.float32) for _ in 'st'], np.ones(4, np.float32), ids, 1, np.nan, "
+    "1, False, False, ids, offsets)",
+]  # fmt: skip
+
+
+def refused(calls: list[str]) -> list[str]:
+    """The error of each call: all in one process, which a call that is not checked would crash."""
+    return ran(
+        f"""{POOLED}
+for call in {calls!r}:
+    try:
+        eval(call)
+        print("nothing refused", call)
+    except (ValueError, MemoryError, TypeError) as error:
+        print(type(error).__name__, error, flush=True)
+"""
+    ).splitlines()
+
+
+@pytest.mark.found(
+    "outside review", "Products of sizes overflowed, and pooling wrote outside its memory."
+)
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    errors = refused(HOSTILE)
+    assert not [error for error in errors if "nothing refused" in error]
+    assert len([error for error in errors if "Error " in error]) == len(HOSTILE)
+
+
+@pytest.mark.found("outside review", "A window of GEM far wider than the text crashed.")
+def test_a_window_is_clamped_to_the_tokens() -> None:
+    printed = ran(
+        """
+table = _native.Table(np.random.default_rng(1).normal(size=(9, 3)).astype(np.float32), None)
+batch = np.arange(9, dtype=np.int32), np.array([0, 2, 9], np.int64), _native.Steps([]), 1
+for window in (1, 9, 2**31, 2**62):
+    print(_native.pool_gem(table, np.eye(3)[:2], np.ones(2), window, 1, *batch)[0].tobytes().hex())
+"""
+    )
+    one, nine, more, most = printed.split()
+    assert one != nine == more == most
+
+
+def test_too_little_memory_is_one_sentence() -> None:
+    many = "ids, np.array([0] + [3] * 100_000), *batch[2:]"
+    (error,) = refused([f"_native.pool_dct(table, 2**29, {many})"])
+    assert error.startswith("MemoryError too little memory for this call")
+
+
+@pytest.mark.found(
+    "outside review", "Steps pointed into arrays that were converted on the way in, and freed."
+)
+def test_steps_hold_the_arrays_that_were_converted() -> None:
+    printed = ran(
+        """
+rng = np.random.default_rng(1)
+rows = rng.normal(size=(5, 64)).astype(np.float32)
+matrix, bias = rng.normal(size=(64, 64)), rng.normal(size=64)
+single = [each.astype(np.float32) for each in (matrix, bias)]
+for kind in ("map", "remove"):
+    given = (kind, matrix, bias) if kind == "map" else (kind, matrix, matrix, bias)
+    held = (kind, *single) if kind == "map" else (kind, single[0], single[0], single[1])
+    steps = _native.Steps([given])
+    waste = [rng.normal(size=(64, 64)).astype(np.float32) for _ in range(200)]
+    print((_native.apply_steps(rows, None, steps, 1) == _native.apply_steps(rows, None, _native.Steps([held]), 1)).all())
+"""
+    )
+    assert printed.split() == ["True", "True"]
+
+
+@pytest.mark.found(
+    "outside review", "Memory of the scanner was never given back: 310 MB after a text of 40 MB."
+)
+def test_memory_of_a_long_text_is_given_back() -> None:
+    printed = ran(
+        """
+import os
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+words = np.frombuffer(b"a", np.uint8), np.array([0, 1])
+vocabulary = _native.Vocabulary(*words, _native.build_slots(*words)[0], 0, -1)
+vocabulary.look_up(["warm up"] * 9, 2)
+before = resident()
+text = "a b " * 2_500_000
+assert len(vocabulary.look_up([text, text], 2)[0]) == 10_000_000
+del text
+print(resident() - before)
+"""
+    )
+    assert int(printed) < 40

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "sizes.hpp"
 #include "workers.hpp"
 
 namespace noppa {
@@ -65,17 +66,30 @@ constexpr double LEAST_COST = 40e3;  // nanoseconds; waking a thread costs about
 constexpr int64_t MOST_ROWS = 64;    // rows refined together: they fit the second-level cache
 constexpr int64_t MOST_PREFETCHED = 32;
 
-// A thread's own memory, kept between tasks unless it grew large.
+// A thread's own memory for a task. It stays with the thread, for the next task, unless it grew large.
 class Scratch {
   public:
     void* take(size_t bytes) {
-        if (bytes > memory_.size() || (memory_.size() > KEPT && bytes <= KEPT)) memory_ = std::vector<char>(bytes);
+        if (bytes > memory_.size()) memory_ = std::vector<char>(bytes);
         return memory_.data();
     }
+    float* take_floats(int64_t count) { return static_cast<float*>(take(size_t(times(count, sizeof(float))))); }
+    void give_back() { release_if_large(&memory_); }
 
   private:
-    static constexpr size_t KEPT = size_t(4) << 20;
     std::vector<char> memory_;
+};
+
+struct TaskMemory {
+    Scratch sentence, pooled, turns[2], amounts;
+
+    static TaskMemory& of_thread() {
+        thread_local TaskMemory memory;
+        return memory;
+    }
+    void give_back() {
+        for (Scratch* each : {&sentence, &pooled, &turns[0], &turns[1], &amounts}) each->give_back();
+    }
 };
 
 // The rows of a sentence lie far apart in memory: asking for the next sentence's while this one is worked on lets them
@@ -96,19 +110,14 @@ int64_t width_after(const std::vector<Step>& steps, int64_t width) {
 
 // Pooled rows to final rows through two buffers that take turns; the last step writes into place.
 void refine(const std::vector<Step>& steps, const float* pooled, int64_t width, const int32_t* known, int64_t count,
-            float* rows) {
-    thread_local std::vector<float> turns[2], scratch;
+            TaskMemory& memory, float* rows) {
     const int64_t last = width_after(steps, width);
     if (steps.empty() && rows != pooled) std::memcpy(rows, pooled, size_t(count * width) * sizeof(float));
     const float* from = pooled;
     for (size_t at = 0; at < steps.size(); ++at) {
-        float* to = rows;
-        if (at + 1 < steps.size()) {
-            turns[at % 2].resize(size_t(count * steps[at].out));
-            to = turns[at % 2].data();
-        }
-        scratch.resize(size_t(4 * steps[at].inner));
-        kernels().step(steps[at], from, count, scratch.data(), to);
+        const bool last_one = at + 1 == steps.size();
+        float* to = last_one ? rows : memory.turns[at % 2].take_floats(times(count, steps[at].out));
+        kernels().step(steps[at], from, count, memory.amounts.take_floats(4 * steps[at].inner), to);
         from = to;
     }
     if (known)
@@ -150,6 +159,7 @@ Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int th
             for (const Token& token : scanner.tokens(texts[size_t(at)])) vocabulary.look_up(token, &scratch, &part);
             found.offsets[size_t(at) + 1] = int64_t(part.size());
         }
+        scanner.give_back();
     });
     for (size_t task = 0; task < parts.size(); ++task) {
         const int64_t before = int64_t(found.ids.size());
@@ -186,27 +196,23 @@ void pool_batch(const Table& table, const Batch& batch, int64_t width, const std
                 float* rows, int32_t* known, const Cost& cost_of, const Pool& pool) {
     const int64_t last = width_after(steps, width);
     double steps_cost = 0;
-    for (const Step& step : steps) steps_cost += 0.1 * double(step.in * (step.kind == Step::MAP ? step.out : step.inner));
+    for (const Step& step : steps) steps_cost += 0.1 * double(step.in) * double(step.kind == Step::MAP ? step.out : step.inner);
     const auto cost = [&](int64_t at) {
         return 200.0 + steps_cost + cost_of(double(batch.offsets[at + 1] - batch.offsets[at]));
     };
     const auto cuts = cut_by_cost(batch.sentences, threads, LEAST_COST, MOST_ROWS, cost);
     run_tasks(int64_t(cuts.size()) - 1, threads, [&](int64_t task) {
-        thread_local Scratch scratch;
-        thread_local std::vector<float> buffer;
+        TaskMemory& memory = TaskMemory::of_thread();
         const int64_t first = cuts[size_t(task)], count = cuts[size_t(task) + 1] - first;
-        float* pooled = rows + first * width;
-        if (!steps.empty()) {
-            buffer.resize(size_t(count * width));
-            pooled = buffer.data();
-        }
+        float* pooled = steps.empty() ? rows + first * width : memory.pooled.take_floats(times(count, width));
         for (int64_t r = 0; r < count; ++r) {
             const int64_t begin = batch.offsets[first + r], tokens = batch.offsets[first + r + 1] - begin;
             if (r + 1 < count)
                 prefetch(table, batch.ids + begin + tokens, batch.offsets[first + r + 2] - begin - tokens);
-            known[first + r] = int32_t(pool(batch.ids + begin, tokens, scratch, pooled + r * width));
+            known[first + r] = int32_t(pool(batch.ids + begin, tokens, memory.sentence, pooled + r * width));
         }
-        refine(steps, pooled, width, known + first, count, rows + first * last);
+        refine(steps, pooled, width, known + first, count, memory, rows + first * last);
+        memory.give_back();
     });
 }
 
@@ -214,9 +220,8 @@ void pool_batch(const Table& table, const Batch& batch, int64_t width, const std
 
 void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, const std::vector<Step>& steps, int threads,
                 float* rows, int32_t* known) {
-    const int64_t width = table.dim * noppa.part_count;
     const auto cost = [&](double n) { return double(table.dim) * n * (1.0 + 0.15 * n); };
-    pool_batch(table, batch, width, steps, threads, rows, known, cost,
+    pool_batch(table, batch, noppa.width, steps, threads, rows, known, cost,
                [&](const int32_t* ids, int64_t tokens, Scratch& scratch, float* row) {
                    void* memory = scratch.take(kernels().noppa_scratch(tokens, table.dim));
                    return kernels().noppa(table, noppa, ids, tokens, memory, row);
@@ -231,7 +236,7 @@ void pool_words(const Table& table, const Pooling& pooling, const Batch& batch, 
         if (pooling.kind == Pooling::GEM) return 0.3 * dim * n * (slots + n);
         return 0.3 * dim * (n + slots * slots);
     };
-    pool_batch(table, batch, pooling.width(table.dim), steps, threads, rows, known, cost,
+    pool_batch(table, batch, pooling.width, steps, threads, rows, known, cost,
                [&](const int32_t* ids, int64_t tokens, Scratch& scratch, float* row) {
                    void* memory = scratch.take(kernels().pools->scratch(table, pooling, tokens));
                    return kernels().pools->pool(table, pooling, ids, tokens, memory, row);
@@ -244,7 +249,9 @@ void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64
     const int64_t tasks = (count + MOST_ROWS - 1) / MOST_ROWS;
     run_tasks(tasks, threads, [&](int64_t task) {
         const int64_t first = task * MOST_ROWS, some = std::min(MOST_ROWS, count - first);
-        refine(steps, pooled + first * width, width, known ? known + first : nullptr, some, rows + first * last);
+        TaskMemory& memory = TaskMemory::of_thread();
+        refine(steps, pooled + first * width, width, known ? known + first : nullptr, some, memory, rows + first * last);
+        memory.give_back();
     });
 }
 

@@ -11,6 +11,7 @@
 #include "pooling.hpp"
 #include "rows.hpp"
 #include "simd.hpp"
+#include "sizes.hpp"
 #include "steps.hpp"
 
 namespace noppa {
@@ -42,34 +43,31 @@ struct Sentence {
 // context and sum hold three rows: the contextual half, and its ordered and product variants.
 constexpr int64_t PAIR_PARTS = 3;
 
-size_t lay_out(int64_t tokens, int64_t dim, char* base, Sentence* s) {
-    size_t used = 0;
-    auto take = [&](int64_t count, size_t size) {
-        char* at = base + used;
-        used += size_t(rounded_up(count * int64_t(size), 64));
-        return at;
-    };
+Sentence lay_out(int64_t tokens, int64_t dim, Memory& memory) {
     const int64_t stride = stride_of(dim), rows = rounded_up(tokens, TILE);
     const int64_t pairs = tokens <= TILE ? tokens * tokens / 2 + 2 : TILE * TILE + 2;
-    Sentence here;
-    here.tokens = tokens;
-    here.dim = dim;
-    here.stride = stride;
-    here.vectors = reinterpret_cast<float*>(take(rounded_up(tokens, SCORED) * stride, 4));
-    here.weights = reinterpret_cast<float*>(take(rows, 4));
-    here.top = reinterpret_cast<float*>(take(rows, 4));
-    here.share = reinterpret_cast<float*>(take(rows, 4));
-    here.sum = reinterpret_cast<float*>(take(PAIR_PARTS * stride, 4));
-    here.mass = reinterpret_cast<double*>(take(rows, 8));
-    here.context = reinterpret_cast<double*>(take(PAIR_PARTS * stride, 8));
-    here.spare = reinterpret_cast<double*>(take(2 * stride, 8));
-    here.word = reinterpret_cast<double*>(take(stride, 8));
-    here.pairs = reinterpret_cast<Pair*>(take(pairs, sizeof(Pair)));
-    if (s) *s = here;
-    return used + 64;
+    Sentence s;
+    s.tokens = tokens;
+    s.dim = dim;
+    s.stride = stride;
+    s.vectors = memory.take<float>(times(rounded_up(tokens, SCORED), stride));
+    s.weights = memory.take<float>(rows);
+    s.top = memory.take<float>(rows);
+    s.share = memory.take<float>(rows);
+    s.sum = memory.take<float>(PAIR_PARTS * stride);
+    s.mass = memory.take<double>(rows);
+    s.context = memory.take<double>(PAIR_PARTS * stride);
+    s.spare = memory.take<double>(2 * stride);
+    s.word = memory.take<double>(stride);
+    s.pairs = memory.take<Pair>(pairs);
+    return s;
 }
 
-size_t scratch_bytes(int64_t tokens, int64_t dim) { return lay_out(tokens, dim, nullptr, nullptr); }
+size_t scratch_bytes(int64_t tokens, int64_t dim) {
+    Memory memory{0};
+    lay_out(tokens, dim, memory);
+    return memory.room();
+}
 
 // Equation 10: known words with their positions into s.vectors; their weights, and the word half, on the way.
 int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
@@ -340,9 +338,8 @@ void raw_part(const Table& table, const int32_t* ids, int64_t tokens, const Sent
 
 // Equation 9, its parts in the order asked for: [context ; word] is the paper's.
 int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, void* scratch, float* row) {
-    Sentence s;
-    const uintptr_t start = (reinterpret_cast<uintptr_t>(scratch) + 63) / 64 * 64;
-    lay_out(tokens, table.dim, reinterpret_cast<char*>(start), &s);
+    Memory memory{aligned(scratch)};
+    Sentence s = lay_out(tokens, table.dim, memory);
     const int64_t known = gather(table, noppa, ids, tokens, s);
     bool more = false;
     for (int64_t p = 0; p < noppa.part_count; ++p) more |= noppa.parts[p] == ORDERED || noppa.parts[p] == PRODUCT;

@@ -42,6 +42,7 @@ struct Noppa {
     bool word;
     const int32_t* parts;  // (part_count,): what a row consists of, in order
     int64_t part_count;
+    int64_t width;         // numbers of a row: parts · dim
 };
 
 // One thing done to a pooled row: subtract right' (left x - bias), or matrix' x + bias, or scale to length one.
@@ -50,7 +51,7 @@ struct Step {
     const float* left;   // REMOVE (k, in); MAP (in, out)
     const float* right;  // REMOVE (k, in)
     const float* bias;   // REMOVE (k,); MAP (out,)
-    int64_t inner;       // REMOVE k
+    int64_t inner;       // REMOVE k, else 0
     int64_t in;
     int64_t out;
 };

@@ -6,6 +6,7 @@
 
 #include "rows.hpp"
 #include "simd.hpp"
+#include "sizes.hpp"
 
 namespace noppa {
 namespace {
@@ -13,18 +14,6 @@ namespace {
 constexpr double PI = 3.14159265358979323846;
 // A vector whose part outside the others is below this share of its length lies in their span.
 constexpr double IN_SPAN = 1e-6;
-
-// Hands out pieces of the scratch; with no memory behind it, counts them.
-struct Memory {
-    char* base;
-    size_t used = 0;
-    template <class T>
-    T* take(int64_t count) {
-        char* at = base + used;
-        used += (size_t(count) * sizeof(T) + 63) / 64 * 64;
-        return reinterpret_cast<T*>(at);
-    }
-};
 
 struct Sentence {
     int64_t tokens;  // known ones
@@ -34,7 +23,9 @@ struct Sentence {
     double* squares;   // MEAN (dim,)
     double* triangle;  // COVARIANCE
     bool* filled;      // COVARIANCE (slots,)
-    // GEM: words (tokens, dim); their dot products with the ones up to 2 windows before; with each direction.
+    // GEM: no window reaches beyond the tokens, and none holds more words than the widest.
+    int64_t window, widest;
+    // Words (tokens, dim); their dot products with the ones up to 2 windows before; with each direction.
     double *vectors, *products, *shadows, *factor, *solved, *order;
     int64_t *chosen, *basis;
 };
@@ -43,30 +34,31 @@ Sentence lay_out(const Table& table, const Pooling& p, int64_t tokens, Memory& m
     Sentence s{};
     s.ids = memory.take<int32_t>(tokens);
     s.vector = memory.take<float>(table.dim);
-    s.sums = memory.take<double>((p.kind == Pooling::GEM ? 1 : p.slots + 1) * table.dim);
+    s.sums = memory.take<double>(times(p.kind == Pooling::GEM ? 1 : p.slots + 1, table.dim));
     if (p.kind == Pooling::MEAN) s.squares = memory.take<double>(table.dim);
     if (p.kind == Pooling::COVARIANCE) {
-        s.triangle = memory.take<double>(p.slots * (p.slots + 1) / 2);
+        s.triangle = memory.take<double>(times(p.slots, p.slots + 1) / 2);
         s.filled = memory.take<bool>(p.slots);
     }
     if (p.kind == Pooling::GEM) {
-        const int64_t widest = 2 * p.window + 1 < tokens ? 2 * p.window + 1 : tokens;
-        s.vectors = memory.take<double>(tokens * table.dim);
-        s.products = memory.take<double>(tokens * (2 * p.window + 1));
-        s.shadows = memory.take<double>(tokens * p.slots);
-        s.factor = memory.take<double>(widest * widest);
-        s.solved = memory.take<double>(widest);
+        s.window = p.window < tokens ? p.window : tokens;
+        s.widest = 2 * s.window + 1 < tokens ? 2 * s.window + 1 : tokens;
+        s.vectors = memory.take<double>(times(tokens, table.dim));
+        s.products = memory.take<double>(times(tokens, s.widest));
+        s.shadows = memory.take<double>(times(tokens, p.slots));
+        s.factor = memory.take<double>(times(s.widest, s.widest));
+        s.solved = memory.take<double>(s.widest);
         s.order = memory.take<double>(p.slots);
         s.chosen = memory.take<int64_t>(p.slots);
-        s.basis = memory.take<int64_t>(widest);
+        s.basis = memory.take<int64_t>(s.widest);
     }
     return s;
 }
 
 size_t scratch_bytes(const Table& table, const Pooling& pooling, int64_t tokens) {
-    Memory memory{nullptr};
+    Memory memory{0};
     lay_out(table, pooling, tokens, memory);
-    return memory.used + 64;
+    return memory.room();
 }
 
 void clear(double* values, int64_t count) {
@@ -232,21 +224,21 @@ void s3e(const Table& table, const Pooling& p, Sentence& s, float* row) {
 // word stands out of its context, and solving with it gives that part's dot product with anything whose dot products
 // with the words are known. So the vectors are read once, for their products with each other and with the directions.
 
-double& product(const Pooling& p, const Sentence& s, int64_t a, int64_t b) {
-    return a > b ? s.products[a * (2 * p.window + 1) + a - b] : s.products[b * (2 * p.window + 1) + b - a];
+double& product(const Sentence& s, int64_t a, int64_t b) {
+    return a > b ? s.products[a * s.widest + a - b] : s.products[b * s.widest + b - a];
 }
 
 // The context of word i: the words of its window that lie outside the span of the ones before, as rows of a factor.
-int64_t factorise(const Pooling& p, const Sentence& s, int64_t i, int64_t first, int64_t last, int64_t widest) {
+int64_t factorise(const Sentence& s, int64_t i, int64_t first, int64_t last) {
     int64_t count = 0;
     for (int64_t j = first; j <= last; ++j) {
         const int64_t word = j < i ? j : j < last ? j + 1 : i;  // the word itself comes last
-        double* here = s.factor + count * widest;
-        double rest = product(p, s, word, word);
+        double* here = s.factor + count * s.widest;
+        double rest = product(s, word, word);
         const double whole = rest;
         for (int64_t b = 0; b < count; ++b) {
-            const double* there = s.factor + b * widest;
-            double value = product(p, s, word, s.basis[b]);
+            const double* there = s.factor + b * s.widest;
+            double value = product(s, word, s.basis[b]);
             for (int64_t c = 0; c < b; ++c) value -= here[c] * there[c];
             here[b] = value / there[b];
             rest -= here[b] * here[b];
@@ -276,16 +268,16 @@ void choose(const Pooling& p, Sentence& s) {
 }
 
 // Novelty, significance and uniqueness of word i.
-double weigh(const Pooling& p, Sentence& s, int64_t i, int64_t widest) {
-    const int64_t first = i > p.window ? i - p.window : 0;
-    const int64_t last = i + p.window < s.tokens ? i + p.window : s.tokens - 1;
-    const int64_t count = factorise(p, s, i, first, last, widest);
-    const double length = __builtin_sqrt(product(p, s, i, i)), novel = s.factor[count * widest + count];
+double weigh(const Pooling& p, Sentence& s, int64_t i) {
+    const int64_t first = i > s.window ? i - s.window : 0;
+    const int64_t last = i + s.window < s.tokens ? i + s.window : s.tokens - 1;
+    const int64_t count = factorise(s, i, first, last);
+    const double length = __builtin_sqrt(product(s, i, i)), novel = s.factor[count * s.widest + count];
     if (novel <= 0) return 2.0;  // nothing new: e^0 + 0 + e^0
     for (int64_t b = count; b >= 0; --b) {  // the new direction as a sum of the window's words
         double value = b == count ? 1.0 : 0.0;
-        for (int64_t c = b + 1; c <= count; ++c) value -= s.factor[c * widest + b] * s.solved[c];
-        s.solved[b] = value / s.factor[b * widest + b];
+        for (int64_t c = b + 1; c <= count; ++c) value -= s.factor[c * s.widest + b] * s.solved[c];
+        s.solved[b] = value / s.factor[b * s.widest + b];
     }
     double square = 0;
     for (int64_t h = 0; h < p.removed; ++h) {
@@ -299,14 +291,13 @@ double weigh(const Pooling& p, Sentence& s, int64_t i, int64_t widest) {
 
 void gem(const Table& table, const Pooling& p, Sentence& s, float* row) {
     const int64_t dim = table.dim, n = s.tokens;
-    const int64_t widest = 2 * p.window + 1 < n ? 2 * p.window + 1 : n;
     for (int64_t t = 0; t < n; ++t) {
         read_row(table, s.ids[t], s.vector);
         for (int64_t m = 0; m < dim; ++m) s.vectors[t * dim + m] = double(s.vector[m]);
     }
     for (int64_t t = 0; t < n; ++t) {
-        for (int64_t other = t > 2 * p.window ? t - 2 * p.window : 0; other <= t; ++other)
-            product(p, s, t, other) = dot(s.vectors + t * dim, s.vectors + other * dim, dim);
+        for (int64_t other = t > 2 * s.window ? t - 2 * s.window : 0; other <= t; ++other)
+            product(s, t, other) = dot(s.vectors + t * dim, s.vectors + other * dim, dim);
         double* shadow = s.shadows + t * p.slots;
         int64_t d = 0;
         for (; d + 4 <= p.slots; d += 4) dots<4>(s.vectors + t * dim, p.directions + d * dim, dim, shadow + d);
@@ -315,7 +306,7 @@ void gem(const Table& table, const Pooling& p, Sentence& s, float* row) {
     choose(p, s);
     clear(s.sums, dim);
     for (int64_t t = 0; t < n; ++t) {
-        const double alpha = weigh(p, s, t, widest);
+        const double alpha = weigh(p, s, t);
         for (int64_t m = 0; m < dim; ++m) s.sums[m] += alpha * s.vectors[t * dim + m];
     }
     for (int64_t h = 0; h < p.removed; ++h) {
@@ -327,12 +318,12 @@ void gem(const Table& table, const Pooling& p, Sentence& s, float* row) {
 }
 
 int64_t pool(const Table& table, const Pooling& pooling, const int32_t* ids, int64_t tokens, void* scratch, float* row) {
-    Memory memory{reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch) + 63) / 64 * 64)};
+    Memory memory{aligned(scratch)};
     Sentence s = lay_out(table, pooling, tokens, memory);
     for (int64_t t = 0; t < tokens; ++t)
         if (ids[t] != DROPPED) s.ids[s.tokens++] = ids[t];
     if (!s.tokens) {
-        for (int64_t m = 0; m < pooling.width(table.dim); ++m) row[m] = 0;
+        for (int64_t m = 0; m < pooling.width; ++m) row[m] = 0;
         return 0;
     }
     switch (pooling.kind) {

@@ -22,15 +22,7 @@ struct Pooling {
     int64_t slots;             // coefficients of DCT, clusters, directions of GEM; 1 for MEAN
     int64_t window;            // GEM: words on either side
     int64_t removed;           // GEM: directions taken out of each sentence
-
-    int64_t width(int64_t dim) const {
-        switch (kind) {
-            case DCT:
-            case RESIDUALS: return slots * dim;
-            case COVARIANCE: return (average ? dim : 0) + slots * (slots + 1) / 2;
-            default: return dim;
-        }
-    }
+    int64_t width;             // numbers of a row: `dim`, slots · dim, or what COVARIANCE makes of them
 };
 
 struct Pools {

@@ -114,6 +114,12 @@ const std::vector<Token>& Scanner::tokens(const Text& text) {
     return tokens_;
 }
 
+void Scanner::give_back() {
+    release_if_large(&buffer_);
+    release_if_large(&kinds_);
+    release_if_large(&tokens_);
+}
+
 int64_t Scanner::word(int64_t place) {
     // Most words are letters between spaces, which none of the rules below would split or extend.
     int64_t letters = place;

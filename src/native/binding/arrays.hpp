@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "sizes.hpp"
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -59,18 +61,27 @@ inline void* allocate(size_t bytes) {
 
 template <class T, class... Sizes>
 nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
-    size_t count = 1;
-    for (size_t size : {size_t(sizes)...}) count *= size;
-    T* memory = static_cast<T*>(allocate(count * sizeof(T)));
+    int64_t bytes = sizeof(T);
+    for (int64_t size : {int64_t(sizes)...}) bytes = times(bytes, size);
+    T* memory = static_cast<T*>(allocate(size_t(bytes)));
     nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
     return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
+}
+
+// A number of columns, rows or clusters that the native code can count in.
+inline int64_t checked_size(int64_t size, const char* message) {
+    require(size >= 0 && size <= WIDEST, message);
+    return size;
 }
 
 // Offsets (sentences + 1,) that rise from 0 to the number of tokens; gives the number of sentences.
 inline int64_t checked_offsets(const Array1<int64_t>& offsets, int64_t tokens) {
     const int64_t sentences = int64_t(offsets.shape(0)) - 1;
     require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
-    for (int64_t s = 0; s < sentences; ++s) require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
+    for (int64_t s = 0; s < sentences; ++s) {
+        require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
+        require(offsets(size_t(s + 1)) - offsets(size_t(s)) <= WIDEST, "a sentence of too many tokens");
+    }
     return sentences;
 }
 

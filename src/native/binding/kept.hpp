@@ -17,15 +17,16 @@ struct PyTable {
     std::vector<int64_t> edges;
     Table table;
 
+    PyTable(const PyTable&) = delete;  // `table` points into `edges`
     PyTable(AnyMatrix m, std::optional<Scales> s, const std::vector<int64_t>& blocks) : matrix(m), scales(s), edges{0} {
         table.rows = matrix.data();
-        table.words = int64_t(matrix.shape(0));
-        table.dim = int64_t(matrix.shape(1));
+        table.words = checked_size(int64_t(matrix.shape(0)), "a matrix of too many rows");
+        table.dim = checked_size(int64_t(matrix.shape(1)), "a matrix of too many columns");
         table.stride = matrix.stride(0);
         require(table.dim == 1 || matrix.stride(1) == 1, "the numbers of a row must lie side by side");
         table.scales = scales ? scales->data() : nullptr;
         for (const int64_t width : blocks) {
-            require(width > 0, "a block needs columns");
+            require(width > 0 && width <= table.dim - edges.back(), "the blocks do not cover the columns");
             edges.push_back(edges.back() + width);
         }
         if (blocks.empty()) edges.push_back(table.dim);
@@ -38,48 +39,60 @@ struct PyTable {
         else if (kind.code == uint8_t(nb::dlpack::dtype_code::Float) && kind.bits == 16) table.storage = FLOAT16;
         else throw std::invalid_argument("a matrix is float32, float16 or int8");
         require((table.storage == INT8) == bool(table.scales), "8-bit rows need scales, and only they");
-        require(!scales || int64_t(scales->size()) == table.words * table.blocks, "one scale a row and block");
+        require(!scales || int64_t(scales->size()) == times(table.words, table.blocks), "one scale a row and block");
     }
 };
 
-// Steps as tuples ("remove", left, right, bias), ("map", matrix, bias), ("normalise", width), checked and kept.
+// Steps as tuples ("remove", left, right, bias), ("map", matrix, bias), ("normalise", width), checked and kept. An array
+// that had to be converted lives only here.
 struct PySteps {
-    std::vector<nb::object> arrays;
+    std::vector<Array2<float>> matrices;
+    std::vector<Array1<float>> biases;
     std::vector<Step> steps;
 
     explicit PySteps(nb::list described) {
         for (nb::handle item : described) {
-            nb::tuple parts = nb::cast<nb::tuple>(item);
-            const std::string kind = nb::cast<std::string>(parts[0]);
-            Step step{};
-            if (kind == "normalise") {
-                step.kind = Step::NORMALISE;
-                step.in = step.out = nb::cast<int64_t>(parts[1]);
-            } else {
-                const bool map = kind == "map";
-                auto left = nb::cast<Array2<float>>(parts[1]);
-                auto bias = nb::cast<Array1<float>>(parts[map ? 2 : 3]);
-                step.kind = map ? Step::MAP : Step::REMOVE;
-                step.left = left.data();
-                step.bias = bias.data();
-                step.inner = int64_t(left.shape(0));
-                step.in = int64_t(left.shape(map ? 0 : 1));
-                step.out = int64_t(left.shape(1));
-                require(bias.shape(0) == left.shape(map ? 1 : 0), "bias of the wrong length");
-                if (!map) {
-                    auto right = nb::cast<Array2<float>>(parts[2]);
-                    require(right.shape(0) == left.shape(0) && right.shape(1) == left.shape(1), "right differs from left");
-                    step.right = right.data();
-                }
-            }
+            const nb::tuple parts = nb::cast<nb::tuple>(item);
+            const std::string kind = parts.size() ? nb::cast<std::string>(parts[0]) : "";
+            const size_t expected = kind == "normalise" ? 2 : kind == "map" ? 3 : kind == "remove" ? 4 : SIZE_MAX;
+            require(parts.size() == expected, "no such step");
+            const Step step = kind == "normalise" ? normalise(parts) : kind == "map" ? map(parts) : remove(parts);
             require(steps.empty() || steps.back().out == step.in, "a step does not fit the one before it");
             steps.push_back(step);
-            arrays.push_back(nb::borrow(item));
         }
     }
 
     bool take(int64_t width) const { return steps.empty() || steps.front().in == width; }
     int64_t width_after(int64_t width) const { return steps.empty() ? width : steps.back().out; }
+
+  private:
+    static int64_t width_of(int64_t size) { return checked_size(size, "a step of too many columns"); }
+
+    const Array2<float>& matrix(nb::handle item) {
+        matrices.push_back(nb::cast<Array2<float>>(item));
+        return matrices.back();
+    }
+    const float* bias(nb::handle item, size_t length) {
+        biases.push_back(nb::cast<Array1<float>>(item));
+        require(biases.back().shape(0) == length, "bias of the wrong length");
+        return biases.back().data();
+    }
+
+    static Step normalise(const nb::tuple& parts) {
+        const int64_t width = width_of(nb::cast<int64_t>(parts[1]));
+        return {Step::NORMALISE, nullptr, nullptr, nullptr, 0, width, width};
+    }
+    Step map(const nb::tuple& parts) {
+        const auto left = matrix(parts[1]);
+        const int64_t in = width_of(int64_t(left.shape(0))), out = width_of(int64_t(left.shape(1)));
+        return {Step::MAP, left.data(), nullptr, bias(parts[2], left.shape(1)), 0, in, out};
+    }
+    Step remove(const nb::tuple& parts) {
+        const auto left = matrix(parts[1]), right = matrix(parts[2]);
+        require(right.shape(0) == left.shape(0) && right.shape(1) == left.shape(1), "right differs from left");
+        const int64_t count = width_of(int64_t(left.shape(0))), width = width_of(int64_t(left.shape(1)));
+        return {Step::REMOVE, left.data(), right.data(), bias(parts[3], left.shape(0)), count, width, width};
+    }
 };
 
 }  // namespace noppa::binding

@@ -2,6 +2,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <exception>
+#include <new>
+
 #include "batch.hpp"
 #include "binding/topics.hpp"
 
@@ -10,6 +13,13 @@ using namespace noppa;
 
 NB_MODULE(_native, module) {
     nb::set_leak_warnings(false);  // encoders that live until the interpreter ends are no leak
+    nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::bad_alloc&) {
+            PyErr_SetString(PyExc_MemoryError, "too little memory for this call: fewer or shorter texts, or fewer dimensions, need less");
+        }
+    });
     module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
     module.attr("REAL") = "float32";
     module.attr("POSITION_UNIT") = POSITION_UNIT;

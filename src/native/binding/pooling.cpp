@@ -22,6 +22,8 @@ const float* checked_weights(const Table& table, const std::optional<Array1<floa
     return weights ? weights->data() : nullptr;
 }
 
+int64_t checked_width(int64_t width) { return checked_size(width, "a row of more numbers than can be counted"); }
+
 // Rows (sentences, width after the last step) and known (sentences,), filled by `pool` without the GIL.
 template <class Pool>
 nb::tuple pooled(const Batch& batch, int64_t width, const PySteps& steps, Pool pool) {
@@ -53,17 +55,28 @@ nb::tuple pool_noppa_py(const PyTable& table, std::optional<Array1<float>> weigh
         word = word || part == WORD;
     }
     const Noppa noppa{checked_weights(table.table, weights), positions ? positions->data() : nullptr,
-                      kernel, attend_self, dropped_take_position, context, word,
-                      parts.data(), int64_t(parts.size())};
-    return pooled(batch, dim * noppa.part_count, steps, [&](float* rows, int32_t* known) {
+                      kernel, attend_self, dropped_take_position, context, word, parts.data(), int64_t(parts.size()),
+                      checked_width(times(dim, int64_t(parts.size())))};
+    return pooled(batch, noppa.width, steps, [&](float* rows, int32_t* known) {
         pool_noppa(table.table, noppa, batch, steps.steps, threads, rows, known);
     });
 }
 
-nb::tuple pool_words_py(const Table& table, const Pooling& pooling, const Array1<int32_t>& ids,
+int64_t width_of(const Pooling& pooling, int64_t dim) {
+    switch (pooling.kind) {
+        case Pooling::DCT:
+        case Pooling::RESIDUALS: return times(pooling.slots, dim);
+        case Pooling::COVARIANCE: return (pooling.average ? dim : 0) + times(pooling.slots, pooling.slots + 1) / 2;
+        default: return dim;
+    }
+}
+
+nb::tuple pool_words_py(const Table& table, Pooling& pooling, const Array1<int32_t>& ids,
                         const Array1<int64_t>& offsets, const PySteps& steps, int threads) {
     const Batch batch = checked_batch(table, ids, offsets);
-    return pooled(batch, pooling.width(table.dim), steps, [&](float* rows, int32_t* known) {
+    pooling.slots = checked_size(pooling.slots, "too many coefficients, clusters or directions");
+    pooling.width = checked_width(width_of(pooling, table.dim));
+    return pooled(batch, pooling.width, steps, [&](float* rows, int32_t* known) {
         pool_words(table, pooling, batch, steps.steps, threads, rows, known);
     });
 }
