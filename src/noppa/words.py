@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -312,7 +313,7 @@ class WordVectors:
         verify: compare the checksums of a saved folder's large files too, which reads them whole.
         """
         saved = None
-        if isinstance(path, (str, PathLike)) and (Path(path) / storage.HEADER).is_file():
+        if isinstance(path, (str, PathLike)) and os.path.isfile(Path(path) / storage.HEADER):
             verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
             saved = cls.open_folder(Path(path), unknown, case, verified)
             stored = str(saved.matrix.dtype)

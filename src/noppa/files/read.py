@@ -14,6 +14,7 @@ from noppa.errors import FileError, InputError
 from noppa.files.arrays import add_matrix, read_arrays
 from noppa.files.binary import read_binary
 from noppa.files.compression import open_plain
+from noppa.files.inputs import require_readable
 from noppa.files.options import Options
 from noppa.files.report import Report
 from noppa.files.rows import Rows
@@ -37,12 +38,7 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
     if not isinstance(source, (str, PathLike)):
         return _read_object(source, options)
     path = Path(source)
-    if not path.exists():
-        raise FileError(
-            f"{path} does not exist: check the name, or fetch a set with noppa vectors get"
-        )
-    if path.is_dir():
-        raise FileError(f"{path} is a folder without vectors in it: give the file itself")
+    require_readable(path, str(path), "check the name, or fetch a set with noppa vectors get")
     rows = Rows(options, Report(str(path)))
     plain = open_plain(path, options.member)
     try:
@@ -54,6 +50,10 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
             if plain.compression != "none":
                 raise FileError(
                     f"{path} is a compressed {content.format} file: decompress it first"
+                )
+            if not path.is_file():
+                raise FileError(
+                    f"{path} is a pipe, and a matrix is read from a file: save it first"
                 )
             read_arrays(path, content.format, rows, options)
         else:
@@ -77,7 +77,7 @@ def _read_object(source: Any, options: Options) -> Loaded:
         )
     rows = Rows(options, Report(f"a {type(source).__name__}", format="gensim KeyedVectors"))
     add_matrix(
-        [str(name).encode("utf-8", "replace") for name in names], vectors, None, rows, options
+        [str(name).encode("utf-8", "surrogatepass") for name in names], vectors, None, rows, options
     )
     return _finished(rows)
 

@@ -1,0 +1,37 @@
+"""Paths that can be read from: whatever else stands under a name is refused in one sentence."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from noppa.errors import FileError
+
+
+def require_readable(path: Path, name: str, missing: str = "check the name") -> None:
+    """Refuse what has no end or no content: a folder, a device, a socket. A pipe is fine.
+
+    name: what the error calls it. missing: what to do where nothing is there.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError as error:
+        raise FileError(f"{name} does not exist: {missing}") from error
+    except (OSError, ValueError) as error:  # too long, a loop of links, a zero byte
+        raise FileError(
+            f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    if stat.S_ISDIR(mode):
+        raise FileError(f"{name} is a folder without vectors in it: give the file itself")
+    if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+        raise FileError(f"{name} is a device and no file: give a file")
+
+
+def read_whole(path: Path, name: str) -> bytes:
+    """The content of a file that is small enough to be read at once."""
+    require_readable(path, name)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{name} cannot be opened: {error.strerror or error}") from error
