@@ -22,6 +22,7 @@ import numpy as np
 #: What can fail. Only Python's own calls are seen: `array.tofile` and libraries in C write past them.
 KINDS = ("open", "write", "fsync", "rename", "mkdir")
 ALLOCATION = "allocation"
+KILLED = 137
 _ALLOCATING = ("empty", "zeros", "full", "concatenate", "ascontiguousarray", "stack", "hstack")
 
 
@@ -29,6 +30,7 @@ class Faults:
     """While entered, counts the calls on paths under `folder` in `calls`, and lets number `at` fail with `code`.
 
     kinds: which of `KINDS` and `ALLOCATION` count. lasting: all later calls fail too, as on a disk that stays full.
+    killed: the process ends there, without a word, as by kill -9.
     """
 
     def __init__(
@@ -38,9 +40,10 @@ class Faults:
         code: int = errno.ENOSPC,
         kinds: tuple[str, ...] = KINDS,
         lasting: bool = False,
+        killed: bool = False,
     ) -> None:
         self.folder, self.at, self.code = os.path.realpath(folder), at, code
-        self.kinds, self.lasting = kinds, lasting
+        self.kinds, self.lasting, self.killed = kinds, lasting, killed
         self.calls: list[str] = []
         self._patches = ExitStack()
 
@@ -57,6 +60,8 @@ class Faults:
         self.calls.append(kind if path is None else f"{kind} {os.path.basename(path)}")
         if self.at is None or number < self.at or (number > self.at and not self.lasting):
             return
+        if self.killed:
+            os._exit(KILLED)
         if kind == ALLOCATION:
             raise MemoryError("injected")
         raise OSError(self.code, os.strerror(self.code), path)
@@ -175,3 +180,26 @@ def each_fault(
                 raise error
             return
         yield faults.calls[at], error
+
+
+def each_kill(
+    run: Callable[[], object], folder: Path, kinds: tuple[str, ...] = KINDS
+) -> Iterator[int]:
+    """As `each_fault`, but run in a child process that dies just before the call; yields the number of the call.
+
+    The process must have one thread, or a lock that another one holds stays locked in the child.
+    """
+    for at in itertools.count():
+        child = os.fork()
+        if child == 0:
+            try:
+                with Faults(folder, at, kinds=kinds, killed=True):
+                    run()
+                os._exit(0)
+            finally:
+                os._exit(1)  # an exception: the parent says so
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code == 0:
+            return
+        assert code == KILLED, f"the run ended with {code} before call {at}"
+        yield at

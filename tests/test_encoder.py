@@ -234,7 +234,9 @@ class TestFiles:
         encoder.save(tmp_path / "model")
         before = {file.name: file.read_bytes() for file in (tmp_path / "model").glob("*.*")}
         with (
-            mock.patch("noppa.storage.sha256", side_effect=OSError(28, "No space left on device")),
+            mock.patch(
+                "noppa.array_file.write", side_effect=OSError(28, "No space left on device")
+            ),
             pytest.raises(noppa.NoppaError, match="No space left on device"),
         ):
             encoder.fit(TEXTS[:50]).save(tmp_path / "model")

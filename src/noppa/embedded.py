@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import storage
+from noppa import schema, storage
 from noppa.encoder import Encoder
 from noppa.encoder_folder import WORDS
 from noppa.errors import FileError, NoppaError, ParameterError
@@ -24,6 +24,7 @@ from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
 KIND = "model"
+FIELDS = {"presets": schema.TEXTS}
 DEFAULT = "default"
 FOLDER = Path(__file__).parent / "model"
 
@@ -33,14 +34,19 @@ def described() -> dict[str, Any] | None:
     if not (FOLDER / storage.HEADER).is_file():
         return None
     size = sum(file.stat().st_size for file in FOLDER.rglob("*") if file.is_file())
-    return {**storage.read_folder(FOLDER, KIND).header, "bytes": size}
+    header = _header()
+    return {**{name: header[name] for name in header if name != "files"}, "bytes": size}
 
 
 def presets() -> list[str]:
     """The names of the presets, none where there is no model."""
     if not (FOLDER / storage.HEADER).is_file():
         return []
-    return list(storage.read_folder(FOLDER, KIND).header["presets"])
+    return list(_header()["presets"])
+
+
+def _header() -> dict[str, Any]:
+    return storage.read_folder(FOLDER, KIND, FIELDS, storage.INSTALLED).header
 
 
 def load(
@@ -60,15 +66,34 @@ def load(
             )
         name_or_path = DEFAULT
     if isinstance(name_or_path, str) and name_or_path in names:
-        # The installer compared the files with their checksums already.
-        verified = storage.EVERY_BYTE if verify else 0
+        verified = storage.EVERY_BYTE if verify else storage.INSTALLED
         return Encoder.open_folder(FOLDER / name_or_path, tokenizer, verified)
-    if names and not Path(name_or_path).exists():
+    if names and not storage.existing(Path(name_or_path)).exists():
         raise FileError(
             f"{name_or_path} does not exist: give the folder of a saved encoder, or one of the presets "
             + ", ".join(names)
         )
     return Encoder.load(name_or_path, tokenizer, verify)
+
+
+def name_of(path: Path) -> str:
+    """What `load` takes for a saved encoder anywhere: a preset's name, since that lies elsewhere on another machine."""
+    return path.name if path.parent == FOLDER else str(path)
+
+
+def reopened(name_or_path: str, fingerprint: str) -> Encoder:
+    """The encoder that was pickled as its name or path, and no other."""
+    try:
+        encoder = load(name_or_path)
+    except FileError as error:
+        raise FileError(
+            f"an encoder was pickled as its folder {name_or_path}, which cannot be loaded here: {error}"
+        ) from error
+    if encoder.fingerprint != fingerprint:
+        raise FileError(
+            f"{name_or_path} holds another encoder here than the one that was pickled: copy that one here"
+        )
+    return encoder
 
 
 def write_model(
@@ -86,10 +111,11 @@ def write_model(
         name: _scales(encoder.words, words, places[name]) for name, encoder in presets.items()
     }
 
-    def inside(new: Path) -> None:
+    def inside(new: Path) -> dict[str, Any]:
         words.save(new / WORDS)
         for name, encoder in presets.items():
             encoder.save_beside(new / name, f"../{WORDS}", places[name], scales[name])
+        return {}
 
     header = {
         "presets": [*presets],

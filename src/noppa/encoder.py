@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -16,14 +17,14 @@ from noppa import encoder_folder, refine, storage
 from noppa.backend import kernels
 from noppa.corpus import Ids
 from noppa.encoder_folder import Contents
-from noppa.errors import NotFittedError, ParameterError, warn
+from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.fitted import Fitted
 from noppa.fitting import learnt_from, warn_of_uncounted
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler, check_width, learns
 from noppa.parameters import whole
-from noppa.refine import Map, Moments, Refinement
+from noppa.refine import Map, Moments, Refinement, steps_without_text
 from noppa.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.threads import thread_count
 from noppa.tokens import Tokenizer
@@ -76,7 +77,10 @@ class Encoder:
                 raise ParameterError(f"{refinement!r} is no refinement: see noppa.refine")
         self.tokenizer = tokenizer
         self.path: Path | None = None
-        self._fitted = None if self._refinements or learns(method) else Fitted()
+        self.fingerprint: str | None = None
+        width = method.width(words)
+        steps = None if learns(method) else steps_without_text(self._refinements, width)
+        self._fitted = None if steps is None else Fitted(tuple(steps))
         with suppress(KeyError):  # a method that learns stops at what it has yet to learn
             method.pooler(words, {})  # says now what the words lack
 
@@ -115,7 +119,7 @@ class Encoder:
     def _forget(self) -> None:
         for name in BUILT:
             self.__dict__.pop(name, None)
-        self.path = None
+        self.path = self.fingerprint = None
 
     # What was learnt
 
@@ -350,22 +354,46 @@ class Encoder:
         verified: int = storage.VERIFIED_BYTES,
     ) -> Encoder:
         """A saved encoder, its files up to `verified` bytes compared with their checksums."""
-        saved = encoder_folder.read(path, tokenizer is not None, verified)
+        saved, fingerprint = encoder_folder.read(path, tokenizer is not None, verified)
         encoder = cls(saved.words, saved.method, saved.refine, tokenizer)
         encoder._fitted = saved.fitted
-        encoder.path = Path(path).absolute()
+        encoder.path, encoder.fingerprint = Path(path).absolute(), fingerprint
         return encoder
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A saved encoder travels as its path, so that every process maps the same file; a preset as its name."""
-        if self.path is not None and self.tokenizer is None:
+        """A saved encoder travels as its path, so that every process maps the same file; a preset as its name.
+
+        One whose folder is gone, or holds another encoder by now, travels whole.
+        """
+        if self.path is not None and self.tokenizer is None and self._is_still_saved():
             from noppa import embedded
 
-            if self.path.parent == embedded.FOLDER:  # which lies elsewhere on another machine
-                return (embedded.load, (self.path.name,))
-            return (Encoder.load, (str(self.path),))
-        state = {n: v for n, v in self.__dict__.items() if n not in BUILT}
-        return (object.__new__, (Encoder,), state)
+            return (embedded.reopened, (embedded.name_of(self.path), self.fingerprint))
+        return (object.__new__, (type(self),), {**self._parts, "path": None, "fingerprint": None})
+
+    def _is_still_saved(self) -> bool:
+        assert self.path is not None
+        try:
+            return encoder_folder.fingerprint(self.path) == self.fingerprint
+        except FileError:
+            return False
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        """All that makes this encoder, without what is built from it."""
+        return {name: value for name, value in self.__dict__.items() if name not in BUILT}
+
+    def __copy__(self) -> Encoder:
+        other = object.__new__(type(self))
+        other.__dict__.update(self._parts)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Encoder:
+        """What was loaded is mapped and read-only, so that the copy shares it."""
+        other = self.__copy__()
+        if self.path is None:
+            other.__dict__ = deepcopy(other.__dict__, memo)
+        return other
 
 
 def _warn_of_empty(rows: NDArray[np.int64], count: int) -> None:

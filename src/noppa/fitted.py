@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import schema
+from noppa.errors import FileError
 from noppa.refine import STEPS, Step
+from noppa.schema import Field
+from noppa.storage import HEADER, Folder
+
+_KIND = schema.one_of(STEPS)
+#: The fields of a header that `Fitted.header` gives.
+FIELDS = {
+    "steps": Field(
+        lambda steps: (
+            type(steps) is list
+            and all(type(step) is dict and _KIND.holds(step.get("kind")) for step in steps)
+        ),
+        f"a list of objects, each with a kind: {', '.join(STEPS)}",
+    ),
+    "learnt": schema.TEXTS,
+    "sentences": schema.whole(0, 2**62),
+}
 
 
 @dataclass(frozen=True)
@@ -42,19 +59,38 @@ class Fitted:
         }
 
     @classmethod
-    def of(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Fitted:
-        """What `header` and `arrays` wrote down."""
-        steps = []
+    def read(
+        cls, folder: Folder, declared: dict[str, str], sizes: dict[str, int], width: int
+    ) -> Fitted:
+        """What a folder holds, whose header has the `FIELDS`.
+
+        declared: the arrays that the method learns, of these `sizes`. width: of the vectors that it gives.
+        """
+        header = folder.header
+        if header["learnt"] != sorted(declared):
+            raise FileError(
+                f"{folder.path / HEADER} is damaged: 'learnt' are {', '.join(header['learnt']) or 'no'} arrays "
+                f"where this method has {', '.join(sorted(declared)) or 'none'}"
+            )
+        learnt = folder.read(declared, sizes)
+        steps: list[Step] = []
         for at, described in enumerate(header["steps"]):
-            fields = dict(described)
-            kind = STEPS[fields.pop("kind")]
-            prefix = f"step{at}."
-            for name, array in arrays.items():
-                if name.startswith(prefix):
-                    fields[name.removeprefix(prefix)] = array
-            steps.append(kind(**fields))
-        learnt = {name: arrays[name] for name in header["learnt"]}
+            step, width = _read_step(folder, at, described, width)
+            steps.append(step)
         return cls(tuple(steps), learnt, header["sentences"])
+
+
+def _read_step(folder: Folder, at: int, described: dict[str, Any], width: int) -> tuple[Step, int]:
+    """One step for vectors of a width, and the width of what it gives."""
+    fields = dict(described)
+    kind = STEPS[fields.pop("kind")]
+    sizes = {"width": width}
+    arrays = folder.read(kind.ARRAYS, sizes, f"step{at}.")
+    if fields != ({} if kind.ARRAYS else {"width": width}):
+        raise FileError(
+            f"{folder.path / HEADER} is damaged: step {at} does not fit vectors of {width} dimensions"
+        )
+    return kind(**fields, **arrays), sizes.get("out", width)
 
 
 def _is_array(value: object) -> bool:

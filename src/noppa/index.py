@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import storage
-from noppa.errors import FileError, ParameterError
+from noppa import schema, storage
+from noppa.errors import ParameterError
 from noppa.extras import needs
+from noppa.index_graph import check_graph
 from noppa.parameters import whole
 
 KIND = "index"
@@ -22,6 +24,13 @@ EXACT = 100_000
 BLOCK = 1 << 14
 #: How many rows the graph is asked for beyond what is wanted, since its own order is only nearly right.
 MORE = 32
+
+#: The encoder that made the vectors: a preset's name or a path, and its fingerprint.
+FIELDS = {
+    "?model": schema.maybe(schema.TEXT),
+    "?seal of model": schema.maybe(schema.SEAL),
+}
+ARRAYS = {"vectors": "f4 texts* dim", "text": "u1 bytes*", "bounds": "i4|i8 texts+1"}
 
 Vectors = NDArray[np.float32]
 
@@ -125,13 +134,22 @@ class Index:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Index:
         """A saved index, its vectors and its graph mapped into memory."""
-        folder = storage.read_folder(path, KIND)
-        arrays = folder.arrays
+        return storage.consistently(path, cls._read)
+
+    @classmethod
+    def _read(cls, path: Path) -> Index:
+        folder = storage.read_folder(path, KIND, FIELDS)
+        sizes: dict[str, int] = {}
+        arrays = folder.read(ARRAYS, sizes)
+        schema.check_bounds(arrays["bounds"], len(arrays["text"]), folder.file("bounds"))
+        # usearch follows the links of a graph wherever they lead, so that its checksum is compared whatever its size
+        graph = folder.read({"?graph": "u1 graph"}, sizes, verified=storage.EVERY_BYTE)
+        folder.check_nothing_else()
+        if graph:
+            check_graph(graph["graph"], sizes["texts"], sizes["dim"], folder.file("graph"))
+        own = {name: folder.header[name] for name in folder.header if name not in storage.COMMON}
         texts = _Texts(arrays["text"], arrays["bounds"])
-        if len(texts) != len(arrays["vectors"]):
-            raise FileError(f"{path} is damaged: it has more texts than vectors; make it again")
-        graph = arrays.get("graph")
-        return cls(texts, arrays["vectors"], graph is None, graph, folder.header)
+        return cls(texts, arrays["vectors"], not graph, graph.get("graph"), own)
 
 
 class _Texts(Sequence[str]):
@@ -149,7 +167,11 @@ class _Texts(Sequence[str]):
         if not -len(self) <= at < len(self):
             raise IndexError(at)
         start, stop = self.bounds[at % len(self)], self.bounds[at % len(self) + 1]
-        return self.text[start:stop].tobytes().decode("utf-8", "surrogatepass")
+        encoded = self.text[start:stop].tobytes()
+        try:
+            return encoded.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:  # nothing of ours
+            return encoded.decode("utf-8", "replace")
 
 
 def unit(rows: NDArray[np.float32]) -> Vectors:

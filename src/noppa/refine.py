@@ -75,6 +75,9 @@ class Moments:
 class Step(Protocol):
     """One fitted refinement."""
 
+    #: Its arrays as they are saved: see `schema`.
+    ARRAYS: ClassVar[dict[str, str]]
+
     def described(self) -> tuple[Any, ...]:
         """The tuple that the kernels understand."""
 
@@ -88,6 +91,8 @@ class Step(Protocol):
 @dataclass(frozen=True)
 class Remove:
     """x - (left x - bias) right: takes the directions `right` (k, dim) out of x as far as `left` (k, dim) sees them."""
+
+    ARRAYS: ClassVar = {"left": "f4|f8 k width", "right": "f4|f8 k width", "bias": "f4|f8 k"}
 
     left: Float
     right: Float
@@ -113,6 +118,8 @@ class Remove:
 class Map:
     """x matrix + bias, matrix (in, out), its columns in falling order of importance."""
 
+    ARRAYS: ClassVar = {"matrix": "f4|f8 width out", "bias": "f4|f8 out"}
+
     matrix: Float
     bias: Float
 
@@ -129,6 +136,8 @@ class Map:
 @dataclass(frozen=True)
 class Unit:
     """x / |x|; a row of zeros stays one."""
+
+    ARRAYS: ClassVar[dict[str, str]] = {}
 
     width: int
 
@@ -284,6 +293,10 @@ def steps_without_text(refinements: Sequence[Refinement], width: int) -> list[St
 
 def described(refinement: Refinement) -> dict[str, Any]:
     """A refinement as JSON."""
+    if type(refinement) not in REFINEMENTS.values():
+        raise ParameterError(
+            f"{refinement!r} cannot be saved, since nothing could load it: use {', '.join(REFINEMENTS)}"
+        )
     return {"name": type(refinement).__name__, **asdict(refinement)}  # type: ignore[call-overload]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import storage
+from noppa import schema, storage
 from noppa.errors import FileError
 from noppa.frequencies import Probabilities
-from noppa.lexicon import Lexicon
+from noppa.lexicon import CASES, UNKNOWN, Lexicon
 from noppa.matrix import Matrix
+from noppa.storage import Folder
 
 KIND = "words"
 #: Up to so many words a folder is kept small, and what look-up needs is made on opening, in a few milliseconds; the
 #: arrays of a larger one are mapped as they are.
 SMALL = 200_000
+
+FIELDS = {
+    "words": schema.whole(1, schema.MOST_ROWS),
+    "dim": schema.whole(1, schema.MOST_ROWS),
+    "?pieces": schema.whole(0, schema.MOST_ROWS),
+    "?blocks": schema.wholes(1, schema.MOST_ROWS),
+    "unknown": schema.one_of(UNKNOWN),
+    "case": schema.one_of(CASES),
+    "probabilities": schema.maybe(schema.TEXT),
+}
+ARRAYS = {
+    "text": "u1 bytes*",
+    "bounds": "i4|i8 words+1",
+    "?slots": "u8 slots*",
+    "matrix": "f4|f2|i1 words dim",
+}
+PROBABILITIES = {"probabilities": "f4|f8 words probability", "counted": "b1 words"}
 
 
 def write(
@@ -57,25 +76,66 @@ def read(
     path: Path, unknown: str | None, case: str | None, verified: int
 ) -> tuple[Lexicon, Matrix, Probabilities | None]:
     """What a folder holds, with another `unknown` or `case` where one is given."""
-    folder = storage.read_folder(path, KIND, verified)
-    arrays, header = folder.arrays, folder.header
-    try:
-        lexicon = Lexicon(
-            arrays["text"],
-            np.asarray(arrays["bounds"], np.int64),
-            arrays.get("slots"),
-            header.get("pieces", 0),
-            unknown or header["unknown"],
-            case or header["case"],
+    return storage.consistently(path, lambda place: _read(place, unknown, case, verified))
+
+
+def _read(
+    path: Path, unknown: str | None, case: str | None, verified: int
+) -> tuple[Lexicon, Matrix, Probabilities | None]:
+    folder = storage.read_folder(path, KIND, FIELDS, verified)
+    header = folder.header
+    pieces, blocks = header.get("pieces", 0), header.get("blocks", [])
+    sizes = {"words": header["words"], "dim": header["dim"], "blocks": len(blocks)}
+    arrays = folder.read(ARRAYS, sizes)
+    scales = _scales(folder, arrays["matrix"], blocks, sizes)
+    probabilities = None
+    if header["probabilities"] is not None:
+        both = folder.read(PROBABILITIES, sizes)
+        probabilities = Probabilities(
+            np.asarray(both["probabilities"], np.float64), both["counted"], header["probabilities"]
         )
-        rows = Matrix(arrays["matrix"], arrays.get("scales"), header.get("blocks", ()))
-        probabilities = None
-        if header["probabilities"] is not None:
-            probabilities = Probabilities(
-                np.asarray(arrays["probabilities"], np.float64),
-                arrays["counted"],
-                header["probabilities"],
-            )
-    except KeyError as error:
-        raise FileError(f"{path} is damaged: it lacks {error}; copy the folder again") from error
-    return lexicon, rows, probabilities
+    folder.check_nothing_else()
+    bounds, slots = np.asarray(arrays["bounds"], np.int64), arrays.get("slots")
+    schema.check_bounds(bounds, len(arrays["text"]), folder.file("bounds"))
+    if slots is not None:
+        _check_slots(slots, header["words"] - pieces, folder.file("slots"))
+    lexicon = Lexicon(
+        arrays["text"], bounds, slots, pieces, unknown or header["unknown"], case or header["case"]
+    )
+    return lexicon, Matrix(arrays["matrix"], scales, blocks), probabilities
+
+
+def _scales(
+    folder: Folder, matrix: NDArray[Any], blocks: list[int], sizes: dict[str, int]
+) -> NDArray[np.float32] | None:
+    """The scales that 8-bit rows have, and only they."""
+    if matrix.dtype != np.int8:
+        if blocks:
+            raise FileError(f"{folder.path} is damaged: blocks belong to scales, and it has none")
+        return None
+    if blocks and sum(blocks) != sizes["dim"]:
+        raise FileError(
+            f"{folder.path / storage.HEADER} is damaged: 'blocks' add up to {sum(blocks)} of {sizes['dim']} columns"
+        )
+    return folder.read({"scales": scales_line(blocks)}, sizes)["scales"]
+
+
+def scales_line(blocks: Sequence[int]) -> str:
+    """How the scales of 8-bit rows are declared."""
+    return "f4 words blocks" if blocks else "f4 words"
+
+
+def _check_slots(slots: NDArray[np.uint64], words: int, file: Path) -> None:
+    """Refuse a hash table that is too small or points at words that are not there; the NumPy twin saves an empty one."""
+    size = len(slots)
+    if size and (size <= words or size & (size - 1)):
+        raise FileError(
+            f"{file} is damaged: a table of {size} slots cannot hold {words} words; copy it again"
+        )
+    empty = not size
+    for start in range(0, size, schema.BLOCK):
+        rows = slots[start : start + schema.BLOCK].astype(np.uint32)  # the lower half of a slot
+        schema.check_numbers(rows, words + 1, file)
+        empty = empty or not rows.all()
+    if not empty:
+        raise FileError(f"{file} is damaged: a search in it would not end; copy it again")

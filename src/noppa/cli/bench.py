@@ -9,6 +9,7 @@ import typer
 
 import noppa
 from noppa import embedded
+from noppa.atomic import whole_file
 from noppa.cli import scoring
 from noppa.cli.models import words_of
 from noppa.cli.options import Model
@@ -19,7 +20,6 @@ from noppa.evaluate.candidates import Candidate, Fixed, Recipe
 from noppa.outputs import refuse_input_as_output
 from noppa.parameters import one_of
 from noppa.processes import processes
-from noppa.storage import whole_file
 
 group = typer.Typer(invoke_without_command=True)
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from noppa import WordVectors, files
+from noppa.atomic import whole_file
 from noppa.backend import kernels
 from noppa.cli.encode import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import bytes_bar
@@ -19,7 +20,7 @@ from noppa.files.arrays import read_words
 from noppa.files.catalogue import CATALOGUE
 from noppa.files.download import download, home
 from noppa.nearest import nearest as nearest_words
-from noppa.storage import HEADER, whole_file
+from noppa.storage import HEADER
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
 

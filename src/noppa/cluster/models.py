@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from os.path import normpath
 from pathlib import Path
 
 from noppa import embedded, storage
 from noppa.backend import kernels
 from noppa.cluster.places import Place
 from noppa.encoder import Encoder
-from noppa.encoder_folder import KIND, WORDS
+from noppa.encoder_folder import fingerprint, words_of
 from noppa.errors import FileError, NoppaError, ParameterError
 
 MODEL = "model"
@@ -44,7 +42,7 @@ class Model:
             )
         if encoder.path is None:
             raise ParameterError("only a saved encoder can be found by workers: save it first")
-        return cls(checksum(encoder.path), str(encoder.path))
+        return cls(fingerprint(encoder.path), str(encoder.path))
 
     def open(self) -> Encoder:
         """The encoder, mapped into memory the first time."""
@@ -61,7 +59,7 @@ class Model:
         """Copy the encoder into a folder that the workers see; they find it there."""
         target = folder / f"{MODEL}-{self.checksum[:16]}"
         source = Path(self.path)
-        words = _words_of(source)
+        words = words_of(source)
         # the words may lie beside the encoder: both go in one folder, with the same way from one to the other
         top = Path(os.path.commonpath([source, words]))
         for part in {source, words}:
@@ -74,19 +72,13 @@ class Model:
         return replace(self, sent=(target if inside == "." else target / inside).address)
 
 
-def checksum(folder: Path) -> str:
-    """One checksum for an encoder and its words, from the seals of their headers, which hold those of the arrays."""
-    seals = storage.seal_of(folder) + storage.seal_of(_words_of(folder))
-    return hashlib.sha256(seals.encode()).hexdigest()
-
-
 @lru_cache(maxsize=2)
 def _opened(wanted: str, path: str, sent: str | None) -> Encoder:
     presets = [embedded.FOLDER / name for name in embedded.presets()]
     for folder in [Path(path), *presets]:
         if _is(folder, wanted):
             return Encoder.open_folder(
-                folder, verified=0 if folder in presets else storage.VERIFIED_BYTES
+                folder, verified=storage.INSTALLED if folder in presets else storage.VERIFIED_BYTES
             )
     if sent is None:
         raise NoModel(f"no encoder with the checksum {wanted} at {path} on this worker")
@@ -99,13 +91,9 @@ def _opened(wanted: str, path: str, sent: str | None) -> Encoder:
 
 def _is(folder: Path, wanted: str) -> bool:
     try:
-        return checksum(folder) == wanted
+        return fingerprint(folder) == wanted
     except FileError:
         return False
-
-
-def _words_of(folder: Path) -> Path:
-    return Path(normpath(folder / storage.header_of(folder, KIND).get("words", WORDS)))
 
 
 def _fetched(place: Place, wanted: str) -> Path:

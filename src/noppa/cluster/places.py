@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from noppa.atomic import make_file
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.files.compression import Source, plain
-from noppa.storage import umask
 
 #: What file systems call the mark that changes when a file does, the surest first.
 MARKS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "modified", "created")
@@ -153,18 +153,17 @@ class Place:
         """
         folder = self.path.rpartition("/")[0] if self.is_local else None
         with explained(f"cannot write {self}"):
-            handle, name = tempfile.mkstemp(prefix=UNFINISHED, dir=folder)
-            os.close(handle)
-            path = Path(name)
+            name = f"{UNFINISHED}{os.urandom(8).hex()}"
+            path = Path(tempfile.gettempdir() if folder is None else folder, name)
+            make_file(path)
             try:
                 yield path
                 if self.is_local:
-                    path.chmod(0o666 & ~umask())
                     with path.open("rb") as file:
                         os.fsync(file.fileno())
                     os.replace(path, self.path)
                 else:
-                    self.files.put_file(name, self.path)
+                    self.files.put_file(str(path), self.path)
             finally:
                 path.unlink(missing_ok=True)
 

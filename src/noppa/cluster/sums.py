@@ -172,7 +172,7 @@ def added(several: Iterable[Sums]) -> Sums:
 
 def write_sums(place: Place, sums: Sums) -> Kept:
     stream = io.BytesIO()
-    np.savez(stream, allow_pickle=False, **sums)
+    np.savez(stream, **sums)  # type: ignore[arg-type]
     content = stream.getvalue()
     place.write(content)
     return Kept(place.address, hashlib.sha256(content).hexdigest())

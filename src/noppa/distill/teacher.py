@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import storage
+from noppa.atomic import whole_file
 from noppa.external import sentence_transformer
 from noppa.pieces import MARK
 from noppa.processes import processes
@@ -69,7 +70,7 @@ class Teacher:
             with processes(min(self.jobs, len(asked))) as run:
                 answers = run(_answer, ((self.model, kind, shards[at]) for at in asked))
                 for at, rows in zip(asked, answers, strict=True):
-                    with storage.whole_file(files[at]) as new, new.open("wb") as file:
+                    with whole_file(files[at]) as new, new.open("wb") as file:
                         np.save(file, rows)
                     done += len(rows)
                     self.progress(kind, done, len(texts))

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from noppa import Encoder, WordVectors
+from noppa.atomic import whole_folder
 from noppa.characters import lower
 from noppa.errors import FileError, ParameterError
 from noppa.export.means import is_unit, mean_words
 from noppa.export.tokenizer import cased, tokenizer_json
 from noppa.files.safetensors import write_tensors
-from noppa.storage import whole_folder
 
 FILES = ("model.safetensors", "tokenizer.json", "config.json")
 MODULES = "sentence_transformers.models."

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from noppa import Encoder
+from noppa.atomic import whole_file
 from noppa.errors import ParameterError
 from noppa.export.graph import LIMIT, Graph
 from noppa.export.onnx_methods import POOLED
 from noppa.extras import needs
 from noppa.files.write import vocabulary
 from noppa.refine import Map, Remove, Step, Unit
-from noppa.storage import whole_file
 
 
 def write(encoder: Encoder, path: Path) -> None:

@@ -15,10 +15,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.atomic import whole_file
 from noppa.backend import kernels
 from noppa.errors import FileError
 from noppa.files import safetensors
-from noppa.storage import whole_file
 from noppa.threads import thread_count
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from noppa.corpus import Ids
 from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, mean_split, spread
-from noppa.methods.trained import TRAINING, trained, trained_rows, trained_table
+from noppa.methods.trained import TRAINED, TRAINING, trained, trained_rows, trained_table
 from noppa.parameters import boolean, settle
 from noppa.refine import Refinement
 from noppa.words import WordVectors
@@ -30,6 +30,8 @@ class FastSent:
     rate: of learning, falling to 0. negatives: noise words against each true one. t: words more frequent than this are
         predicted less often. seed: of everything drawn.
     """
+
+    LEARNT: ClassVar = {**TRAINED, "pairs": "f4 0 dim"}
 
     autoencode: bool = False
     epochs: int = 5

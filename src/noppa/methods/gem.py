@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class GEM:
     m: words of the window on either side. k: corpus directions to choose from. h: how many to choose.
     t: power of the singular values of a sentence in its coarse vector, from which the corpus directions come.
     """
+
+    LEARNT: ClassVar = {"directions": "f8 k dim", "values": "f8 k"}
 
     m: int = 7
     k: int = 45

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ class Method(Protocol):
 class Gatherer(Method, Protocol):
     """A method that learns arrays of its own from sums over sentences, which parts of a corpus add up to."""
 
+    #: The arrays that it learns as they are saved, by sizes of the words and parameters of the method: see `schema`.
+    LEARNT: ClassVar[dict[str, str]]
+
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         """The sums, by name, over blocks of ids and offsets."""
 
@@ -51,6 +54,9 @@ class Gatherer(Method, Protocol):
 
 class Learner(Method, Protocol):
     """A method that learns arrays of its own from text before it pools."""
+
+    #: As of a `Gatherer`.
+    LEARNT: ClassVar[dict[str, str]]
 
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         """What `pooler` needs, by name; `sentences` are blocks of ids and offsets that can be read again and again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class S3E:
     variant: "paper"; or "reference", the authors' program, which takes each word once and sums w_i v_i - c.
     seed: of the k-means.
     """
+
+    LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10
     a: float = 1e-3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from noppa.formulas import DIVISORS
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, spread
 from noppa.methods.trained import (
+    TRAINED,
     TRAINING,
     trained,
     trained_numbers,
@@ -41,6 +42,8 @@ class Sent2Vec:
     negatives: noise words against each true one. t: words more frequent than this are predicted less often.
     seed: of everything drawn.
     """
+
+    LEARNT: ClassVar = {**TRAINED, "pairs": "f4 buckets dim"}
 
     buckets: int = 1 << 14
     epochs: int = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ class TfIdf:
 
     A word counts as often as it occurs, which is its term frequency; one that the corpus lacks has df = 0.
     """
+
+    LEARNT: ClassVar = {"idf": "f4|f8 words+1 positive"}
 
     def width(self, words: WordVectors) -> int:
         return words.dim

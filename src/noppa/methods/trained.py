@@ -18,6 +18,8 @@ from noppa.parameters import Check, positive, seed_number, whole
 from noppa.words import WordVectors
 
 NOISE = 1 << 17
+#: What `trained` gives, but for the pairs of words, as it is saved: see `schema`.
+TRAINED = {"rows": "i8 rows <words", "vectors": "f4 rows dim", "scale": "f8 1 positive"}
 
 
 #: Checks of the parameters that every trained method has.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class USIF:
     normalise: "word" scales each word vector to length one, as the angular model asks; "dimension" scales each
         dimension by its norm over the sentence's words, as the author's program does; None takes the vectors as they are.
     """
+
+    LEARNT: ClassVar = {"a": "f8 1 positive"}
 
     m: int = 5
     n: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ class VLAWE:
     pca: how many principal components to keep, the paper's compact variant; None keeps all k * dim numbers.
     seed: of the k-means.
     """
+
+    LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10
     power: float = 0.5
