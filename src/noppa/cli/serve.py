@@ -64,6 +64,7 @@ def serve(
     max_tokens: Annotated[int, typer.Option(help="Tokens of a text.")] = 4096,
     max_body: Annotated[int, typer.Option(help="Bytes of a body.")] = 32 << 20,
     max_header: Annotated[int, typer.Option(help="Bytes of a head.")] = 32 << 10,
+    max_connections: Annotated[int, typer.Option(help="Open connections of a process.")] = 1000,
     max_lines: Annotated[int, typer.Option(help="Lines that a browser may keep here.")] = 20_000,
     queue: Annotated[int, typer.Option(help="Requests that may wait; beyond it 429.")] = 256,
     at_once: Annotated[
@@ -77,6 +78,10 @@ def serve(
     header_seconds: Annotated[float, typer.Option(help="For a head to arrive.")] = 15,
     body_seconds: Annotated[float, typer.Option(help="For a body to arrive.")] = 30,
     request_seconds: Annotated[float, typer.Option(help="For an answer.")] = 60,
+    keep_alive_seconds: Annotated[
+        float, typer.Option(help="For the next request on a connection.")
+    ] = 75,
+    send_seconds: Annotated[float, typer.Option(help="For a client to take an answer.")] = 300,
     drain_seconds: Annotated[
         float, typer.Option(help="After SIGTERM, before the port closes.")
     ] = 1,
@@ -106,12 +111,15 @@ def serve(
         max_inputs=max_inputs,
         max_tokens=max_tokens,
         max_header=max_header,
+        max_connections=max_connections,
         at_once=at_once,
         threads=threads,
         queue=queue,
         header_seconds=header_seconds,
         body_seconds=body_seconds,
         request_seconds=request_seconds,
+        keep_alive_seconds=keep_alive_seconds,
+        send_seconds=send_seconds,
         drain_seconds=drain_seconds,
         max_lines=max_lines,
         log_requests=log_requests,

@@ -34,6 +34,7 @@ COUNTERS = {
     "dropped_log_lines": "Log lines dropped because nobody read them in time.",
 }
 GAUGES = {
+    "connections": "Open connections.",
     "queue_depth": "Requests that wait for the encoder.",
     "running": "Requests that are being encoded.",
     "sessions": "Browsers whose lines are kept in memory.",

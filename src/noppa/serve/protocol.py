@@ -1,48 +1,155 @@
-"""Connections with bounds: a head of limited size that arrives in time, and errors below HTTP in the usual shape."""
+"""Connections with bounds: how many, how long a head, and how long each step may take; errors below HTTP in the usual shape.
+
+One timer watches the client's next step, whatever bytes arrive meanwhile:
+
+    connected -> head -> body -> (the application answers) -> idle -> head ...
+    header_seconds      body_seconds                          keep_alive_seconds
+
+and a second one, `send_seconds`, a client that does not take its answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import http
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from noppa.serve.problems import Problem
+from noppa.serve.problems import Problem, busy
 from noppa.serve.settings import Settings
 
-REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
+#: The application answers a slow body itself, with 408; this much later the connection is closed anyway.
+GRACE_SECONDS = 2.0
 
 
 def bounded(settings: Settings) -> type[asyncio.Protocol]:
     """uvicorn's connection with the limits of these settings."""
+    limit, most = settings.max_header, settings.connections
+    problems = {
+        400: Problem(400, "this is not HTTP: send a request of HTTP/1.1", code="bad_request"),
+        408: Problem(
+            408,
+            f"the head of the request did not arrive within {settings.header_seconds:g} seconds",
+            code="bad_request",
+        ),
+        431: Problem(
+            431,
+            f"the head of the request is longer than the {limit} bytes that this server takes",
+            code="bad_request",
+        ),
+        503: busy(
+            f"{most} connections are open, which is all that this server takes: try again later",
+            code="too_many_connections",
+        ),
+    }
 
     class Bounded(HttpToolsProtocol):
-        limit, seconds = settings.max_header, settings.header_seconds
+        step: asyncio.TimerHandle | None = None
+        sending: asyncio.TimerHandle | None = None
+        in_message = False
+        in_head = True
+        head_bytes = 0
+        silent_bytes = 0
+        status = 400
+
+        # Steps of the client
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self.in_head, self.head_bytes, self.seen, self.wrong = True, 0, 0, 400
-            self.timer = self.loop.call_later(self.seconds, self.too_slow)
+            if len(self.connections) > most:
+                self._refuse(503)
+            else:
+                self._expect(settings.header_seconds, self._too_slow)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self.timer.cancel()
+            for timer in (self.step, self.sending):
+                if timer is not None:
+                    timer.cancel()
             super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            if self.in_head:
-                self.head_bytes += len(data)
-            super().data_received(data)
-            if self.transport.is_closing():
-                return
-            if self.in_head and self.head_bytes > self.limit:
-                self.wrong = 431
-                self.send_400_response("")
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self.in_head, self.seen = True, 0
-            if self.timer.cancelled():
-                self.timer = self.loop.call_later(self.seconds, self.too_slow)
+            self.in_message, self.in_head, self.head_bytes = True, True, 0
+            self._expect(settings.header_seconds, self._too_slow)
+
+        def on_headers_complete(self) -> None:
+            self.in_head, self.silent_bytes = False, 0
+            super().on_headers_complete()
+            # A request that waits for the one before it is not read on: no fault of the client.
+            if self.pipeline:
+                self._expect_nothing()
+            else:
+                self._expect(settings.body_seconds + GRACE_SECONDS, self._end)
+
+        def on_message_complete(self) -> None:
+            super().on_message_complete()
+            self.in_message = False
+            if self.cycle.response_complete:  # it was answered before it was read
+                self._expect(settings.keep_alive_seconds, self._end)
+            else:
+                self._expect_nothing()
+
+        def on_response_complete(self) -> None:
+            queued = bool(self.pipeline)
+            super().on_response_complete()
+            if self.transport.is_closing():
+                self._expect(settings.send_seconds, self.transport.abort)
+            elif queued and self.in_message:
+                self._expect(settings.body_seconds + GRACE_SECONDS, self._end)
+            elif not queued and not self.in_message:
+                self._expect(settings.keep_alive_seconds, self._end)
+            self._sent()
+
+        def _expect(self, seconds: float, late: Callable[[], None]) -> None:
+            self._expect_nothing()
+            self.step = self.loop.call_later(seconds, late)
+
+        def _expect_nothing(self) -> None:
+            if self.step is not None:
+                self.step.cancel()
+
+        def _too_slow(self) -> None:
+            if self.cycle is None or self.cycle.response_complete:
+                self._refuse(408)
+            else:  # an answer to an earlier request is under way, and another one would be taken for it
+                self._end()
+
+        def _end(self) -> None:
+            # Closing waits for what is still to be sent, for ever if nobody takes it.
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()
+            else:
+                self.transport.close()
+
+        # Slow readers
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            if self.sending is None:
+                self.sending = self.loop.call_later(settings.send_seconds, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._sent()
+
+        def _sent(self) -> None:
+            """Stop the timer of the answer once all of it is on its way."""
+            done = self.cycle is None or self.cycle.response_complete
+            if self.sending is not None and done and not self.flow.write_paused:
+                self.sending.cancel()
+                self.sending = None
+
+        # Size of the head
+
+        def data_received(self, data: bytes) -> None:
+            # What the parser gives out is counted there; this counts what it holds back: half a header, the
+            # extension of a chunk, a trailer, blank lines between requests.
+            self.silent_bytes += len(data)
+            super().data_received(data)
+            if not self.transport.is_closing() and self.silent_bytes > limit:
+                self._refuse(431)
 
         def on_url(self, url: bytes) -> None:
             super().on_url(url)
@@ -52,36 +159,41 @@ def bounded(settings: Settings) -> type[asyncio.Protocol]:
             super().on_header(name, value)
             self._count(len(name) + len(value) + 4)
 
-        def on_headers_complete(self) -> None:
-            self.in_head, self.head_bytes = False, 0
-            self.timer.cancel()
-            super().on_headers_complete()
+        def on_body(self, body: bytes) -> None:
+            super().on_body(body)
+            self.silent_bytes = 0
 
         def _count(self, size: int) -> None:
-            # What the parser gave out; `data_received` counts what it still holds back.
-            self.seen += size
-            if self.seen > self.limit:
-                self.wrong = 431
+            self.head_bytes += size
+            if self.head_bytes > limit:
+                self.status = 431
                 raise ValueError("the head is too long")  # the parser stops, and 431 is sent
 
-        def too_slow(self) -> None:
-            if self.transport.is_closing():
-                return
-            self.wrong = 408
-            self.send_400_response("")
+        # Errors
 
         def send_400_response(self, msg: str) -> None:
-            messages = {
-                400: "this is not HTTP: send a request of HTTP/1.1",
-                408: f"the head of the request did not arrive within {self.seconds:g} seconds",
-                431: f"the head of the request is longer than the {self.limit} bytes that this server takes",
-            }
-            body = Problem(self.wrong, messages[self.wrong], code="bad_request").body()
-            head = (
-                f"HTTP/1.1 {self.wrong} {REASONS[self.wrong]}\r\ncontent-type: application/json\r\n"
-                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-            )
-            self.transport.write(head.encode() + body)
+            self._refuse(self.status)
+
+        def _refuse(self, status: int) -> None:
+            """Answer below the application, and close."""
+            answering = self.cycle is not None and not self.cycle.response_complete
+            if not (answering and self.cycle.response_started):
+                self.transport.write(raw_answer(problems[status]))
             self.transport.close()
+            self._expect(GRACE_SECONDS, self.transport.abort)
 
     return Bounded
+
+
+def raw_answer(problem: Problem) -> bytes:
+    """An error as the bytes of a whole response, after which the connection ends."""
+    body = problem.body()
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "connection": "close",
+        **problem.headers,
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    phrase = http.HTTPStatus(problem.status).phrase
+    return f"HTTP/1.1 {problem.status} {phrase}\r\n{lines}\r\n".encode() + body

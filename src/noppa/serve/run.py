@@ -77,7 +77,8 @@ class Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=int(settings.keep_alive_seconds),
+            # The connection has a timer of its own, which blank lines do not stop; this one comes after it.
+            timeout_keep_alive=int(settings.keep_alive_seconds) + 1,
             timeout_graceful_shutdown=int(settings.request_seconds) + 1,
         )
         super().__init__(config)
@@ -102,6 +103,7 @@ class Server(uvicorn.Server):
             self.handle_exit(signal.SIGTERM, None)
         if self.closes is not None and time.monotonic() >= self.closes:
             self.should_exit = True
+        self.service.metrics.gauge("connections", len(self.server_state.connections))
         return await super().on_tick(counter)
 
 

@@ -15,6 +15,8 @@ from noppa.threads import thread_count
 
 VARIABLE = "NOPPA_SERVE"
 KEYS = "NOPPA_API_KEYS"
+#: File descriptors that are not connections: the listener, the event loop, the log, mapped models, files being read.
+RESERVED_FILES = 48
 EMPTY_INPUT = ("error", "zero")
 
 
@@ -25,6 +27,8 @@ class Settings:
     max_tokens: of one text; a text of n tokens costs NoPPA n² steps, so this bounds what one request can ask for.
     at_once, queue: how many requests are encoded at a time, and how many more may wait.
     body_seconds, request_seconds: for a client to send its body, and for a request from then to its answer.
+    keep_alive_seconds, send_seconds: for an idle connection, and for a client to take an answer that fills its buffer.
+    max_connections: fewer where the process may not open that many files.
     drain_seconds: how long a stopping server still refuses new requests in words before it closes its port.
     max_lines, line_seconds: lines that a browser may leave with the page, and how long they are kept unused.
     hosts: names besides its addresses that a server without keys goes by.
@@ -46,6 +50,7 @@ class Settings:
     max_inputs: int = 8192
     max_tokens: int = 4096
     max_header: int = 32 << 10
+    max_connections: int = 1000
     at_once: int | None = None
     threads: int | None = None
     queue: int = 256
@@ -53,6 +58,7 @@ class Settings:
     body_seconds: float = 30.0
     request_seconds: float = 60.0
     keep_alive_seconds: float = 75.0
+    send_seconds: float = 300.0
     drain_seconds: float = 1.0
     max_lines: int = 20_000
     max_sessions: int = 32
@@ -63,13 +69,20 @@ class Settings:
 
     def __post_init__(self) -> None:
         one_of(self.empty_input, "--empty-input", EMPTY_INPUT)
-        for name in ("max_body", "max_inputs", "max_tokens", "max_header", "max_lines"):
+        for name in (
+            "max_body",
+            "max_inputs",
+            "max_tokens",
+            "max_header",
+            "max_connections",
+            "max_lines",
+        ):
             whole(getattr(self, name), _option(name), 1)
         for name in ("at_once", "threads"):
             if getattr(self, name) is not None:
                 whole(getattr(self, name), _option(name), 1)
         whole(self.queue, "--queue")
-        for name in ("header", "body", "request", "keep_alive", "line"):
+        for name in ("header", "body", "request", "keep_alive", "send", "line"):
             positive(getattr(self, f"{name}_seconds"), _option(f"{name}_seconds"))
         object.__setattr__(self, "keys", tuple(self.keys))
         object.__setattr__(self, "origins", tuple(self.origins))
@@ -86,12 +99,27 @@ class Settings:
         """How many requests are encoded at a time."""
         return self.at_once or self.encoding_threads
 
+    @property
+    def connections(self) -> int:
+        """How many connections a process takes: some file descriptors stay free for everything else."""
+        return max(1, min(self.max_connections, open_files() - RESERVED_FILES))
+
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
         return cls(**json.loads(text))
+
+
+def open_files() -> int:
+    """How many files this process may have open."""
+    if os.name != "posix":
+        return 1 << 20
+    import resource
+
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 20 if soft == resource.RLIM_INFINITY else soft
 
 
 def keys_of(file: Path | None, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
