@@ -92,6 +92,44 @@ void normalise(const float* row, int64_t dim, float* out) {
     for (int64_t m = 0; m < dim; ++m) out[m] = float(double(row[m]) * scale);
 }
 
+// The largest finite float: what passes it becomes it.
+constexpr double MOST = 3.4028234663852886e38;
+
+inline float saturated(double value) { return float(value > MOST ? MOST : value < -MOST ? -MOST : value); }
+
+bool finite(const float* row, int64_t dim) {
+    constexpr uint32_t EXPONENT = 0x7f800000u;
+    uint32_t bad = 0;
+    for (int64_t m = 0; m < dim; ++m) {
+        uint32_t bits;
+        __builtin_memcpy(&bits, row + m, 4);
+        bad |= (bits & EXPONENT) == EXPONENT;
+    }
+    return !bad;
+}
+
+// A row that overflows in float32, in float64: word vectors far larger than those of the corpus that the step was fitted on.
+void apply_slowly(const Step& step, const float* row, float* amounts, float* out) {
+    if (step.kind == Step::MAP) {
+        for (int64_t c = 0; c < step.out; ++c) {
+            double total = step.bias[c];
+            for (int64_t m = 0; m < step.in; ++m) total += double(row[m]) * double(step.left[m * step.out + c]);
+            out[c] = saturated(total);
+        }
+        return;
+    }
+    for (int64_t d = 0; d < step.inner; ++d) {
+        double total = -double(step.bias[d]);
+        for (int64_t m = 0; m < step.in; ++m) total += double(row[m]) * double(step.left[d * step.in + m]);
+        amounts[d] = saturated(total);
+    }
+    for (int64_t m = 0; m < step.in; ++m) {
+        double total = row[m];
+        for (int64_t d = 0; d < step.inner; ++d) total -= double(amounts[d]) * double(step.right[d * step.in + m]);
+        out[m] = saturated(total);
+    }
+}
+
 void apply_step(const Step& step, const float* rows, int64_t count, float* scratch, float* out) {
     const auto some = [&](auto size, int64_t r) {
         constexpr int ROWS = decltype(size)::value;
@@ -100,6 +138,9 @@ void apply_step(const Step& step, const float* rows, int64_t count, float* scrat
         if (step.kind == Step::MAP) map_rows<ROWS>(step, from, to);
         else if (step.kind == Step::REMOVE) remove_rows<ROWS>(step, from, scratch, to);
         else for (int q = 0; q < ROWS; ++q) normalise(from + q * step.in, step.in, to + q * step.in);
+        if (step.kind != Step::NORMALISE)
+            for (int q = 0; q < ROWS; ++q)
+                if (!finite(to + q * step.out, step.out)) apply_slowly(step, from + q * step.in, scratch, to + q * step.out);
     };
     int64_t r = 0;
     for (; r + 4 <= count; r += 4) some(Count<4>{}, r);

@@ -252,10 +252,16 @@ def _refined(
         removed = before - whole if isinstance(step, Remove) else None
         share = None
         if removed is not None:
-            share = float(removed @ removed / max(before @ before, np.finfo(float).tiny))
+            share = _ratio(float(removed @ removed), float(before @ before))
         done.append(Refined(repr(refinement), before, whole, removed, share))
     tokens = len(split.terms)
     return tuple(done), rows[:tokens], dict(zip(names, rows[tokens:], strict=True))
+
+
+def _ratio(part: float, whole: float) -> float:
+    """0 where the whole is nothing, and never beyond what a float holds."""
+    with np.errstate(over="ignore"):
+        return float(min(np.float64(part) / whole, np.finfo(float).max)) if whole > 0 else 0.0
 
 
 def _cosines(words: Float, pooled: Float) -> Float:

@@ -27,6 +27,7 @@ Float = NDArray[np.float64]
 REAL = "float64"
 POSITION_UNIT = 1
 DROPPED = -1
+MOST = float(np.finfo(np.float32).max)
 
 tokenize = scanner.tokenize
 
@@ -296,14 +297,19 @@ def apply_steps(
     return out
 
 
+def saturated(values: Float) -> Float:
+    """Within what float32 holds, in which the native kernels work."""
+    return np.clip(values, -MOST, MOST)
+
+
 def _through(row: Float, steps: Sequence[tuple[Any, ...]]) -> Float:
     for kind, *arrays in steps:
         if kind == "remove":
             left, right, bias = (np.asarray(array, np.float64) for array in arrays)
-            row = row - (left @ row - bias) @ right
+            row = saturated(row - saturated(left @ row - bias) @ right)
         elif kind == "map":
             matrix, bias = (np.asarray(array, np.float64) for array in arrays)
-            row = row @ matrix + bias
+            row = saturated(row @ matrix + bias)
         else:
             length = np.sqrt(row @ row)
             row = row / length if length > 0 else np.zeros_like(row)

@@ -21,6 +21,11 @@ from noppa.parameters import boolean, number, one_of, optional, positive, settle
 
 Float = NDArray[np.float64]
 
+#: Rows are float32: a variance below this share of the mean square is what rounding leaves of none.
+ROUNDING = 1e-14
+#: Dividing by the root of less than this would leave float32.
+LEAST_VARIANCE = 1e-60
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -99,10 +104,7 @@ class Remove:
     bias: Float
 
     def described(self) -> tuple[Any, ...]:
-        return (
-            "remove",
-            *(np.ascontiguousarray(a, kernels.REAL) for a in (self.left, self.right, self.bias)),
-        )
+        return ("remove", *map(_as_kernels_take, (self.left, self.right, self.bias)))
 
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(
@@ -124,7 +126,7 @@ class Map:
     bias: Float
 
     def described(self) -> tuple[Any, ...]:
-        return ("map", *(np.ascontiguousarray(a, kernels.REAL) for a in (self.matrix, self.bias)))
+        return ("map", *map(_as_kernels_take, (self.matrix, self.bias)))
 
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(self.matrix, self.bias)
@@ -183,8 +185,10 @@ class NoiseRemoval:
     def fit(self, moments: Moments) -> Step:
         _require_rows(moments, self.k, "noise removal")
         if self.variant == "reference":
-            spread = np.sqrt(np.maximum(np.diag(moments.covariance), 0))
-            spread[spread <= 1e-12 * max(spread.max(), 1e-300)] = 1.0
+            variances = np.maximum(np.diag(moments.covariance), 0)
+            spread = np.sqrt(variances)
+            alike = variances <= np.maximum(ROUNDING * np.diag(moments.second), LEAST_VARIANCE)
+            spread[alike | (spread <= 1e-12 * spread.max())] = 1.0
             directions = _principal(moments.covariance / np.outer(spread, spread))[1]
             signs = np.sign(directions[np.abs(directions).argmax(axis=0), np.arange(moments.dim)])
             rows = (directions * signs)[-self.k :]
@@ -234,6 +238,7 @@ class Whitening:
 
     `strength=1` gives unit variance everywhere, 0 only rotates. Axes come in falling order of variance, so a prefix of
     the result is meaningful; `dim` keeps the first ones. `floor` bounds the variance from below, relative to the mean one.
+    An axis along which the corpus does not vary at all cannot be scaled and gives zeros, unless `strength` is 0.
     `centred=False` leaves the mean where it is: variances are then those around zero.
     """
 
@@ -254,8 +259,12 @@ class Whitening:
             )
         _require_rows(moments, 1, "whitening")
         values, directions = _principal(moments.covariance if self.centred else moments.second)
-        least = max(self.floor * values.mean(), np.finfo(float).tiny)
-        matrix = directions[:, :kept] / np.maximum(values[:kept], least) ** (self.strength / 2)
+        variances = np.maximum(values[:kept], self.floor * values.mean())
+        varied = variances > max(ROUNDING * np.trace(moments.second) / moments.dim, LEAST_VARIANCE)
+        divisors = np.where(varied, variances, 1) ** (self.strength / 2)
+        matrix = directions[:, :kept] / divisors
+        if self.strength > 0:
+            matrix[:, ~varied] = 0
         return Map(matrix, -moments.mean @ matrix if self.centred else np.zeros(kept))
 
 
@@ -304,9 +313,21 @@ def kernel_steps(steps: Sequence[Step]) -> kernels.Steps:
     return kernels.Steps([step.described() for step in steps])
 
 
+def _as_kernels_take(array: Float) -> NDArray[Any]:
+    most = np.finfo(np.float32).max
+    return np.ascontiguousarray(np.clip(array, -most, most), kernels.REAL)
+
+
 def _principal(symmetric: Float) -> tuple[Float, Float]:
     """Eigenvalues in falling order and the eigenvectors as columns."""
-    values, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
+    try:
+        values, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
+    except np.linalg.LinAlgError:
+        values = np.array([np.nan])
+    if not np.isfinite(values).all():
+        raise ParameterError(
+            "nothing can be fitted to vectors so large that their squares overflow: scale the word vectors down"
+        )
     return values[::-1], vectors[:, ::-1]
 
 

@@ -52,7 +52,8 @@ def train(
             other = int(noise[random.next() % len(noise)]) if sample else word
             if sample and other == word:
                 continue
-            score = 1 / (1 + math.exp(-float(context @ target[other])))
+            along = float(context @ target[other])
+            score = 1 / (1 + math.exp(-along)) if along > -700 else 0.0  # exp(710) overflows
             step = rate * ((0 if sample else 1) - score)
             gradient += step * target[other]
             target[other] += step * context

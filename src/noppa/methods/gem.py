@@ -20,6 +20,9 @@ from noppa.parameters import settle, some, whole
 from noppa.refine import Moments, Refinement
 from noppa.words import WordVectors
 
+#: The square of its root, times that of the largest vector, is still a float64.
+MOST_PRODUCT = 1e240
+
 
 @dataclass(frozen=True)
 class GEM:
@@ -65,10 +68,15 @@ class GEM:
                 coarse(words.vectors(sentence[(sentence >= 0) & (sentence < len(words))]), self.t)
                 for sentence in np.split(ids, offsets[1:-1])
             ]
-            moments += Moments.of(rows)
+            with np.errstate(over="ignore", invalid="ignore"):
+                moments += Moments.of(rows)
         return {"products": moments.products}
 
     def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
+        if not np.abs(sums["products"]).max() <= MOST_PRODUCT:
+            raise ParameterError(
+                f"GEM(t={self.t}) raises singular values beyond what numbers can hold: lower t"
+            )
         squares, directions = np.linalg.eigh(sums["products"])
         values = np.sqrt(np.maximum(squares[::-1], 0))
         return {
@@ -109,4 +117,5 @@ def coarse(vectors: NDArray[np.floating], t: int) -> NDArray[np.float64]:
         return np.zeros(vectors.shape[1])
     _, values, directions = np.linalg.svd(vectors.astype(float), full_matrices=False)
     signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
-    return np.asarray((signs * values**t) @ directions)
+    with np.errstate(over="ignore", invalid="ignore"):  # `conclude` tells of it
+        return np.asarray((signs * values**t) @ directions)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from noppa.backend import kernels
 from noppa.corpus import Ids, counts
 from noppa.errors import ParameterError
+from noppa.matrix import LARGEST
 from noppa.methods.protocol import Learnt
 from noppa.methods.split import Float, rows_of
 from noppa.parameters import Check, positive, seed_number, whole
@@ -76,11 +77,12 @@ def trained(
         for ids, offsets in compact(sentences, number_of):
             rate = method.rate * (1 - done / total)
             seed = (method.seed << 32) + done & (1 << 64) - 1
-            kernels.train(
-                source, target, keep, noise, method.negatives, rate, seed, adjacent, itself, ids, offsets
-            )  # fmt: skip
+            with np.errstate(all="ignore"):  # what does not settle is told below
+                kernels.train(
+                    source, target, keep, noise, method.negatives, rate, seed, adjacent, itself, ids, offsets
+                )  # fmt: skip
             done += len(ids)
-    if not np.isfinite(source).all():
+    if not np.abs(source).max() <= LARGEST:
         raise ParameterError(
             f"{method!r} did not settle: the vectors grew without bound; lower rate"
         )

@@ -20,6 +20,9 @@ from noppa.parameters import any_number, one_of, optional, positive, settle
 from noppa.refine import CommonComponents, Refinement
 from noppa.words import WordVectors
 
+#: One over less than this would leave float32.
+SHORTEST = 1e-30
+
 
 @dataclass(frozen=True)
 class USIF:
@@ -73,8 +76,7 @@ class USIF:
         vectors, weights = rows_of(words, ids[kept]), self.weights(words, learnt)[ids[kept]]
         factors = weights
         if self.normalise == "word":
-            lengths = np.linalg.norm(vectors, axis=1)
-            factors = weights / np.where(lengths > 0, lengths, 1)
+            factors = weights / or_one(np.linalg.norm(vectors, axis=1))
         scaled = self.normalise == "dimension"
         return spread(mean_split(vectors, factors, "tokens", scaled, weights), kept, len(ids))
 
@@ -111,10 +113,14 @@ def derived_a(probabilities: Float, n: float) -> float:
 
 
 def lengths_of(words: WordVectors, block: int = 1 << 14) -> Float:
-    """The length of each word vector, one in place of zero, and one for the zero word, (words + 1,)."""
+    """What each word vector is divided by, and one for the zero word, (words + 1,)."""
     lengths = np.ones(len(words) + 1)
     for at in range(0, len(words), block):
         rows = words.vectors(np.arange(at, min(at + block, len(words)))).astype(float)
         lengths[at : at + len(rows)] = np.linalg.norm(rows, axis=1)
-    lengths[lengths == 0] = 1
-    return lengths
+    return or_one(lengths)
+
+
+def or_one(lengths: Float) -> Float:
+    """Lengths to divide by: a vector too short to have a direction in float32 stays as it is."""
+    return np.where(lengths > SHORTEST, lengths, 1)
