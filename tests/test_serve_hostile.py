@@ -87,7 +87,7 @@ def test_a_body_of_100_megabytes(server: Running) -> None:
             assert answer.status_code == 413
             assert "1000000" in answer.json()["error"]["message"]
         assert _resident(client) - before < 60 << 20
-    head = b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 104857600\r\nExpect: 100-continue\r\n\r\n"
+    head = b"POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: 104857600\r\nExpect: 100-continue\r\n\r\n"
     assert _raw(server, head).startswith(b"HTTP/1.1 413")
 
 
@@ -102,13 +102,13 @@ def _resident(client: httpx.Client) -> float:
     [
         (b"nonsense\r\n\r\n", 400),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01", 400),
-        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 200_000, 431),
-        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 40_000 + b"\r\n\r\n", 431),
-        (b"GET /" + b"y" * 40_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 200_000, 431),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 40_000 + b"\r\n\r\n", 431),
+        (b"GET /" + b"y" * 40_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 431),
         (b"GET / HT", 408),  # and then nothing
         (b"", 408),
-        (b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{", 408),
-        (b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n{", 400),
+        (b"POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", 408),
+        (b"POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n{", 400),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -137,7 +137,7 @@ def test_clients_that_leave(server: Running) -> None:
     """A client that closes after sending leaves nothing behind."""
     host, port = server.url.removeprefix("http://").split(":")
     body = json.dumps({"input": ["the girl eats " * 100] * 200}).encode()
-    head = b"POST /embed HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = b"POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
     for sent in (head, head + body[:50], head + body):
         for _ in range(5):
             with socket.create_connection((host, int(port)), 30) as connection:
