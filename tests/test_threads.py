@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import resource
+import subprocess
+import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +69,122 @@ def test_argument_then_variable_then_processors(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("NOPPA_THREADS")
     monkeypatch.setattr(threads, "quota", lambda: 0.5)
     assert threads.thread_count() == 1
+
+
+@pytest.mark.found("outside review", "threads=20000 started 20,000 threads that stayed.")
+@pytest.mark.parametrize("count", [1025, 20_000, 2**62, 0, -1, True, 2.0, math.inf, "2", None])
+def test_a_number_of_threads_that_makes_no_sense(
+    count: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if count is not None:
+        with pytest.raises(
+            noppa.NoppaError, match=r"^threads must be (at most 1024|a whole number)"
+        ):
+            threads.thread_count(count)
+    monkeypatch.setenv("NOPPA_THREADS", str(count))
+    if count != "2":
+        with pytest.raises(noppa.NoppaError, match=r"^NOPPA_THREADS must be"):
+            threads.thread_count()
+
+
+FEW = """
+import os, threading
+import numpy as np
+from noppa import _native
+table = _native.Table(np.ones((4, 300), np.float32), None)
+lengths = np.full(4000, 40)
+batch = np.zeros(lengths.sum(), np.int32), np.append(0, lengths.cumsum()), _native.Steps([])
+alone = _native.pool_mean(table, None, 0, False, *batch, 1)[0]
+assert (_native.pool_mean(table, None, 0, False, *batch, 1_000_000)[0] == alone).all()
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+def started(**options: Any) -> int:
+    """How many threads a process has after a call that asked for a million."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", FEW],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        **options,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_no_more_threads_are_started_than_useful() -> None:
+    assert 1 < started() <= max(8, 2 * (os.cpu_count() or 1))
+
+
+@pytest.mark.found("outside review", "A thread that the system would not start failed the call.")
+def test_a_thread_that_cannot_be_started_is_one_fewer() -> None:
+    """Stacks of 64 TB each: the system starts no thread at all."""
+    limit = (1 << 46, resource.getrlimit(resource.RLIMIT_STACK)[1])
+    assert started(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, limit)) == 1
+
+
+RACE = """
+#include <atomic>
+#include <cstdio>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+#include "workers.hpp"
+
+// Sums 0 .. 999 in tasks, from many threads at once.
+bool right() {
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 8; ++caller)
+        callers.emplace_back([&] {
+            for (int round = 0; round < 20; ++round) {
+                std::atomic<int> sum{0};
+                noppa::run_tasks(1000, 4, [&](int64_t task) { sum += int(task); });
+                wrong += sum != 499500;
+            }
+        });
+    for (std::thread& caller : callers) caller.join();
+    return !wrong;
+}
+
+int main() {
+    if (!right()) return 1;
+    const pid_t child = fork();
+    if (!child) {  // no thread of the parent is here: the child starts its own
+        std::atomic<int> sum{0};
+        noppa::run_tasks(1000, 4, [&](int64_t task) { sum += int(task); });
+        _exit(sum == 499500 ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    return status ? 2 : 0;
+}
+"""
+
+
+@pytest.mark.found("ThreadSanitizer", "First calls at the same time raced for the set of threads.")
+def test_first_calls_at_once_do_not_race(tmp_path: Path) -> None:
+    (tmp_path / "race.cpp").write_text(RACE)
+    native = Path(__file__).resolve().parent.parent / "src" / "native"
+    compiler = os.environ.get("CXX", "c++")
+    flags = ["-std=c++17", "-g", "-fsanitize=thread", f"-I{native}", "-pthread"]
+    program = tmp_path / "race"
+    subprocess.run(
+        [compiler, *flags, tmp_path / "race.cpp", native / "workers.cpp", "-o", program], check=True
+    )
+    options = "exitcode=66 die_after_fork=0 atexit_sleep_ms=0"
+    ran = subprocess.run(
+        ["setarch", "-R", program],  # some kernels place memory where the sanitizer cannot be
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TSAN_OPTIONS": options},
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_many_callers_at_once() -> None:

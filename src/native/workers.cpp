@@ -1,18 +1,16 @@
 #include "workers.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-static long process_id() { return long(getpid()); }
-#else
-static long process_id() { return 0; }
+#include <pthread.h>
+#define NOPPA_HAS_FORK 1
 #endif
 
 namespace noppa {
@@ -23,11 +21,11 @@ class Workers {
     void run(int64_t count, int helpers, const std::function<void(int64_t)>& task) {
         {
             std::lock_guard<std::mutex> hold(lock_);
-            while (int(threads_.size()) < helpers) threads_.emplace_back([this] { serve(); });
+            start(helpers);
             task_ = &task;
             count_ = count;
             next_.store(0);
-            wanted_ = helpers;
+            wanted_ = std::min(helpers, started_);
             ++round_;
         }
         wake_.notify_all();
@@ -39,6 +37,14 @@ class Workers {
     }
 
   private:
+    // The threads wait until the process ends. One that the system refuses is one fewer: the caller works in any case.
+    void start(int helpers) {
+        try {
+            for (; started_ < helpers; ++started_) std::thread([this] { serve(); }).detach();
+        } catch (const std::exception&) {
+        }
+    }
+
     void work() {
         try {
             for (int64_t at; (at = next_.fetch_add(1)) < count_;) (*task_)(at);
@@ -66,44 +72,44 @@ class Workers {
 
     std::mutex lock_;
     std::condition_variable wake_, done_;
-    std::vector<std::thread> threads_;
     const std::function<void(int64_t)>* task_ = nullptr;
     std::atomic<int64_t> next_{0};
     int64_t count_ = 0;
     uint64_t round_ = 0;
-    int wanted_ = 0, busy_ = 0;
+    int started_ = 0, wanted_ = 0, busy_ = 0;
     std::exception_ptr failure_;
 };
 
-// A child of fork() has none of its parent's threads: it gets a new set, and the old one is left alone. The set is
-// never destroyed, since its threads wait until the process ends.
-struct Owner {
-    long process = -1;
-    Workers* workers = nullptr;
-    std::atomic_flag busy = ATOMIC_FLAG_INIT;
-};
-Owner owner;
+// Whoever sets `busy` owns the set of threads until it clears it; nothing else here is shared.
+std::atomic_flag busy = ATOMIC_FLAG_INIT;
+Workers* workers = nullptr;
+
+#if defined(NOPPA_HAS_FORK)
+// A child of fork() has none of its parent's threads: it gets a new set, and the old one is left alone.
+const int watching_forks = pthread_atfork(nullptr, nullptr, [] {
+    workers = nullptr;
+    busy.clear();
+});
+#endif
+
+// More threads than this wait for one another: tasks do nothing but compute.
+int most_threads() {
+    static const int most = std::max(8, 2 * int(std::thread::hardware_concurrency()));
+    return most;
+}
 
 }  // namespace
 
 void run_tasks(int64_t count, int threads, const std::function<void(int64_t)>& task) {
-    const long here = process_id();
-    if (owner.workers && owner.process != here) {
-        owner.workers = nullptr;
-        owner.busy.clear();
-    }
-    if (threads < 2 || count < 2 || owner.busy.test_and_set()) {
+    if (threads < 2 || count < 2 || busy.test_and_set()) {
         for (int64_t at = 0; at < count; ++at) task(at);
         return;
     }
-    if (!owner.workers) {
-        owner.workers = new Workers;
-        owner.process = here;
-    }
     struct Release {
-        ~Release() { owner.busy.clear(); }
+        ~Release() { busy.clear(); }
     } release;
-    owner.workers->run(count, int(threads < count ? threads : count) - 1, task);
+    if (!workers) workers = new Workers;
+    workers->run(count, int(std::min<int64_t>(std::min(threads, most_threads()), count)) - 1, task);
 }
 
 }  // namespace noppa

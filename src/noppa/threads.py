@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 
-from noppa.errors import ParameterError
+from noppa.parameters import whole
 
 VARIABLE = "NOPPA_THREADS"
+#: No machine has more processors for one process, and threads beyond the processors only wait.
+MOST = 1024
+DIGITS = re.compile(r"\s*[0-9]{1,9}\s*\Z", re.ASCII)
 
 
 def thread_count(threads: int | None = None) -> int:
     """The number of threads for one call."""
     if threads is not None:
-        return _checked(threads, "threads")
-    wanted = os.environ.get(VARIABLE)
-    if wanted:
-        return _checked(wanted, VARIABLE)
+        return whole(threads, "threads", 1, MOST)
+    variable = os.environ.get(VARIABLE)
+    if variable:
+        return whole(int(variable) if DIGITS.match(variable) else variable, VARIABLE, 1, MOST)
     return available()
 
 
@@ -29,16 +33,6 @@ def available() -> int:
     else:
         processors = os.cpu_count() or 1
     return max(1, math.ceil(min(processors, quota())))
-
-
-def _checked(value: object, name: str) -> int:
-    try:
-        count = int(value)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        count = 0
-    if isinstance(value, (bool, float)) or count < 1:
-        raise ParameterError(f"{name} must be a whole number from 1 on, not {value!r}")
-    return int(count)
 
 
 @lru_cache(maxsize=1)
