@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.serve.lines import alike, plane
 from noppa.serve.models import Watch
+from noppa.serve.overview import alike, plane
 from tests.conftest import made_texts, made_words
 from tests.serving import Running, made_encoder, serving
 
@@ -210,7 +210,7 @@ def test_groups_are_joined_over_blocks() -> None:
 def test_the_map_shows_the_first_principal_axes() -> None:
     random = np.random.default_rng(5)
     rows = (random.normal(size=(300, 30)) * np.linspace(3, 1, 30)).astype(np.float32)
-    found = plane(rows)
+    found = plane(rows, Watch(lambda: False, np.inf))
     centred = rows.astype(float) - rows.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     expected = left[:, :2] * sizes[:2]

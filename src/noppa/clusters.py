@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,19 +16,32 @@ ROUNDS = 100
 BLOCK = 1 << 14
 
 
-def k_means(points: ArrayLike, k: int, weights: ArrayLike | None = None, seed: int = 0) -> Float:
-    """Centroids (k, dim) of points (count, dim): k-means++ from `seed`, then Lloyd's rounds until nothing moves."""
+def k_means(
+    points: ArrayLike,
+    k: int,
+    weights: ArrayLike | None = None,
+    seed: int = 0,
+    check: Callable[[], None] = lambda: None,
+) -> Float:
+    """Centroids (k, dim) of points (count, dim): k-means++ from `seed`, then Lloyd's rounds until nothing moves.
+
+    check: called in every round; it may raise to stop the work.
+    """
     rows = np.asarray(points, np.float64)
     mass = np.ones(len(rows)) if weights is None else np.asarray(weights, np.float64)
     random = np.random.default_rng(seed)
     centroids = rows[random.choice(len(rows), 1, p=mass / mass.sum())]
     distance = np.full(len(rows), np.inf)
     while len(centroids) < k:
-        distance = np.minimum(distance, ((rows - centroids[-1]) ** 2).sum(axis=1))
+        check()
+        for at in range(0, len(rows), BLOCK):
+            near = ((rows[at : at + BLOCK] - centroids[-1]) ** 2).sum(axis=1)
+            distance[at : at + BLOCK] = np.minimum(distance[at : at + BLOCK], near)
         chance = mass * distance if (mass * distance).any() else mass
         centroids = np.vstack([centroids, rows[random.choice(len(rows), p=chance / chance.sum())]])
     labels = np.full(len(rows), -1)
     for _ in range(ROUNDS):
+        check()
         before, labels = labels, nearest(rows, centroids)
         if np.array_equal(before, labels):
             break

@@ -66,6 +66,9 @@ def serve(
     max_header: Annotated[int, typer.Option(help="Bytes of a head.")] = 32 << 10,
     max_connections: Annotated[int, typer.Option(help="Open connections of a process.")] = 1000,
     max_lines: Annotated[int, typer.Option(help="Lines that a browser may keep here.")] = 20_000,
+    max_values: Annotated[
+        int, typer.Option(help="Numbers in the vectors of a browser's lines, lines × dimensions.")
+    ] = 1 << 24,
     queue: Annotated[int, typer.Option(help="Requests that may wait; beyond it 429.")] = 256,
     at_once: Annotated[
         int | None,
@@ -122,6 +125,7 @@ def serve(
         send_seconds=send_seconds,
         drain_seconds=drain_seconds,
         max_lines=max_lines,
+        max_values=max_values,
         log_requests=log_requests,
     )
     run(settings, host, port, workers)

@@ -12,9 +12,10 @@ def truncated(
     ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The first `limit` ids of every sentence."""
-    lengths = np.diff(offsets)
-    within = np.arange(len(ids)) - np.repeat(offsets[:-1], lengths)
-    return ids[within < limit], np.append(0, np.cumsum(np.minimum(lengths, limit)))
+    lengths = np.minimum(np.diff(offsets), limit)
+    bounds = np.append(0, np.cumsum(lengths))
+    # As large as what is left: one text may have millions of tokens.
+    return ids[np.arange(bounds[-1]) + np.repeat(offsets[:-1] - bounds[:-1], lengths)], bounds
 
 
 def windows(

@@ -24,6 +24,8 @@ from noppa.serve.variants import NAMES, SETTABLE, note
 
 #: An explanation holds tokens × tokens numbers, several times.
 EXPLAINED = 256
+#: And tokens × dimensions, several times.
+EXPLAINED_VALUES = 1 << 21
 MOST_CELLS = 4_000_000
 MOST_FOUND = 1000
 
@@ -37,7 +39,7 @@ def routes(service: Service) -> list[Route]:
         key, session = variants.check(fields), service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> bytes:
-            encoder = variants.encoder(key, *session.corpus)
+            encoder = variants.encoder(key, session, 1, watch, threads)
             told = encoder.explain(_short(encoder, text, "text"))
             told_note = note(encoder, key, session.own)
             return dumped({**explained(told, full), "note": told_note})
@@ -59,7 +61,7 @@ def routes(service: Service) -> list[Route]:
         key, session = variants.check(fields), service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
-            encoder = variants.encoder(key, *session.corpus)
+            encoder = variants.encoder(key, session, len(left) + len(right), watch, threads)
             rows, counts = models.encode(encoder, left + right, watch, threads, "a and b")
             cosines = np.clip(rows[: len(left)] @ rows[len(left) :].T, -1, 1)
             answer: dict[str, Any] = {"similarity": float(cosines[0, 0])} if single else {}
@@ -92,14 +94,15 @@ def routes(service: Service) -> list[Route]:
             session.needed()
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
-            encoder = variants.encoder(key, *session.corpus)
-            wanted, counts = models.encode(encoder, [query], watch, threads, "query")
-            if given is None:
-                lines, rows = session.lines, session.vectors(service, encoder, key, watch, threads)
-            else:
-                lines = given
-                rows, counts = models.encode(encoder, given, watch, threads, "lines")
-            numbers, cosines = Index(lines, rows).search(wanted, count)
+            lines = session.lines if given is None else given
+            with service.sessions.large(watch):
+                encoder = variants.encoder(key, session, len(lines), watch, threads)
+                wanted, counts = models.encode(encoder, [query], watch, threads, "query")
+                if given is None:
+                    rows = session.vectors(service, encoder, key, watch, threads)
+                else:
+                    rows, counts = models.encode(encoder, given, watch, threads, "lines")
+                numbers, cosines = Index(lines, rows, exact=True).search(wanted, count)
             results = [
                 {"index": number, "similarity": cosine, "text": lines[number]}
                 for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True)
@@ -181,9 +184,12 @@ def _share(row: NDArray[np.float64], pooled: NDArray[np.float64]) -> float:
 
 def _short(encoder: Encoder, text: str, param: str) -> str:
     ids, _ = encoder.look_up([text], 1)
-    if len(ids) > EXPLAINED:
+    width = encoder.method.width(encoder.words)
+    most = min(EXPLAINED, EXPLAINED_VALUES // width)
+    if len(ids) > most:
         raise too_large(
-            f"{param} has {len(ids)} tokens and an explanation takes up to {EXPLAINED}: explain a part of it",
+            f"{param} has {len(ids)} tokens and an explanation of {width} dimensions takes up to {most}: explain a "
+            "part of it",
             param,
         )
     return text

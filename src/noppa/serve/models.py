@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import noppa
 from noppa import Encoder, embedded
+from noppa.corpus import Ids
 from noppa.methods.windows import truncated
 from noppa.serve.problems import Problem, busy, too_large
 from noppa.serve.settings import Settings
@@ -22,6 +23,7 @@ COSINES = "similarity"
 BLOCK_TEXTS = 1024
 #: In token pairs, some tenths of a second: between two blocks a client that left is noticed.
 BLOCK_PAIRS = 1 << 21
+BLOCK_CHARACTERS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -104,43 +106,53 @@ class Models:
         truncate: bool = False,
     ) -> tuple[NDArray[np.float32], Counts]:
         """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
-        ids, offsets = encoder.look_up(texts, threads)
-        limit = self.settings.max_tokens
-        lengths = np.diff(offsets)
-        if lengths.max(initial=0) > limit:
-            if not truncate:
-                at = int(np.argmax(lengths > limit))
-                raise too_large(
-                    f"{param}[{at}] has {lengths[at]} tokens and this server takes up to {limit}: cut it into parts",
-                    param,
-                )
-            ids, offsets = truncated(ids, offsets, limit)
-            lengths = np.diff(offsets)
-        parts, empty = [], 0
-        for start, stop in blocks(lengths):
-            watch.check()
-            bounds = offsets[start : stop + 1]
-            rows, known = encoder.encode_ids(
-                ids[bounds[0] : bounds[-1]],
-                np.ascontiguousarray(bounds - bounds[0]),
-                threads,
-                dim=dim,
-                normalize=normalize,
-            )
+        parts, tokens, unknown, empty = [], 0, 0, 0
+        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate):
+            rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
             parts.append(rows)
+            tokens += len(ids)
+            unknown += int(np.count_nonzero(ids < 0))
             empty += int(np.count_nonzero(known == 0))
-        unknown = int(np.count_nonzero(ids < 0))
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return rows, Counts(len(texts), len(ids), unknown, empty)
+        return rows, Counts(len(texts), tokens, unknown, empty)
+
+    def pieces(
+        self,
+        encoder: Encoder,
+        texts: Sequence[str],
+        watch: Watch,
+        threads: int,
+        param: str,
+        truncate: bool,
+    ) -> Iterator[Ids]:
+        """The ids and offsets of consecutive texts, cut to the limit of tokens or refused, while the watch allows it."""
+        limit = self.settings.max_tokens
+        for first, last in blocks([len(text) for text in texts], BLOCK_CHARACTERS, 1):
+            watch.check()
+            ids, offsets = encoder.look_up(texts[first:last], threads)
+            lengths = np.diff(offsets)
+            if lengths.max(initial=0) > limit:
+                if not truncate:
+                    at = int(np.argmax(lengths > limit))
+                    raise too_large(
+                        f"{param}[{first + at}] has {lengths[at]} tokens and this server takes up to {limit}: cut it "
+                        "into parts",
+                        param,
+                    )
+                ids, offsets = truncated(ids, offsets, limit)
+            for start, stop in blocks(np.diff(offsets), BLOCK_PAIRS, 2):
+                watch.check()
+                bounds = offsets[start : stop + 1]
+                yield ids[bounds[0] : bounds[-1]], np.ascontiguousarray(bounds - bounds[0])
 
 
-def blocks(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Consecutive texts, by their numbers of tokens (texts,), none of the blocks too long to wait for."""
-    done = np.cumsum(lengths.astype(np.int64) ** 2)
+def blocks(lengths: ArrayLike, most: int, power: int) -> Iterator[tuple[int, int]]:
+    """Consecutive texts of these lengths (texts,), whose powers add up to `most` unless it is one alone."""
+    done = np.cumsum(np.asarray(lengths, np.int64) ** power)
     start = 0
-    while start < len(lengths):
+    while start < len(done):
         before = done[start - 1] if start else 0
-        stop = int(np.searchsorted(done, before + BLOCK_PAIRS, "right"))
+        stop = int(np.searchsorted(done, before + most, "right"))
         stop = min(max(stop, start + 1), start + BLOCK_TEXTS)
         yield start, stop
         start = stop

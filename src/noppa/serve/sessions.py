@@ -7,10 +7,12 @@ import hashlib
 import hmac
 import json
 import secrets
+import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
     from noppa.serve.service import Service
 
 COOKIE = "noppa_lines"
-#: All lines and vectors of all browsers; the longest unused go first.
-MOST_BYTES = 1 << 30
+#: All lines and vectors of all browsers; the longest unused go first, and vectors before lines.
+MOST_BYTES = 512 << 20
+#: Jobs over all lines of a browser that hold all their vectors at a time.
+LARGE_JOBS = 2
 #: Fewer lines than this say too little to fit a method on.
 FITTED = 50
 KEPT_VECTORS = 3
@@ -41,7 +45,7 @@ class Session:
         self.token, self.lines = token, list(lines)
         self.id = secrets.token_hex(8)
         self.used = time.monotonic()
-        self._text_bytes = 4 * sum(map(len, self.lines))
+        self._text_bytes = sum(map(sys.getsizeof, self.lines))
         self._vectors: OrderedDict[Any, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -57,6 +61,13 @@ class Session:
     @property
     def size(self) -> int:
         return self._text_bytes + sum(rows.nbytes for rows in [*self._vectors.values()])
+
+    def forget_vectors(self) -> int:
+        """Bytes given back; a line's vector can be made again."""
+        before = self.size
+        with self._lock:
+            self._vectors.clear()
+        return before - self.size
 
     def needed(self) -> Session:
         """This session, or 404 where it has no lines."""
@@ -92,6 +103,7 @@ class Sessions:
         self.settings, self.metrics = settings, metrics
         self._key = settings.session_key.encode()
         self._kept: OrderedDict[str, Session] = OrderedDict()
+        self._large = threading.Semaphore(LARGE_JOBS)
 
     def of(self, request: Request) -> Session:
         """The session of a request; an empty one where there is none."""
@@ -119,6 +131,16 @@ class Sessions:
         asyncio.get_running_loop().call_later(self.settings.line_seconds + 1, self.forget)
         return session
 
+    @contextmanager
+    def large(self, watch: Watch) -> Iterator[None]:
+        """Wait, in the thread of a job, until few others hold so many vectors."""
+        while not self._large.acquire(timeout=0.05):
+            watch.check()
+        try:
+            yield
+        finally:
+            self._large.release()
+
     def drop(self, request: Request) -> None:
         secret = self._secret(request)
         for token in [token for token in self._kept if token.startswith(f"{secret}.")]:
@@ -141,6 +163,10 @@ class Sessions:
         oldest = time.monotonic() - self.settings.line_seconds
         sessions = [*self._kept.values()]
         total = sum(session.size for session in sessions)
+        for session in sessions:
+            if total <= MOST_BYTES:
+                break
+            total -= session.forget_vectors()
         for at, session in enumerate(sessions):
             left = len(sessions) - at
             many = left > self.settings.max_sessions or (total > MOST_BYTES and left > 1)

@@ -31,6 +31,7 @@ class Settings:
     max_connections: fewer where the process may not open that many files.
     drain_seconds: how long a stopping server still refuses new requests in words before it closes its port.
     max_lines, line_seconds: lines that a browser may leave with the page, and how long they are kept unused.
+    max_values: numbers in all vectors that a request has to do with at once, texts × dimensions.
     hosts: names besides its addresses that a server without keys goes by.
     session_key: signs the cookies of all processes of one server.
     counters: a file where one of several processes keeps its numbers of /metrics, beside those of the others.
@@ -61,6 +62,7 @@ class Settings:
     send_seconds: float = 300.0
     drain_seconds: float = 1.0
     max_lines: int = 20_000
+    max_values: int = 1 << 24
     max_sessions: int = 32
     line_seconds: float = 3600.0
     log_requests: bool = True
@@ -76,6 +78,7 @@ class Settings:
             "max_header",
             "max_connections",
             "max_lines",
+            "max_values",
         ):
             whole(getattr(self, name), _option(name), 1)
         for name in ("at_once", "threads"):

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from importlib import resources
 from typing import Any
 
 from noppa import METHODS, Encoder
+from noppa.corpus import Ids
 from noppa.errors import NoppaError
+from noppa.fitting import learnt_from
 from noppa.methods.protocol import learns
 from noppa.serve.body import kind_of
-from noppa.serve.models import Models
-from noppa.serve.problems import invalid
+from noppa.serve.models import Models, Watch
+from noppa.serve.problems import invalid, too_large
+from noppa.serve.sessions import Session
 
 #: Those that train weights of their own take longer than anybody waits for a page.
 NAMES = tuple(name for name in METHODS if name not in ("fastsent", "sent2vec"))
 SETTABLE = ("a", "k", "parts", "position", "kernel")
 MOST_PARTS, MOST_K = 8, 64
 KEPT = 16
+#: About as many tokens of the lines as k-means over their words is done with in a second.
+LEARNT_TOKENS = 1 << 15
 
 
 class Variants:
@@ -74,20 +79,25 @@ class Variants:
             *sorted((key, _frozen(value)) for key, value in given.items()),
         )
 
-    def encoder(self, key: tuple[Any, ...], lines: Sequence[str] | None, lines_id: str) -> Encoder:
-        """The encoder of a checked key, fitted on the lines given or else on the sentences that come with the page."""
+    def encoder(
+        self, key: tuple[Any, ...], session: Session, texts: int, watch: Watch, threads: int
+    ) -> Encoder:
+        """The encoder of a checked key for so many texts at once.
+
+        It is fitted on the lines of the session, or else on the sentences that come with the page.
+        """
         name, *method = key
         served = self.models.encoders[name]
         if not method:
-            return served
-        place = (key, lines_id if lines is not None else "")
+            return self._bounded(served, texts)
+        place = (key, session.corpus[1])
         with self._lock:
             if place in self._kept:
                 self._kept.move_to_end(place)
-                return self._kept[place]
+                return self._bounded(self._kept[place], texts)
         try:
             made = Encoder(served.words, METHODS[method[0]](**dict(method[1:])))
-            made.fit(lines if lines is not None else sentences())
+            self._fit(self._bounded(made, texts), session.corpus[0], watch, threads)
         except NoppaError as error:
             raise invalid(f"method: {error}", "method") from None
         with self._lock:
@@ -95,6 +105,37 @@ class Variants:
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return made
+
+    def _bounded(self, encoder: Encoder, texts: int) -> Encoder:
+        """The encoder, if so many of its vectors may be in memory together."""
+        most = self.models.settings.max_values
+        if texts * encoder.dim > most:
+            raise too_large(
+                f"{texts} texts of {encoder.dim} dimensions are {texts * encoder.dim} numbers and this server takes "
+                f"up to {most}: send fewer texts, or choose a method of fewer dimensions"
+            )
+        return encoder
+
+    def _fit(
+        self, encoder: Encoder, lines: Sequence[str] | None, watch: Watch, threads: int
+    ) -> None:
+        """As `Encoder.fit`, in blocks, and of long lines only what would be encoded."""
+        blocks = self.models.pieces(
+            encoder, sentences() if lines is None else lines, watch, threads, "lines", truncate=True
+        )
+        if learns(encoder.method):
+            blocks = _first(blocks, LEARNT_TOKENS)
+        refined = bool(encoder.method.refinements())
+        encoder.conclude(*learnt_from(encoder.words, encoder.method, refined, blocks, threads))
+
+
+def _first(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
+    """Blocks until they have so many tokens."""
+    for ids, offsets in blocks:
+        yield ids, offsets
+        tokens -= len(ids)
+        if tokens <= 0:
+            return
 
 
 def note(encoder: Encoder, key: tuple[Any, ...], own: bool) -> str | None:

@@ -1,0 +1,115 @@
+"""What can be seen in many vectors: near-duplicates, clusters, a map; block by block, so that a watch can stop the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.clusters import k_means, nearest
+from noppa.serve.models import Watch
+
+#: Numbers of a block that is worked on between two looks at the watch: some megabytes, some hundredths of a second.
+BLOCK_VALUES = 1 << 20
+#: Up to this many dimensions all their products are summed once; beyond, the rows are read in every round.
+MOST_PRODUCTS = 1024
+CENTRAL = 3
+ROUNDS = 40
+AXES = 10
+LISTED_GROUPS = 500
+
+Vectors = NDArray[np.float32]
+Float = NDArray[np.float64]
+
+
+def _spans(rows: int, width: int, watch: Watch) -> Iterator[slice]:
+    """Consecutive rows of `width` numbers, a block at a time, while the watch allows it."""
+    step = max(1, BLOCK_VALUES // max(1, width))
+    for start in range(0, rows, step):
+        watch.check()
+        yield slice(start, start + step)
+
+
+def alike(rows: Vectors, threshold: float, watch: Watch) -> list[dict[str, Any]]:
+    """Groups of lines joined by cosines from `threshold` on, the largest first, each with its smallest such cosine."""
+    group, least = np.arange(len(rows)), np.ones(len(rows))
+    for span in _spans(len(rows), len(rows), watch):
+        cosines = rows[span] @ rows.T
+        near = cosines >= threshold - 1e-6
+        least[span] = np.where(near, cosines, 1).min(axis=1)
+        for at in np.flatnonzero(np.count_nonzero(near, axis=1) > 1).tolist():
+            joined = group[near[at]]
+            if (joined != joined[0]).any():
+                watch.check()
+                group[np.isin(group, joined)] = joined.min()
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    groups = [lines for lines in np.split(order, starts[1:]) if len(lines) > 1]
+    groups.sort(key=lambda lines: (-len(lines), lines[0]))
+    return [
+        {"lines": lines.tolist(), "least": float(least[lines].min())}
+        for lines in groups[:LISTED_GROUPS]
+    ]
+
+
+def clustered(rows: Vectors, count: int, watch: Watch) -> dict[str, Any]:
+    """k-means over the lines: the cluster of each, and of each cluster its size and most central lines; largest first."""
+    centroids = k_means(rows, min(count, len(rows)), check=watch.check)
+    labels = nearest(rows, centroids)
+    sizes = np.bincount(labels, minlength=len(centroids))
+    order = np.argsort(-sizes, kind="stable")
+    rank = np.argsort(order)
+    clusters = []
+    for at in order[sizes[order] > 0].tolist():
+        members = np.flatnonzero(labels == at)
+        close = np.argsort(-(rows[members] @ centroids[at]), kind="stable")[:CENTRAL]
+        clusters.append({"size": len(members), "central": members[close].tolist()})
+    return {"labels": rank[labels].tolist(), "clusters": clusters}
+
+
+def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
+    """The first two principal axes: a point a line, and their shares of the variance."""
+    mean = rows.mean(axis=0, dtype=float)
+
+    def centred() -> Iterator[tuple[slice, Float]]:
+        for span in _spans(len(rows), rows.shape[1], watch):
+            yield span, rows[span] - mean
+
+    total = sum(float((block**2).sum()) for _, block in centred())
+    spread = _products(centred, rows.shape[1])
+    # Two of many eigenvectors are wanted: a few more than two, multiplied again and again, turn to the first ones.
+    some = min(rows.shape[1], AXES)
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(rows.shape[1], some)))[0]
+    for _ in range(ROUNDS):
+        watch.check()
+        basis = np.linalg.qr(spread(basis))[0]
+    values, turn = np.linalg.eigh(basis.T @ spread(basis))
+    two = (basis @ turn)[:, ::-1][:, :2]
+    # The sign of an axis is free: the largest entry is positive, so that a picture stays the same.
+    two = two * np.where(two[np.abs(two).argmax(axis=0), np.arange(two.shape[1])] < 0, -1, 1)
+    points = np.zeros((len(rows), 2))
+    for span, block in centred():
+        points[span, : two.shape[1]] = block @ two
+    total = max(total, np.finfo(float).tiny)
+    return {"points": points, "shares": [max(0.0, float(v / total)) for v in values[::-1][:2]]}
+
+
+def _products(
+    centred: Callable[[], Iterator[tuple[slice, Float]]], dim: int
+) -> Callable[[Float], Float]:
+    """A function that multiplies the sum of the blocks' products (dim, dim) with a basis (dim, axes)."""
+    if dim <= MOST_PRODUCTS:
+        products = np.zeros((dim, dim))
+        for _, block in centred():
+            products += block.T @ block
+        return lambda basis: np.asarray(products @ basis)
+
+    def spread(basis: Float) -> Float:
+        sums = np.zeros_like(basis)
+        for _, block in centred():
+            sums += block.T @ (block @ basis)
+        return sums
+
+    return spread

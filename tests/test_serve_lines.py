@@ -1,0 +1,207 @@
+"""Ceilings of what a request over many lines may take: numbers in memory, work between two looks at the watch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import noppa
+from noppa.serve import explore, lines, overview, sessions
+from noppa.serve.app import Application
+from noppa.serve.models import Watch
+from noppa.serve.overview import alike, clustered, plane
+from noppa.serve.sessions import Session
+from noppa.serve.settings import Settings
+from noppa.serve.turns import Left
+from tests.conftest import made_texts, made_words
+from tests.serving import made_encoder
+
+LINES = made_texts(80, made_words(dim=8, extra=40), seed=3)
+WIDE = {"name": "dct", "k": 64}  # 512 dimensions here
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
+    return made_encoder(tmp_path_factory.mktemp("lines") / "small")
+
+
+@pytest.fixture(scope="module")
+def application(encoder: noppa.Encoder) -> Application:
+    settings = Settings(
+        model=str(encoder.path), log_requests=False, max_values=20_000, max_tokens=50
+    )
+    return Application(settings)
+
+
+@pytest.fixture
+def client(application: Application) -> Iterator[TestClient]:
+    with TestClient(application, base_url="http://127.0.0.1") as opened:
+        yield opened
+
+
+def leaving_after(checks: int) -> Watch:
+    """A watch of a client that leaves when it was looked for so often."""
+    seen = iter(range(checks))
+    return Watch(lambda: next(seen, None) is None, np.inf)
+
+
+@pytest.mark.found(
+    "outside review", "A request of 53 bytes took 12.6 GB: lines times dimensions had no bound."
+)
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/lines/vectors", {"format": "csv"}),
+        ("/lines/map", {}),
+        ("/lines/clusters", {}),
+        ("/lines/duplicates", {}),
+        ("/search", {"query": "a girl"}),
+        ("/search", {"query": "a girl", "lines": LINES}),
+        ("/similarity", {"a": LINES[:40], "b": LINES[40:]}),
+    ],
+    ids=str,
+)
+def test_lines_times_dimensions(client: TestClient, path: str, body: dict[str, Any]) -> None:
+    client.post("/lines", json={"lines": LINES})
+    assert client.post(path, json=body).status_code == 200
+    refused = client.post(path, json={**body, "method": WIDE})
+    assert refused.status_code == 413
+    assert f"80 texts of 512 dimensions are {80 * 512} numbers" in refused.text
+    few = client.post("/lines", json={"lines": LINES[:20]})
+    assert few.status_code == 200
+    if "a" not in body and "lines" not in body:
+        assert client.post(path, json={**body, "method": WIDE}).status_code == 200
+
+
+@pytest.mark.found("outside review", "A download was built in memory, several times over.")
+@pytest.mark.parametrize("form", ["npy", "csv", "jsonl"])
+def test_downloads_are_made_in_pieces(
+    client: TestClient,
+    application: Application,
+    encoder: noppa.Encoder,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+) -> None:
+    client.post("/lines", json={"lines": LINES})
+    whole = client.post("/lines/vectors", json={"format": form}).content
+    sizes: list[int] = []
+    encode = application.service.models.encode
+
+    def watched(encoder: noppa.Encoder, texts: list[str], *args: Any, **options: Any) -> Any:
+        sizes.append(len(texts))
+        return encode(encoder, texts, *args, **options)
+
+    monkeypatch.setattr(application.service.models, "encode", watched)
+    monkeypatch.setattr(lines, "PIECE_VALUES", 7 * encoder.dim)
+    assert client.post("/lines/vectors", json={"format": form}).content == whole
+    assert sizes == [7] * 11 + [3]
+
+
+def test_a_table_of_vectors_holds_numbers_alone(client: TestClient) -> None:
+    """Nothing that a line says gets into a file that a spreadsheet may take for a formula."""
+    client.post("/lines", json={"lines": ["=cmd()", "@girl", "-girl", "+a girl"]})
+    table = client.post("/lines/vectors", json={"format": "csv"}).text.splitlines()
+    assert len(table) == 5
+    assert np.isfinite(np.array([row.split(",") for row in table[1:]], float)).all()
+
+
+@pytest.mark.found("outside review", "/lines/map ran for 77 s where 5 s were allowed.")
+@pytest.mark.parametrize("dim", [16, 40])
+@pytest.mark.parametrize(
+    "job",
+    [
+        lambda rows, watch: alike(rows, 0.9, watch),
+        lambda rows, watch: clustered(rows, 5, watch),
+        lambda rows, watch: plane(rows, watch),
+    ],
+    ids=["duplicates", "clusters", "map"],
+)
+def test_long_work_stops_when_the_watch_says_so(
+    monkeypatch: pytest.MonkeyPatch, job: Any, dim: int
+) -> None:
+    monkeypatch.setattr(overview, "BLOCK_VALUES", 400)
+    monkeypatch.setattr(overview, "MOST_PRODUCTS", 20)
+    rows = np.random.default_rng(1).normal(size=(200, dim)).astype(np.float32)
+    finished = job(rows, leaving_after(10**9))
+    assert finished
+    for checks in (0, 1, 5):
+        with pytest.raises(Left):
+            job(rows, leaving_after(checks))
+
+
+def test_a_map_of_many_dimensions_equals_that_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (np.random.default_rng(5).normal(size=(300, 30)) * np.linspace(3, 1, 30)).astype("f4")
+    watch = leaving_after(10**9)
+    small = plane(rows, watch)
+    monkeypatch.setattr(overview, "MOST_PRODUCTS", 1)
+    monkeypatch.setattr(overview, "BLOCK_VALUES", 1000)
+    large = plane(rows, watch)
+    assert large["points"] == pytest.approx(small["points"], abs=1e-9)
+    assert large["shares"] == pytest.approx(small["shares"], abs=1e-12)
+
+
+@pytest.mark.found(
+    "reading the code", "A method was fitted on lines of any length, without a stop."
+)
+def test_a_fit_reads_what_would_be_encoded(
+    client: TestClient, application: Application, encoder: noppa.Encoder
+) -> None:
+    long = [*LINES, "the girl eats a cake " * 200]
+    cut = [*LINES, "the girl eats a cake " * 10]
+    client.post("/lines", json={"lines": long})
+    method = {"name": "noppa", "a": 0.01, "k": 2}
+    body = {"text": "a girl eats", "method": method, "full": True}
+    answer = client.post("/explain", json=body).json()
+    expected = noppa.Encoder(encoder.words, noppa.NoPPA(a=0.01, k=2)).fit(cut).encode("a girl eats")
+    assert np.array(answer["vector"]) == pytest.approx(expected, abs=1e-6)
+    variants = application.service.variants
+    for checks in (0, 1):
+        with pytest.raises(Left):
+            variants.encoder(("small", "sif"), Session("", long), 1, leaving_after(checks), 1)
+
+
+@pytest.mark.found("reading the code", "The memory of an explanation had no bound of dimensions.")
+def test_wide_explanations_take_fewer_tokens(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explore, "EXPLAINED_VALUES", 512 * 100)
+    body = {"text": "girl " * 101}
+    assert client.post("/explain", json=body).status_code == 200
+    wide = client.post("/explain", json={**body, "method": WIDE})
+    assert wide.status_code == 413
+    assert "101 tokens and an explanation of 512 dimensions takes up to 100" in wide.text
+    fewer = client.post("/explain", json={"text": "girl " * 100, "method": WIDE})
+    assert fewer.status_code == 200
+
+
+def test_all_lines_of_all_browsers_have_one_budget(
+    client: TestClient, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vectors go first, which can be made again; then the lines of whoever was away the longest."""
+    kept = application.service.sessions
+    kept._kept.clear()
+    tokens = []
+    for number in range(3):
+        client.cookies.clear()
+        client.post("/lines", json={"lines": [f"{number} {line}" for line in LINES]})
+        assert client.post("/lines/map", json={}).status_code == 200
+        tokens.append(client.cookies["noppa_lines"])
+    stored = {token: kept._kept[token] for token in tokens}
+    texts = {token: session.size for token, session in stored.items()}
+    assert all(len(session._vectors) == 1 for session in stored.values())
+
+    def within(budget: int) -> list[int]:
+        monkeypatch.setattr(sessions, "MOST_BYTES", budget)
+        kept.forget()
+        assert sum(session.size for session in kept._kept.values()) <= budget
+        return [len(kept._kept[token]._vectors) if token in kept._kept else -1 for token in tokens]
+
+    assert within(sum(texts.values()) - 1) == [0, 1, 1]
+    lines_alone = stored[tokens[0]].size
+    assert within(3 * lines_alone + 100) == [0, 0, 0]
+    assert within(2 * lines_alone + 100) == [-1, 0, 0]
+    assert client.post("/lines/map", json={}).status_code == 200  # made again for the last one
