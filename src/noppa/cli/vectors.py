@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +18,12 @@ from noppa.atomic import whole_file
 from noppa.backend import kernels
 from noppa.cli.encode import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import bytes_bar
-from noppa.errors import ParameterError
-from noppa.files.arrays import read_words
+from noppa.errors import FileError, ParameterError
+from noppa.files.arrays import read_words, vocabulary_of
 from noppa.files.catalogue import CATALOGUE
 from noppa.files.download import download, home
 from noppa.nearest import nearest as nearest_words
+from noppa.outputs import refuse_input_as_output
 from noppa.storage import HEADER
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
@@ -65,25 +69,28 @@ def convert(
 
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
+    refuse_input_as_output(target, (source, keep, counts, vocabulary))
     kept = None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
-    folder = target.absolute().parent
-    with tempfile.TemporaryDirectory(
-        prefix=".noppa-", dir=folder if folder.is_dir() else None
-    ) as scratch:
+    with _scratch_beside(target) as scratch:
         try:
             options = files.Options(
                 limit=limit, keep=kept, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
-                strict=strict, member=member, vocabulary=vocabulary, scratch=Path(scratch),
+                strict=strict, member=member, vocabulary=vocabulary, scratch=scratch,
             )  # fmt: skip
         except ParameterError as error:
             raise typer.BadParameter(str(error)) from error
-        if (source / HEADER).is_file():
+        if os.path.isfile(source / HEADER):
             words = WordVectors.load(source, limit, kept, dtype)
         else:
             with bytes_bar("read") as progress:
                 words = WordVectors.of(files.read(source, options.with_progress(progress)))
         if counts is not None:
             words = words.with_counts(counts)
+        written = files.written_files(target)
+        for file in written:
+            refuse_input_as_output(
+                file, (source, keep, counts, *_vocabularies(words, source, options))
+            )
         files.write(words, target, pieces)
         print(f"{target}: {len(words)} words, {words.dim} dimensions, {words.matrix.dtype}")
         del words  # lets go of the mapped scratch file
@@ -171,6 +178,7 @@ def counts(
 
     Example: noppa vectors counts corpus.txt -o counts.txt
     """
+    refuse_input_as_output(output, inputs or ())
     found: Counter[str] = Counter()
     for text in texts_of_inputs(inputs, form, column, no_header, on_bad):
         found.update(kernels.tokenize(text))
@@ -211,6 +219,25 @@ def get(
             file=sys.stderr,
         )
     print(path)
+
+
+@contextmanager
+def _scratch_beside(target: Path) -> Iterator[Path]:
+    """A temporary folder on the disk of the target, which has the room if any has."""
+    try:
+        scratch = tempfile.TemporaryDirectory(
+            prefix=".noppa-", dir=target.absolute().parent, ignore_cleanup_errors=True
+        )
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
+    with scratch as folder:
+        yield Path(folder)
+
+
+def _vocabularies(words: WordVectors, source: Path, options: files.Options) -> list[Path]:
+    """The file with the words of a matrix file, which may stand beside it unnamed."""
+    matrix = words.report is not None and words.report.format in ("npy", "safetensors")
+    return [vocabulary_of(source, options)] if matrix else []
 
 
 def _load(source: Path, member: str | None = None) -> WordVectors:

@@ -11,6 +11,6 @@ from noppa.files.options import Options
 from noppa.files.read import Loaded, read
 from noppa.files.report import Report
 from noppa.files.rows import in_dtype
-from noppa.files.write import WRITERS, write
+from noppa.files.write import WRITERS, write, written_files
 
-__all__ = ["WRITERS", "Loaded", "Options", "Report", "in_dtype", "read", "write"]
+__all__ = ["WRITERS", "Loaded", "Options", "Report", "in_dtype", "read", "write", "written_files"]

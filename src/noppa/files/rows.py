@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +35,11 @@ def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np
     scales = (np.abs(values).max(axis=1) / 127).astype(np.float32)
     divisors = np.where(scales > 0, scales, 1)[:, None]
     return np.clip(np.rint(values / divisors), -127, 127).astype(np.int8), scales
+
+
+def write_array(file: IO[bytes], array: NDArray[Any]) -> None:
+    """The bytes of an array; an error says what the system says, which that of `tofile` does not."""
+    file.write(np.ascontiguousarray(array).data)
 
 
 def picked(
@@ -176,12 +183,21 @@ class _Spill:
         self.path = folder / "rows"
         self.kind, self.dim = kind, dim
         self.count = 0
-        self.file = self.path.open("wb")
 
     def add(self, matrix: NDArray[Any]) -> None:
-        np.ascontiguousarray(matrix, self.kind).tofile(self.file)
+        with self._explained(), self.path.open("ab") as file:
+            write_array(file, matrix.astype(self.kind, copy=False))
         self.count += len(matrix)
 
     def finish(self) -> NDArray[Any]:
-        self.file.close()
-        return np.memmap(self.path, self.kind, "r", shape=(self.count, self.dim))
+        with self._explained():
+            return np.memmap(self.path, self.kind, "r", shape=(self.count, self.dim))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise FileError(
+                f"cannot write {self.path}, where the rows wait: {error.strerror or error}; make room"
+            ) from error

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError
+from noppa.files.rows import write_array
 
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I8": "|i1", "BF16": "<u2"}
 NAMES = {
@@ -147,4 +148,4 @@ def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in arrays.values():
-            np.ascontiguousarray(array).tofile(file)
+            write_array(file, array)

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from noppa.atomic import whole_file
 from noppa.backend import kernels
 from noppa.errors import FileError
 from noppa.files import safetensors
+from noppa.files.rows import write_array
 from noppa.threads import thread_count
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -
     if form in BESIDE:
         if packed:
             raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
-        with whole_file(target.with_suffix(".vocab.txt")) as names, whole_file(target) as new:
+        _, beside = written_files(target)
+        with whole_file(beside) as names, whole_file(target) as new:
             names.write_bytes(vocabulary(words))
             WRITERS[form](words, new)
         return
@@ -68,6 +71,11 @@ def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -
         else:
             with io.BufferedWriter(packed(file), 1 << 20) as stream:
                 WRITERS[form](words, stream)
+
+
+def written_files(target: Path) -> list[Path]:
+    """The files that `write` makes or replaces under this name."""
+    return [target, target.with_suffix(".vocab.txt")] if target.suffix in BESIDE else [target]
 
 
 def vocabulary(words: WordVectors) -> bytes:
@@ -121,10 +129,11 @@ def _word2vec_binary(words: WordVectors, file: IO[bytes]) -> None:
 
 
 def _npy(words: WordVectors, path: Path) -> None:
+    matrix = words.matrix if words.scales is None else words.vectors(np.arange(len(words)))
+    matrix = np.ascontiguousarray(matrix)
     with path.open("wb") as file:
-        np.save(
-            file, words.matrix if words.scales is None else words.vectors(np.arange(len(words)))
-        )
+        npy_format.write_array_header_1_0(file, npy_format.header_data_from_array_1_0(matrix))
+        write_array(file, matrix)
 
 
 def _safetensors(words: WordVectors, path: Path) -> None:
