@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa.cli import COMMANDS, program
+from noppa.cli.models import method_of
+from noppa.errors import ParameterError
 
 
 def names(app):
@@ -55,3 +57,35 @@ def test_a_command_loads_no_other():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"['info']\n"
+
+
+@pytest.mark.found(
+    "outside review", "fit -p attend_self=false saved an encoder that could not encode"
+)
+def test_parameters_of_the_command_line_have_the_type_of_their_field() -> None:
+    pairs = [
+        "attend_self=false",
+        "unknown_takes_position=True",
+        "a=none",
+        "k=0",
+        "parts=context, dct2",
+        "kernel=abs",
+        "max_tokens=7",
+    ]
+    assert method_of("noppa", pairs) == noppa.NoPPA(
+        a=None, k=0, kernel="abs", parts=("context", "dct2"), attend_self=False, unknown_takes_position=True, max_tokens=7
+    )  # fmt: skip
+    assert method_of("noppa", ["parts=['word', 'max']", "a=1e-3"]) == noppa.NoPPA(
+        a=1e-3, parts=("word", "max")
+    )
+    for pair, told in {
+        "attend_self=maybe": "attend_self must be True or False, not 'maybe'",
+        "parts=dct99999999999": "parts must be some of context",
+        "k=1e3": "k must be a whole number from 0 on, not '1e3'",
+        "a=" + "9" * 5000: "a .* must be a number",
+        "b": "give name=value with a name from a, k",
+    }.items():
+        with pytest.raises(ParameterError, match=told):
+            method_of("noppa", [pair])
+    with pytest.raises(ParameterError, match="the method has no parameter"):
+        method_of("average", ["k=1"])

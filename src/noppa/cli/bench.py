@@ -11,7 +11,7 @@ import noppa
 from noppa import embedded
 from noppa.atomic import whole_file
 from noppa.cli import scoring
-from noppa.cli.models import words_of
+from noppa.cli.models import parameters_of, words_of
 from noppa.cli.options import Model
 from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
@@ -101,7 +101,7 @@ def _candidates(
     words = words_of(vectors, counts)
     if method == "all":
         return [*settings.every_method(words)]
-    parameters = scoring.parameters_of(parameter)
+    parameters = parameters_of(parameter, settings.kind_of(method))
     made = settings.method_of(method, parameters)
     return [Recipe(words, made, settings.named(method, parameters))]
 
@@ -173,7 +173,7 @@ def search_(
     refuse_input_as_output(output, [vectors, counts])
     words = words_of(vectors, counts)
     ranges = [search.Range.of(text) for text in space or search.SPACE]
-    fixed = scoring.parameters_of(parameter or [])
+    fixed = parameters_of(parameter or [], settings.kind_of(method))
     settings.method_of(
         method,
         fixed | {part.name: part.choices[0] if part.choices else part.high for part in ranges},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +14,7 @@ import typer
 import noppa
 from noppa import Encoder
 from noppa.cli.encode import From, NoHeader
-from noppa.cli.models import Counts, Ranks, Vectors, method_of, pairs_of, words_of
+from noppa.cli.models import Counts, Ranks, Vectors, method_of, parameters_of, words_of
 from noppa.cli.options import Model
 from noppa.cli.progress import records_bar
 from noppa.errors import ParameterError
@@ -216,8 +216,8 @@ def _encoder(
             if method is not None:
                 return Encoder(old.words, method_of(method, parameters))
             before: Any = old.method
-            known = [field.name for field in fields(before)]
-            return Encoder(old.words, replace(before, **pairs_of(parameters, known)), old.refine)
+            changed = replace(before, **parameters_of(parameters, type(before)))
+            return Encoder(old.words, changed, old.refine)
         made = method_of(method or "noppa", parameters)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error

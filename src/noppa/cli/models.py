@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,19 +74,31 @@ def method_of(name: str, pairs: list[str]) -> Any:
     """A method from its name and `name=value` pairs."""
     if name not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
-    known = [field.name for field in fields(METHODS[name])]
-    return METHODS[name](**pairs_of(pairs, known))
+    return METHODS[name](**parameters_of(pairs, METHODS[name]))
 
 
-def pairs_of(pairs: list[str], known: list[str]) -> dict[str, Any]:
-    """Values by name from `name=value` pairs."""
+def parameters_of(pairs: list[str], kind: type[Any]) -> dict[str, Any]:
+    """Parameters of a method of this kind from the `name=value` pairs of `-p`, each in the type that it has there."""
+    types = {it.name: str(getattr(it.type, "__name__", it.type)) for it in fields(kind)}
     given = {}
     for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or key not in known:
-            raise ParameterError(f"-p {pair}: give name=value with a name from {', '.join(known)}")
-        try:
-            given[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            given[key] = value
+        name, equals, text = pair.partition("=")
+        if not equals or name not in types:
+            names = ", ".join(types) or "none, because the method has no parameter"
+            raise ParameterError(f"-p {pair}: give name=value with a name from {names}")
+        given[name] = _value(text, types[name])
     return given
+
+
+def _value(text: str, annotation: str) -> Any:
+    """A text in the type of a field such as `float | None`, or as it is, for the method to refuse."""
+    if "None" in annotation and text.lower() == "none":
+        return None
+    if annotation.startswith("tuple"):
+        return tuple(item.strip(" '\"") for item in text.strip("()[] ").split(",") if item.strip())
+    if annotation.startswith("bool"):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    try:
+        return {"int": int, "float": float}.get(annotation.split(" ")[0], str)(text)
+    except ValueError:
+        return text

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from noppa.errors import FileError, NoppaWarning, ParameterError
+from noppa.errors import FileError, NoppaWarning
 from noppa.evaluate import files, records
 from noppa.evaluate.bench import Conditions
 from noppa.evaluate.records import Record
@@ -55,20 +54,6 @@ Corpus = Annotated[
     Path | None,
     typer.Option(help="Texts to fit on, one a line, for tasks that have none.", show_default=False),
 ]
-
-
-def parameters_of(given: Iterable[str]) -> dict[str, Any]:
-    """`a=0.05` as a parameter: a number, true, false, none, a JSON list, or else a string."""
-    parameters = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ParameterError(f"-p {text} is no parameter: write -p a=0.05")
-        try:
-            parameters[name] = None if value.lower() == "none" else json.loads(value)
-        except ValueError:
-            parameters[name] = value
-    return parameters
 
 
 def tasks_in(data: Path, names: str | None) -> list[Task]:

@@ -13,11 +13,16 @@ from noppa.refine import CommonComponents
 from noppa.words import WordVectors
 
 
-def method_of(name: str, parameters: dict[str, Any]) -> Method:
-    """A method by its name and parameters, or an error that names the ones it has."""
+def kind_of(name: str) -> type[Any]:
+    """A method by its name, or an error that names the ones there are."""
     if name not in METHODS:
         raise ParameterError(f"there is no method {name!r}: choose from {', '.join(METHODS)}")
-    known = [part.name for part in fields(METHODS[name])]
+    return METHODS[name]
+
+
+def method_of(name: str, parameters: dict[str, Any]) -> Method:
+    """A method by its name and parameters, or an error that names the ones it has."""
+    known = [part.name for part in fields(kind_of(name))]
     for given in parameters:
         if given not in known:
             raise ParameterError(
