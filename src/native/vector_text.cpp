@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "sizes.hpp"
 #include "workers.hpp"
 
 namespace noppa {
@@ -37,7 +38,8 @@ bool read_number(const char** at, const char* end, float* out) {
     bool negative = false;
     if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
     uint64_t digits = 0;
-    int kept = 0, exponent = 0;
+    int kept = 0;
+    int64_t exponent = 0;
     const char* const whole = p;
     for (; p < end && unsigned(*p - '0') < 10; ++p) {
         if (kept < 19) {
@@ -154,7 +156,11 @@ void add_word(const char* begin, const char* end, int64_t at, VectorRows* rows) 
     rows->bounds.push_back(int64_t(rows->text.size()));
 }
 
-// The lines of one piece of the block into `matrix`, from its first row on.
+// Rows of a word and dim numbers that so many bytes can hold: a number and its separator are two at least.
+int64_t most_rows(int64_t bytes, int64_t dim) { return bytes / 2 / dim; }
+
+// The lines of one piece of the block into `matrix`, from its first row on. A line too short for a row is never written
+// there, so that most_rows() of them are room enough.
 void parse_piece(const char* block, const char* begin, const char* end, int64_t dim, float* matrix, VectorRows* rows) {
     for (const char* line = begin; line < end;) {
         const char* next = static_cast<const char*>(std::memchr(line, '\n', size_t(end - line)));
@@ -164,8 +170,8 @@ void parse_piece(const char* block, const char* begin, const char* end, int64_t 
         while (last > line && separates(last[-1])) --last;
         if (last > line) {
             const char* word_end;
-            if ((!separates(*line) && read_plain(line, last, dim, &word_end, matrix)) ||
-                read_from_right(line, last, dim, &word_end, matrix)) {
+            if (most_rows(last - line, dim) && ((!separates(*line) && read_plain(line, last, dim, &word_end, matrix)) ||
+                                                read_from_right(line, last, dim, &word_end, matrix))) {
                 add_word(line, word_end, line - block, rows);
                 matrix += dim;
             } else {
@@ -193,9 +199,8 @@ VectorRows parse_vectors(const char* block, size_t length, int64_t dim, int thre
         feeds[size_t(at)] = std::count(cuts[size_t(at)], cuts[size_t(at) + 1], '\n');
     });
     for (int64_t at = 0; at < pieces; ++at) {
-        // Room for every line, or for as many rows as the bytes can hold, a number and its separator being two at least.
-        const int64_t most = (cuts[size_t(at) + 1] - cuts[size_t(at)]) / (2 * dim);
-        first[size_t(at) + 1] = first[size_t(at)] + std::min(feeds[size_t(at)], most) + 1;
+        const int64_t most = most_rows(cuts[size_t(at) + 1] - cuts[size_t(at)], dim);
+        first[size_t(at) + 1] = first[size_t(at)] + std::min(feeds[size_t(at)] + 1, most);
     }
 
     VectorRows whole;
@@ -224,7 +229,7 @@ VectorRows parse_vectors(const char* block, size_t length, int64_t dim, int thre
 
 VectorRows parse_records(const char* block, size_t length, int64_t dim, int64_t most) {
     VectorRows rows;
-    const size_t bytes = size_t(dim) * sizeof(float);
+    const size_t bytes = size_t(times(dim, sizeof(float)));
     const size_t room = std::min<size_t>(size_t(most), length / (bytes + 1)) * size_t(dim);
     rows.matrix.reset(new float[std::max<size_t>(1, room)]);
     const char* const end = block + length;
@@ -252,7 +257,7 @@ std::vector<std::string> format_rows(const float* matrix, int64_t rows, int64_t 
     run_tasks((rows + RUN - 1) / RUN, threads, [&](int64_t run) {
         for (int64_t row = run * RUN; row < std::min(rows, (run + 1) * RUN); ++row) {
             std::string& line = lines[size_t(row)];
-            line.reserve(size_t(dim) * (10 + separator.size()));
+            line.reserve(size_t(times(dim, int64_t(10 + separator.size()))));
             for (int64_t d = 0; d < dim; ++d) {
                 char number[32];
                 if (d) line += separator;

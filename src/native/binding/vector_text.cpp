@@ -18,7 +18,7 @@ nb::tuple python_rows(VectorRows&& rows, int64_t dim) {
 }
 
 nb::tuple parse_vectors_py(nb::bytes block, int64_t dim, int threads) {
-    require(dim > 0, "dim must be positive");
+    require(dim > 0 && dim <= WIDEST, "dim must be positive and fit 31 bits");
     VectorRows rows;
     {
         nb::gil_scoped_release released;
@@ -28,7 +28,7 @@ nb::tuple parse_vectors_py(nb::bytes block, int64_t dim, int threads) {
 }
 
 nb::tuple parse_records_py(nb::bytes block, int64_t dim, int64_t most) {
-    require(dim > 0 && most >= 0, "dim must be positive");
+    require(dim > 0 && dim <= WIDEST && most >= 0, "dim must be positive and fit 31 bits, most not negative");
     VectorRows rows;
     {
         nb::gil_scoped_release released;
