@@ -203,7 +203,7 @@ def test_policies_for_bad_records(tmp_path):
     outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="skip").run()
     assert (outcome.records, outcome.rows, outcome.bad) == (3, 2, 1)
     assert [json.loads(line)["record"] for line in target.read_text().splitlines()] == [0, 2]
-    outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="empty").run()
+    outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="empty", overwrite=True).run()
     assert (outcome.rows, outcome.bad, outcome.zero) == (3, 1, 1)
     assert not load(target, "jsonl")[1].any()
 
@@ -244,7 +244,8 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
     assert seen[0] > 1500, "it went on, and did not start again"
     assert (outcome.records, outcome.rows, outcome.bad) == (6000, 4000, 2000)
     assert target.read_bytes() == whole.read_bytes()
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert left == [checkpoint.name], "by which a third run knows that nothing is left to do"
 
 
 def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
@@ -286,8 +287,8 @@ def test_resume_refuses_another_job(tmp_path, monkeypatch):
         Job(
             MODEL, Input([str(source)]), str(target), resume=True, options={"normalize": True}
         ).run()
-    source.write_bytes(b"a cake\n" * 2001)
-    with pytest.raises(NoppaError, match="begun with other input"):
+    source.write_bytes(b"a girl\n" * 2000)
+    with pytest.raises(NoppaError, match="begun with another input"):
         Job(MODEL, Input([str(source)]), str(target), resume=True).run()
 
 

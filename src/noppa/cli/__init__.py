@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
+from noppa.cli.terminal import visible
 from noppa.errors import NoppaError, NoppaWarning
 
 #: The commands of each module, in the order of the help.
@@ -60,14 +65,50 @@ def main() -> None:
     """Run the command line; a user's mistake is one line on standard error and exit code 1."""
     warnings.filterwarnings("always", category=NoppaWarning)
     warnings.showwarning = _show_warning
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack the characters
+    command = sys.argv[1] if len(sys.argv) > 1 else None
+    if command != "serve":  # which ends its requests first
+        _unwind_on_signals()
     try:
-        program(sys.argv[1] if len(sys.argv) > 1 else None)()
+        try:
+            program(command)()
+        finally:
+            sys.stdout.flush()  # a full disk shows here at the latest
     except NoppaError as error:
-        sys.exit(f"noppa: {error}")
+        sys.exit(f"noppa: {visible(error)}")
     except BrokenPipeError:
         sys.stderr.close()  # the reader has left; Python would complain once more when it ends
         sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        where = "" if error.filename is None else f"{error.filename}: "
+        sys.exit(f"noppa: {visible(f'{where}{error.strerror or error}')}")
+    except MemoryError:
+        sys.exit("noppa: there is not enough memory: give less at a time, or free some")
+
+
+def _drop_output() -> None:
+    """What standard output could not take is dropped, else Python tries again when it ends, and complains."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unwind_on_signals() -> None:
+    """Let a signal that asks to end unwind the program as Ctrl-C does, so that partial files go or stay on purpose."""
+    process = os.getpid()
+
+    def unwind(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() != process:  # a forked worker has nothing to tidy
+            os.kill(os.getpid(), number)
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, unwind)
 
 
 def _show_warning(message: object, *_: object, **__: object) -> None:
-    print(f"noppa: {message}", file=sys.stderr)
+    print(f"noppa: {visible(message)}", file=sys.stderr)

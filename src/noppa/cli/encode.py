@@ -16,6 +16,7 @@ from noppa import METHODS, Encoder
 from noppa.cli.models import method_of, words_of
 from noppa.cli.options import Model, Threads
 from noppa.cli.progress import records_bar
+from noppa.cli.terminal import visible
 from noppa.errors import FileError, ParameterError
 from noppa.outputs import refuse_input_as_output
 from noppa.records import READERS, WRITERS, Input, Job, Outcome, read
@@ -58,6 +59,9 @@ def encode(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")
     ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what is there, begun or finished.")
+    ] = False,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="Scale each vector to length one.")
     ] = False,
@@ -77,6 +81,7 @@ def encode(
             form=to,
             on_bad=on_bad,
             resume=resume,
+            overwrite=overwrite,
             threads=threads,
             options={"normalize": normalize, "dim": dim},
             model_path=None if encoder.path is None else str(encoder.path),
@@ -86,10 +91,10 @@ def encode(
     try:
         with records_bar("encode", _size(job.source)) as progress:
             outcome = _with(job, progress).run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:
         kept = ": what was done is kept for --resume" if resume else ": nothing was written"
         print(f"noppa: interrupted{'' if output == '-' else kept}", file=sys.stderr)
-        raise typer.Exit(1) from None
+        raise SystemExit(getattr(end, "code", 1)) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
@@ -187,7 +192,7 @@ def _tell(outcome: Outcome, on_bad: str) -> None:
             file=sys.stderr,
         )
         for line in outcome.listed[:20]:
-            print(f"  {line}", file=sys.stderr)
+            print(f"  {visible(line)}", file=sys.stderr)
         if outcome.bad > 20:
             print(f"  and {outcome.bad - 20} more", file=sys.stderr)
     zero = outcome.zero - (outcome.bad if on_bad == "empty" else 0)

@@ -14,11 +14,13 @@ from rich.text import Text
 
 from noppa.cli.models import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model
+from noppa.cli.terminal import printable
 from noppa.errors import InputError
 from noppa.explain import Explanation, PairExplanation
 from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.plot import Picture, alignment, attention, contributions, save
 from noppa.plot.pictures import EXTENSIONS, checked
+from noppa.storage import whole_file
 
 Output = Annotated[
     Path | None,
@@ -70,7 +72,8 @@ def explain(
             _token_rows(told) if isinstance(told, Explanation) else _pair_rows(told), _notes(told)
         )
     elif output.suffix.lower() == ".json":
-        output.write_text(json.dumps(told.described(), ensure_ascii=False), encoding="utf-8")
+        with whole_file(output) as new:
+            new.write_text(json.dumps(told.described(), ensure_ascii=False), encoding="utf-8")
     else:
         save(_pictures(told, weighted), output, dark)
 
@@ -135,11 +138,9 @@ def _print(rows: Rows, notes: list[str]) -> None:
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         for row in rows:
-            typer.echo(
-                "\t".join(f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row)
-            )
+            print("\t".join(f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row))
         for note in notes:
-            typer.echo(f"# {note}")
+            print(f"# {note}")
         return
     shown = body[:MOST_ROWS]
     table = Table()
@@ -163,7 +164,7 @@ def _print(rows: Rows, notes: list[str]) -> None:
 
 def _cell(value: Any, most: float, style: str) -> Text:
     if not isinstance(value, float):
-        return Text(value, style)
+        return Text(printable(value), style)
     level = int(np.sqrt(abs(value) / most) * (len(SHADES) - 1) + 0.5) if most > 0 else 0
     ink = "#ff9d5c" if value < 0 else ("white" if level else style)
     return Text(f"{value:.4f}", f"{ink} {SHADES[level]}".strip())

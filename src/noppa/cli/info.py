@@ -10,6 +10,7 @@ import typer
 import noppa
 from noppa import backend, embedded
 from noppa.cli.options import Model
+from noppa.cli.terminal import printable
 from noppa.threads import thread_count
 
 
@@ -38,7 +39,7 @@ def info(model: Model = None) -> None:
             "dim": str(encoder.dim),
         }
     for name, value in facts.items():
-        typer.echo(f"{name:<16} {value}")
+        print(f"{name:<16} {printable(value)}")
 
 
 def _embedded() -> str:

@@ -13,6 +13,7 @@ import noppa
 from noppa import Encoder, storage
 from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.options import Model, Threads
+from noppa.cli.terminal import printable
 from noppa.errors import FileError
 from noppa.index import KIND, Index
 from noppa.outputs import folders_of, refuse_input_as_output
@@ -49,8 +50,8 @@ def search(
     vector = encoder.encode([query], threads, normalize=True)
     numbers, cosines = index.search(vector, count)
     for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True):
-        line = " ".join(index.texts[number].split())
-        typer.echo(f"{cosine:.4f}\t{number + 1}\t{line}")
+        line = printable(" ".join(index.texts[number].split()))
+        print(f"{cosine:.4f}\t{number + 1}\t{line}")  # typer.echo would strip colours from the data
 
 
 def index(

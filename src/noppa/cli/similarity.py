@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import noppa
 from noppa.cli.options import Model
+from noppa.cli.terminal import printable
 
 
 def similarity(
@@ -30,7 +32,7 @@ def similarity(
     for number, (text, row) in enumerate(
         zip(texts, encoder.similarity(texts, texts), strict=True), 1
     ):
-        table.add_row(f"{number} {text}", *(f"{cosine:.3f}" for cosine in row))
+        table.add_row(Text(f"{number} {printable(text)}"), *(f"{cosine:.3f}" for cosine in row))
     Console().print(table)
 
 

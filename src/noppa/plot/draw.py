@@ -27,10 +27,10 @@ MARKERS = "os^DvPX*"
 DASHES = ("-", "--", ":", "-.")
 
 
-def draw(pictures: Sequence[Any], path: Path, dark: bool = False) -> None:
-    """Write pictures side by side into one file; the extension of the path decides the format."""
+def draw(pictures: Sequence[Any], path: Path, form: str, dark: bool = False) -> None:
+    """Write pictures side by side into one file, as `png` or `svg`."""
     theme = DARK if dark else LIGHT
-    vector = path.suffix.lower() == ".svg"
+    vector = form == "svg"
     settings: Any = {
         # text of an .svg stays text, drawn with the fonts of whoever looks at it
         "font.family": families_for(_texts(pictures), told=not vector),
@@ -58,7 +58,8 @@ def draw(pictures: Sequence[Any], path: Path, dark: bool = False) -> None:
             part.suptitle(_wrapped(picture.title, width), fontsize=10, x=0.02, ha="left")
             DRAWERS[type(picture)](axes, picture, theme)
             part.supxlabel(_wrapped(picture.note, width), fontsize=8, color=theme.faint)
-        whole.savefig(path, dpi=DPI, metadata={"Date": None} if vector else {"Software": "noppa"})
+        facts = {"Date": None} if vector else {"Software": "noppa"}
+        whole.savefig(path, dpi=DPI, format=form, metadata=facts)
 
 
 def _wrapped(text: str, inches: float) -> str:

@@ -17,6 +17,7 @@ from noppa.plot import paper
 from noppa.plot.page import page
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, save
 from noppa.plot.views import attention, contributions, weights
+from noppa.storage import whole_file
 from noppa.words import WordVectors
 
 NOTICE = (
@@ -62,7 +63,10 @@ def figures(
             missing[name] = str(error)
     if not drawn:
         raise ParameterError(f"no figure can be drawn: {missing['figure3']}")
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
     written = [
         save(pictures, target / f"{name}{extension}", dark)
         for name, pictures in drawn.items()
@@ -70,10 +74,9 @@ def figures(
     ]
     index = target / "index.html"
     everything = [picture for pictures in drawn.values() for picture in pictures]
-    index.write_text(
-        page(everything, "The figures of the NoPPA paper", _opening(encoder, missing)),
-        encoding="utf-8",
-    )
+    text = page(everything, "The figures of the NoPPA paper", _opening(encoder, missing))
+    with whole_file(index) as new:
+        new.write_text(text, encoding="utf-8")
     return [*written, index]
 
 

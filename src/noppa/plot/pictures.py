@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError, ParameterError
+from noppa.storage import whole_file
 
 Float = NDArray[np.float64]
 
@@ -132,14 +133,16 @@ def checked(path: str | PathLike[str], extensions: Sequence[str] = EXTENSIONS) -
 def save(pictures: Sequence[Picture], path: str | PathLike[str], dark: bool = False) -> Path:
     """Several pictures in one file, side by side or on one page."""
     found = checked(path)
-    if found.suffix.lower() == ".html":
-        from noppa.plot.page import page
+    form = found.suffix.lower().removeprefix(".")
+    with whole_file(found) as new:
+        if form == "html":
+            from noppa.plot.page import page
 
-        found.write_text(page(pictures), encoding="utf-8")
-    else:
-        from noppa.plot.draw import draw
+            new.write_text(page(pictures), encoding="utf-8")
+        else:
+            from noppa.plot.draw import draw
 
-        draw(pictures, found, dark)
+            draw(pictures, new, form, dark)
     return found
 
 

@@ -8,7 +8,8 @@ One record in is one row out, in order. `job` joins the ends, with checkpoints t
 from __future__ import annotations
 
 from noppa.records.batch import Batch, Input
-from noppa.records.job import Job, Outcome
+from noppa.records.checkpoint import Outcome
+from noppa.records.job import Job
 from noppa.records.read import READERS, read
 from noppa.records.write import WRITERS
 

@@ -52,6 +52,8 @@ class Batch:
     """Place in `texts`, and a sentence that names the file, the record and what was found."""
     position: int = 0
     """Bytes of all files read so far."""
+    fingerprint: str = ""
+    """Of all records up to the end of this batch, where a checkpoint needs it."""
 
     def after(self, count: int) -> Batch:
         """The batch without its first records."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import copy
 import os
 import sys
 import time
@@ -11,12 +10,11 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Event, Semaphore, Thread
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,29 +23,20 @@ from noppa.encoder import Encoder
 from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
 from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of
+from noppa.records.ahead import ahead
 from noppa.records.batch import STDIN, Batch, Input
+from noppa.records.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
+from noppa.records.description import described
+from noppa.records.fingerprint import Facts, after, facts_of, refuse_changed
+from noppa.records.partial import changed_at, held, is_at, sync_folder
 from noppa.records.read import read
 from noppa.records.write import WRITERS, Writer
-from noppa.storage import HEADER
 
 LISTED = 20
 SECONDS_BETWEEN_CHECKPOINTS = 1.0
 WAITING = 4
-SECONDS_OF_A_WAIT = 0.2
 
 ON_BAD = ("error", "skip", "empty")
-Item = TypeVar("Item")
-
-
-@dataclass
-class Outcome:
-    """What a run did: records read, rows written, bad records with the first of them, rows of zeros."""
-
-    records: int = 0
-    rows: int = 0
-    bad: int = 0
-    zero: int = 0
-    listed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -60,6 +49,7 @@ class Job:
     form: str | None = None
     on_bad: str = "error"
     resume: bool = False
+    overwrite: bool = False
     threads: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     """What else `encode` is given: `normalize`, `dim`."""
@@ -77,12 +67,18 @@ class Job:
             raise ParameterError(
                 "only .npy, .jsonl and .csv files can be resumed: choose one, or leave out --resume"
             )
+        if self.resume and self.overwrite:
+            raise ParameterError("go on with --resume or begin anew with --overwrite, not both")
         if self.target != STDIN:
             folder = Path(self.target).absolute().parent
             if not folder.is_dir():
                 raise FileError(f"cannot write {self.target}: the folder {folder} does not exist")
             if Path(self.target).is_dir():
                 raise FileError(f"cannot write {self.target}: it is a folder")
+            if Path(self.target).exists() and not Path(self.target).is_file():
+                raise FileError(
+                    f"cannot write {self.target}: it is no plain file; write to - and redirect that"
+                )
         sources = [*self.source.paths, *folders_of(self.model)]
         refuse_input_as_output(self.target, sources)
         refuse_input_as_output(self.partial, sources)
@@ -114,48 +110,125 @@ class Job:
         return self.partial.with_suffix(".checkpoint")
 
     def run(self) -> Outcome:
-        """Do all of it; what an earlier run left is taken up with `resume`, else thrown away."""
+        """Do all of it, or what an earlier run left; what is there already is replaced with `overwrite` alone."""
+        inputs = facts_of(self.source.paths)
         if self.target == STDIN:
             outcome = Outcome()
-            self._stream(sys.stdout.buffer, outcome, 0)
-            sys.stdout.buffer.flush()
+            with _explained("standard output"):
+                self._stream(sys.stdout.buffer, outcome, read(self.source), inputs)
+                sys.stdout.buffer.flush()
+            refuse_changed(inputs)
             return outcome
-        outcome, size = self._left() if self.resume else (Outcome(), 0)
-        if self.resume and Path(self.target).exists() and not self.partial.exists():
-            return outcome  # an earlier run came to its end
-        if size == 0:
-            self.checkpoint.unlink(missing_ok=True)
-        try:
-            with self.partial.open("r+b" if size else "wb") as file:
-                file.truncate(size)
-                file.seek(size)
-                self._stream(file, outcome, outcome.records)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(self.partial, self.target)
-            self.checkpoint.unlink(missing_ok=True)
-        except BaseException as error:
-            if not self.resume or isinstance(error, NoppaError):
-                self.partial.unlink(missing_ok=True)
-                self.checkpoint.unlink(missing_ok=True)
-            if isinstance(error, OSError) and not isinstance(error, FileError):
-                raise FileError(f"cannot write {self.target}: {error.strerror or error}") from error
-            raise
-        return outcome
+        with _explained(self.target), held(self.partial, self.target) as file:
+            try:
+                earlier = self._earlier(file)
+            except BaseException:
+                if not os.fstat(file.fileno()).st_size:
+                    self.partial.unlink()
+                raise
+            if earlier is not None and earlier.finished is not None:
+                return self._complete(earlier)
+            try:
+                return self._written(file, earlier, inputs)
+            except BaseException:
+                if not self.resume or not self.checkpoint.exists():
+                    self._clear()
+                raise
 
-    def _stream(self, file: IO[bytes], outcome: Outcome, done: int) -> None:
-        """Records after the first `done` through the model into `file`; encoding never waits for the disk."""
-        writer = self.writer(file, self.options.get("dim") or self.model.dim, outcome.rows)
+    def _written(
+        self, file: IO[bytes], earlier: Checkpoint | None, inputs: dict[str, Facts]
+    ) -> Outcome:
+        """The output from its beginning, or from the end of an earlier run on."""
+        batches = read(self.source)
+        outcome, size = Outcome(), 0
+        if earlier is None:
+            self.checkpoint.unlink(missing_ok=True)
+        else:
+            outcome, size = earlier.outcome, earlier.bytes
+        if self.writer.resumable:
+            fingerprint = "" if earlier is None else earlier.fingerprint
+            batches = after(batches, outcome.records, fingerprint, self.target)
+        file.truncate(size)
+        file.seek(size)
+        fingerprint = self._stream(file, outcome, batches, inputs)
+        file.flush()
+        os.fsync(file.fileno())
+        refuse_changed(inputs)
+        if not is_at(file, self.partial):
+            raise FileError(f"cannot write {self.target}: {self.partial} was removed under the run")
+        done = self._checkpoint(outcome, fingerprint, inputs)
+        return self._complete(replace(done, finished=size_and_time(self.partial)))
+
+    def _complete(self, checkpoint: Checkpoint) -> Outcome:
+        """Give a whole output its name; its checkpoint stays for a later `resume` to know it by."""
+        if not checkpoint.is_output(Path(self.target)):
+            if self.writer.resumable:
+                checkpoint.write(self.checkpoint)
+            os.replace(self.partial, self.target)
+            sync_folder(self.partial.parent)
+        else:
+            self.partial.unlink()
+        if not self.resume:
+            self.checkpoint.unlink(missing_ok=True)
+        return checkpoint.outcome
+
+    def _clear(self) -> None:
+        for path in (self.partial, self.checkpoint, self.checkpoint.with_suffix(".new")):
+            path.unlink(missing_ok=True)
+
+    # What an earlier run left
+
+    def _earlier(self, file: IO[bytes]) -> Checkpoint | None:
+        """The checkpoint to go on from, None to begin anew, or an error where the user has to choose."""
+        target = Path(self.target)
+        if self.overwrite:
+            return None
+        checkpoint = read_checkpoint(self.checkpoint)
+        size = os.fstat(file.fileno()).st_size
+        if checkpoint is not None and not size and not checkpoint.is_output(target):
+            checkpoint = None  # what it tells of is gone
+        if checkpoint is not None and self.resume:
+            self._compare(checkpoint)
+            whole = checkpoint.is_output(target) or checkpoint.is_output(self.partial)
+            if not whole and (checkpoint.finished or not self._fits(file, checkpoint)):
+                raise FileError(
+                    f"{self.partial} does not fit its checkpoint: pass --overwrite to begin anew"
+                )
+            return checkpoint
+        if checkpoint is not None and not checkpoint.is_output(target):
+            raise FileError(
+                f"{self.target} was begun, {checkpoint.outcome.rows:,} rows were done at {changed_at(self.partial)}: "
+                "pass --resume to go on, or --overwrite to begin anew"
+            )
+        if os.path.lexists(target):
+            unknown = " and is not known as the output of this job" if self.resume else ""
+            raise FileError(
+                f"{self.target} exists{unknown}, written at {changed_at(target)}: "
+                "pass --overwrite to replace it, or choose another output"
+            )
+        return None
+
+    def _stream(
+        self,
+        file: IO[bytes],
+        outcome: Outcome,
+        batches: Iterator[Batch],
+        inputs: dict[str, Facts],
+    ) -> str:
+        """Records through the model into `file`; encoding never waits for the disk. Gives their fingerprint."""
+        writer = self.writer(file, self._dim, outcome.rows)
         last = time.monotonic()
         waiting: deque[Future[Any]] = deque()
         settled: Future[Any] | None = None
+        fingerprint = ""
         with (
             ThreadPoolExecutor(1) as settling,
             ThreadPoolExecutor(1) as behind,
             warnings.catch_warnings(),
         ):
             warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
-            for batch in _ahead(_after(read(self.source), done)):
+            for batch in ahead(batches):
+                fingerprint = batch.fingerprint
                 numbers, texts = self._chosen(batch, outcome)
                 vectors = self.model.encode(texts, self.threads, **self.options)
                 outcome.rows += len(vectors)
@@ -166,9 +239,8 @@ class Job:
                     if outcome.rows and due and (settled is None or settled.done()):
                         last = time.monotonic()
                         reached = behind.submit(_reached, file)
-                        settled = settling.submit(
-                            self._save, file.fileno(), reached, asdict(outcome)
-                        )
+                        checkpoint = self._checkpoint(outcome, fingerprint, inputs)
+                        settled = settling.submit(self._save, file.fileno(), reached, checkpoint)
                 elif self.target == STDIN:
                     waiting.append(behind.submit(file.flush))
                 while len(waiting) > WAITING:
@@ -180,6 +252,7 @@ class Job:
             if settled is not None:
                 settled.result()
         writer.finish()
+        return fingerprint
 
     def _chosen(self, batch: Batch, outcome: Outcome) -> tuple[NDArray[np.int64], list[str]]:
         """The records of a batch that become rows, by number, and their texts."""
@@ -195,54 +268,49 @@ class Job:
             return numbers, [text for text in batch.texts if text is not None]
         return numbers, [text or "" for text in batch.texts]
 
+    def _compare(self, checkpoint: Checkpoint) -> None:
+        """Refuse to go on with what another job began, and to take another job's output for this one's."""
+        for name, value in self._described.items():
+            if checkpoint.job.get(name) != value:
+                raise FileError(
+                    f"{self.target} was begun with other {name}: give the same again, or pass --overwrite to begin anew"
+                )
+        if checkpoint.is_output(Path(self.target)):
+            for path, facts in facts_of(self.source.paths).items():
+                if checkpoint.inputs.get(path) != facts:
+                    raise FileError(
+                        f"{path} has changed since {self.target} was written: pass --overwrite to write it anew"
+                    )
+
+    def _fits(self, file: IO[bytes], checkpoint: Checkpoint) -> bool:
+        size, rows = checkpoint.bytes, checkpoint.outcome.rows
+        return os.fstat(file.fileno()).st_size >= size and self.writer.fits(
+            file, self._dim, rows, size
+        )
+
     # Checkpoints
 
-    def _save(self, file: int, reached: Future[int], outcome: dict[str, Any]) -> None:
+    def _checkpoint(
+        self, outcome: Outcome, fingerprint: str, inputs: dict[str, Facts]
+    ) -> Checkpoint:
+        return Checkpoint(self._described, copy.deepcopy(outcome), 0, fingerprint, inputs)
+
+    def _save(self, file: int, reached: Future[int], checkpoint: Checkpoint) -> None:
         """A checkpoint of what has reached the disk. Forcing it there now leaves little to force at the end."""
         size = reached.result()
         os.fsync(file)
-        state = {"job": self._described, "bytes": size, "outcome": outcome}
-        new = self.checkpoint.with_suffix(".new")
-        new.write_text(json.dumps(state), encoding="utf-8")
-        os.replace(new, self.checkpoint)
+        replace(checkpoint, bytes=size).write(self.checkpoint)
 
-    def _left(self) -> tuple[Outcome, int]:
-        """What an earlier run had done by its last checkpoint, and how many bytes of its file are good."""
-        try:
-            state = json.loads(self.checkpoint.read_text(encoding="utf-8"))
-            size = self.partial.stat().st_size
-        except FileNotFoundError:
-            return Outcome(), 0
-        except (OSError, ValueError) as error:
-            raise FileError(
-                f"{self.checkpoint} cannot be read: {error}; run again without --resume"
-            ) from error
-        described = self._described
-        for name, value in state["job"].items():
-            if value != described.get(name):
-                raise ParameterError(
-                    f"{self.target} was begun with other {name}: give the same again, or leave out --resume"
-                )
-        if size < state["bytes"]:
-            return Outcome(), 0
-        return Outcome(**state["outcome"]), int(state["bytes"])
+    @property
+    def _dim(self) -> int:
+        return int(self.options.get("dim") or self.model.dim)
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        """All that decides the bytes of the output."""
-        sizes = [
-            [path, None if path == STDIN else Path(path).stat().st_size]
-            for path in self.source.paths
-        ]
-        headers = sorted(Path(self.model_path).rglob(HEADER)) if self.model_path else []
-        seals = b"".join(header.read_bytes() for header in headers)
-        return {
-            "input": sizes,
-            "columns": [self.source.form, self.source.column, self.source.header],
-            "output format": self.output_form,
-            "options": [self.on_bad, self.options],
-            "model": hashlib.sha256(seals).hexdigest() if seals else repr(self.model),
-        }
+        path = self.model_path or getattr(self.model, "path", None)
+        return described(
+            self.source, self.output_form, [self.on_bad, self.options], self.model, path
+        )
 
 
 def _zero_rows(vectors: NDArray[np.float32]) -> int:
@@ -251,55 +319,18 @@ def _zero_rows(vectors: NDArray[np.float32]) -> int:
     return len(suspects) - int(np.count_nonzero(vectors[suspects].any(axis=1)))
 
 
-def _after(batches: Iterator[Batch], done: int) -> Iterator[Batch]:
-    for batch in batches:
-        if done >= len(batch.texts):
-            done -= len(batch.texts)
-            continue
-        yield batch.after(done) if done else batch
-        done = 0
-
-
 def _reached(file: IO[bytes]) -> int:
     """The length of a file with all that was written to it so far."""
     file.flush()
     return file.tell()
 
 
-def _ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, the next one made while this one is used.
-
-    The maker is a daemon: a read from a pipe that nobody writes to must not hold up Ctrl-C. Nor must a wait for the
-    maker: Python does not notice a signal that came just before it began, so no wait is long.
-    """
-    made: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
-    room = Semaphore(0)
-    stopped = Event()
-
-    def make() -> None:
-        try:
-            for item in items:
-                made.put((True, item))
-                room.acquire()
-                if stopped.is_set():
-                    return
-            made.put((False, None))
-        except BaseException as error:
-            made.put((False, error))
-
-    Thread(target=make, daemon=True).start()
+@contextmanager
+def _explained(target: str) -> Iterator[None]:
+    """Errors of the disk as one sentence."""
     try:
-        while True:
-            try:
-                more, item = made.get(timeout=SECONDS_OF_A_WAIT)
-            except Empty:
-                continue
-            room.release()
-            if not more:
-                if item is not None:
-                    raise item
-                return
-            yield item
-    finally:
-        stopped.set()
-        room.release()
+        yield
+    except OSError as error:
+        if isinstance(error, (NoppaError, BrokenPipeError)):
+            raise
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error

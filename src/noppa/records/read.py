@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from noppa.records.batch import Batch, Input
+from noppa.errors import FileError, NoppaError
+from noppa.files.compression import BROKEN
+from noppa.records.batch import Batch, Input, shown
 from noppa.records.lines import read_jsonl, read_lines
 from noppa.records.tables import read_csv, read_parquet, read_tsv
 
@@ -23,7 +26,21 @@ def read(source: Input) -> Iterator[Batch]:
     for path in source.paths:
         form = source.form_of(path)
         size = 0
-        for batch in READERS[form](path, source):
-            size, batch.position = batch.position, batch.position + before
-            yield batch
+        with _explained(path):
+            for batch in READERS[form](path, source):
+                size, batch.position = batch.position, batch.position + before
+                yield batch
         before += size
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """What the libraries raise on a file that is damaged, cut short or unreadable, as one sentence."""
+    try:
+        yield
+    except BROKEN as error:
+        if isinstance(error, NoppaError):
+            raise
+        raise FileError(
+            f"{shown(path)} is damaged or cut short ({error}): fetch it again"
+        ) from error

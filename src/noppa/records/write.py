@@ -30,6 +30,10 @@ class Writer(Protocol):
 
     def finish(self) -> None: ...
 
+    @staticmethod
+    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
+        """Whether the first `size` bytes of a file can be `rows` rows, so that a run may go on behind them."""
+
 
 class Npy:
     """One float32 array (rows, dim); its header is written again at the end, when the number of rows is known."""
@@ -54,6 +58,10 @@ class Npy:
         self.file.seek(0)
         self.file.write(self._header())
 
+    @staticmethod
+    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
+        return rows > 0 and size == NPY_HEADER + rows * dim * 4
+
 
 def _lines(
     template: bytes, separator: str, numbers: Numbers, vectors: Vectors, threads: int
@@ -63,40 +71,45 @@ def _lines(
     return b"".join(template % pair for pair in zip(numbers.tolist(), rows, strict=True))
 
 
-class Jsonl:
-    """One object a line: `{"record": 0, "vector": [0.25, …]}`."""
+class _Text:
+    """Lines of text, one a row."""
 
     resumable, streams = True, True
 
     def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
         self.file = file
         self.threads = thread_count(None)
+
+    def finish(self) -> None:
+        pass
+
+    @staticmethod
+    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
+        if not rows or not size:
+            return False
+        file.seek(size - 1)
+        return file.read(1) == b"\n"
+
+
+class Jsonl(_Text):
+    """One object a line: `{"record": 0, "vector": [0.25, …]}`."""
 
     def write(self, numbers: Numbers, vectors: Vectors) -> None:
         template = b'{"record": %d, "vector": [%b]}\n'
         self.file.write(_lines(template, ", ", numbers, vectors, self.threads))
 
-    def finish(self) -> None:
-        pass
 
-
-class Csv:
+class Csv(_Text):
     """A table with the columns `record, v0, v1, …`."""
 
-    resumable, streams = True, True
-
     def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
-        self.file = file
-        self.threads = thread_count(None)
+        super().__init__(file, dim, rows)
         if rows == 0:
             names = ["record", *(f"v{at}" for at in range(dim))]
             file.write(",".join(names).encode() + b"\n")
 
     def write(self, numbers: Numbers, vectors: Vectors) -> None:
         self.file.write(_lines(b"%d,%b\n", ",", numbers, vectors, self.threads))
-
-    def finish(self) -> None:
-        pass
 
 
 class Parquet:
@@ -122,6 +135,10 @@ class Parquet:
 
     def finish(self) -> None:
         self.table.close()
+
+    @staticmethod
+    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
+        return False
 
 
 WRITERS: dict[str, type[Writer]] = {"npy": Npy, "jsonl": Jsonl, "csv": Csv, "parquet": Parquet}

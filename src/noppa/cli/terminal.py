@@ -1,0 +1,20 @@
+"""What reaches a person's terminal: control characters of the data are shown, never obeyed."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+#: Control characters, and those that turn the direction of writing or cannot be encoded: with them, a text could clear
+#: the screen, rename the window or pose as other text.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: object) -> str:
+    """The text on one line, with each control character as its escape, such as `\\x1b`."""
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], str(text))
+
+
+def printable(text: object) -> str:
+    """A value of the data for standard output: `visible` on a terminal, as it is in a pipe or a file."""
+    return visible(text) if sys.stdout.isatty() else str(text)

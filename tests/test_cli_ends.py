@@ -1,0 +1,241 @@
+"""How commands end when something else ends them: signals, full disks, damaged files, hostile text on a terminal."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from noppa import Average, Encoder, WordVectors
+from noppa.cli import program
+from noppa.cli.terminal import visible
+
+MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
+HOSTILE = "a cake \x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
+NAMED = r"a cake \x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Encoder(WordVectors(["a", "cake"], np.eye(2), [0.5, 0.5]), Average()).save("model")
+    return tmp_path
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [*MAIN, *arguments],
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def on_a_terminal(*arguments):
+    """What a command shows on a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*MAIN, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
+        env={**os.environ, "COLUMNS": "200", "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    process.wait(timeout=120)
+    os.close(ours)
+    return shown.decode()
+
+
+# Signals
+
+
+@pytest.mark.found("outside review", "SIGTERM left hidden partial files behind.")
+@pytest.mark.parametrize(
+    ("number", "more"),
+    [(signal.SIGTERM, []), (signal.SIGTERM, ["--resume"]), (signal.SIGHUP, [])],
+)
+def test_a_request_to_end_tidies_up(folder, number, more):
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [*MAIN, "encode", "-m", "model", "-o", "v.npy", *more], stdin=read, stderr=subprocess.PIPE
+    )
+    try:
+        os.write(write, b"a cake\n")
+        checkpoint = folder / ".v.npy.checkpoint"
+        for _ in range(2400):
+            if checkpoint.exists():
+                break
+            assert process.poll() is None
+            time.sleep(0.05)
+            os.write(write, b"a cake\n")
+        process.send_signal(number)
+        _, message = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        os.close(read)
+        os.close(write)
+    assert process.returncode == 128 + number
+    assert message.startswith(b"noppa: interrupted: ")
+    assert b"Traceback" not in message
+    left = {path.name for path in folder.iterdir()} - {"model"}
+    assert left == ({".v.npy.partial", ".v.npy.checkpoint"} if more else set())
+
+
+# Full and read-only disks
+
+
+#: Runs commands in one process whose files end at 16 bytes, as on a full disk, each with an output folder of its own.
+FULL = """
+import json, os, resource, signal, sys
+from typer.testing import CliRunner
+from noppa.cli import program
+from noppa.errors import NoppaError
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True
+results = []
+app = program()
+for at, command in enumerate(json.loads(sys.argv[1])):
+    words = command.split()
+    words[words.index("-o") + 1] = f"out{at}/" + words[words.index("-o") + 1]
+    os.mkdir(f"out{at}")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, resource.RLIM_INFINITY))
+    result = CliRunner().invoke(app, words)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    results.append([command, result.exit_code, isinstance(result.exception, NoppaError), str(result.exception)])
+print(json.dumps(results))
+"""
+
+COMMANDS = [
+    "encode texts.txt -m model -o v.npy",
+    "encode texts.txt -m model -o v.jsonl",
+    "encode texts.txt -m model -o v.parquet",
+    "explain cake -m model -o e.json",
+    "explain cake -m model -o e.html",
+    "explain cake -m model -o e.svg",
+    "fit texts.txt -v glove.txt --ranks -p k=0 -o fitted",
+    "index texts.txt -m model -o index",
+    "export model --to safetensors -o e.safetensors",
+    "export model --to word2vec -o e.bin",
+    "export model --to model2vec -o e",
+    "cluster encode texts.txt -m model -o parts --engine single",
+    "vectors counts texts.txt -o counts.txt",
+    "bench report results.jsonl -o report.html --format html",
+]
+
+
+def inputs(folder):
+    (folder / "texts.txt").write_text("a cake is a cake\n" * 200)
+    words = "".join(f"word{at} {at}.5 0.25\n" for at in range(300))
+    (folder / "glove.txt").write_text("a 1 0\ncake 0 1\n" + words)
+    (folder / "results.jsonl").write_text(
+        '{"task": "CR", "encoder": "x", "score": 1.0, "protocol": "fast", "seed": 1, "parameters": {}}\n'
+    )
+
+
+@pytest.mark.found(
+    "fault injection", "A full disk gave a traceback, or half a file under its final name."
+)
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder):
+    inputs(folder)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, json.dumps(COMMANDS)],
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    for at, (command, code, ours, message) in enumerate(json.loads(done.stdout)):
+        assert code == 1, command
+        assert ours, (command, message)
+        assert "\n" not in message, (command, message)
+        assert "File too large" in message, (command, message)
+        left = [path for path in (folder / f"out{at}").rglob("*") if path.is_file()]
+        assert not [path for path in left if path.stat().st_size], (command, left)
+
+
+@pytest.mark.found("fault injection", "A full standard output gave a traceback.")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "encode texts.txt -m model",
+        "search texts.txt cake -m model",
+    ],
+)
+def test_a_full_standard_output(folder, command):
+    inputs(folder)
+    with open("/dev/full", "wb") as full:
+        done = run(*command.split(), stdout=full)
+    assert done.returncode == 1
+    assert b"No space left on device" in done.stderr
+    assert done.stderr.count(b"\n") == 1, done.stderr.decode()
+
+
+# Damaged files
+
+
+@pytest.mark.found("outside review", "A csv.gz that was cut short printed only 'Aborted.'.")
+@pytest.mark.parametrize("command", ["encode", "fit", "index", "vectors counts", "search"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "txt"])
+def test_a_cut_archive_is_named(folder, command, form):
+    inputs(folder)
+    text = ("cake\n" if form == "txt" else "text\n") + "".join(
+        f"cake {os.urandom(8).hex()}\n" for _ in range(9000)
+    )
+    (folder / f"t.{form}.gz").write_bytes(gzip.compress(text.encode())[:-3000])
+    more = {"encode": "-m model -o v.npy --on-bad skip", "fit": "-v glove.txt --ranks -p k=0 -o f --on-bad skip",
+            "index": "-m model -o i --on-bad skip", "vectors counts": "--on-bad skip",
+            "search": "cake -m model --on-bad skip"}  # fmt: skip
+    result = CliRunner().invoke(
+        program(), [*command.split(), f"t.{form}.gz", *more[command].split()]
+    )
+    assert f"t.{form}.gz is damaged or cut short" in str(result.exception)
+    assert "fetch it again" in str(result.exception)
+
+
+# A terminal
+
+
+@pytest.mark.found("outside review", "Escape sequences of the data reached the terminal.")
+def test_search_shows_control_characters(folder):
+    (folder / "t.txt").write_text(HOSTILE + "\n")
+    shown = on_a_terminal("search", "t.txt", "cake", "-m", "model")
+    assert NAMED in shown
+    assert "\x1b]0" not in shown
+    done = run("search", "t.txt", "cake", "-m", "model", stdout=subprocess.PIPE)
+    assert HOSTILE in done.stdout.decode(), "a pipe gets the data as it is"
+
+
+@pytest.mark.parametrize("word", ["explain", "similarity"])
+def test_texts_on_a_terminal(folder, word):
+    others = ["x", "[/b]"] if word == "similarity" else []
+    shown = on_a_terminal(word, HOSTILE, *others, "-m", "model")
+    assert "\x1b]0" not in shown
+    assert "\x07" not in shown
+    assert "Traceback" not in shown
+
+
+def test_messages_show_control_characters(folder):
+    (folder / "t.csv").write_text(f"{HOSTILE},b\n1,2\n")
+    shown = on_a_terminal("encode", "t.csv", "-m", "model", "-o", "v.npy")
+    assert NAMED in shown
+    assert "\x1b]0" not in shown
+
+
+def test_visible():
+    assert visible("a\tb\x1b\x7f é 日本 \u2028\ud800") == r"a\tb\x1b\x7f é 日本 \u2028\ud800"

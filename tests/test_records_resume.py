@@ -1,0 +1,358 @@
+"""A run of `Job` that is broken off, repeated, raced or lied to loses nothing and mixes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+
+from noppa import Average, Encoder, NoPPA, NoppaError, WordVectors
+from noppa.errors import FileError
+from noppa.records import Input, Job
+from reliability.faults import each_fault
+
+WORDS = ["the", "girl", "eats", "a", "cake"]
+MATRIX = np.random.default_rng(1).normal(size=(5, 4))
+MODEL = Encoder(WordVectors(WORDS, MATRIX, [0.4, 0.1, 0.1, 0.3, 0.1]), NoPPA(k=0))
+LINES = [f"the girl eats {at} cake" for at in range(3000)]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch, tmp_path):
+    """Checkpoints at once, small batches, a disk that is not waited for."""
+    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 10)
+    monkeypatch.setattr("os.fsync", lambda file: None)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("\n".join(LINES))
+
+
+def job(target="v.npy", model=MODEL, source="t.txt", **options):
+    return Job(model, Input([source]), target, **options)
+
+
+def broken_off(target="v.npy", at=1500, **options):
+    """A run that is interrupted after its first checkpoint."""
+    checkpoint = job(target).checkpoint
+
+    def interrupt(records, position):
+        if records > at and checkpoint.exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job(target, resume=True, progress=interrupt, **options).run()
+    assert checkpoint.exists()
+
+
+def whole(form="npy"):
+    job(f"whole.{form}", overwrite=True).run()
+    with open(f"whole.{form}", "rb") as file:
+        return file.read()
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def hidden():
+    return sorted(name for name in os.listdir() if name.startswith("."))
+
+
+# What is there already
+
+
+@pytest.mark.found(
+    "outside review", "--resume onto an unrelated finished file wrote nothing and succeeded."
+)
+def test_resume_refuses_an_output_of_unknown_origin():
+    np.save("v.npy", np.zeros((2, 4), np.float32))
+    before = content("v.npy")
+    with pytest.raises(FileError, match="exists and is not known as the output of this job"):
+        job(resume=True).run()
+    assert content("v.npy") == before
+    assert hidden() == []
+
+
+def test_resume_of_a_finished_job_has_nothing_to_do():
+    outcome = job(resume=True).run()
+    facts = os.stat("v.npy")
+    again = job(resume=True).run()
+    assert (again.rows, again.records) == (outcome.rows, outcome.records) == (3000, 3000)
+    assert os.stat("v.npy") == facts
+    assert hidden() == [".v.npy.checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: job(resume=True, options={"normalize": True}), "begun with other options"),
+        (lambda: job(resume=True, on_bad="skip"), "begun with other options"),
+        (lambda: job(resume=True, model=Encoder(MODEL.words, Average())), "begun with other model"),
+    ],
+)
+def test_resume_of_another_finished_job_is_refused(change, message):
+    job(resume=True).run()
+    with pytest.raises(FileError, match=message):
+        change().run()
+    assert hidden() == [".v.npy.checkpoint"]
+
+
+def test_resume_of_a_finished_job_notices_another_input_or_output():
+    job(resume=True).run()
+    with open("t.txt", "a") as file:
+        file.write("\na cake")
+    with pytest.raises(FileError, match=r"t.txt has changed since v.npy was written"):
+        job(resume=True).run()
+    np.save("v.npy", np.zeros((2, 4), np.float32))
+    with pytest.raises(FileError, match="is not known as the output"):
+        job(resume=True).run()
+    os.remove("v.npy")
+    assert job(resume=True).run().rows == 3001
+
+
+@pytest.mark.found(
+    "outside review", "Without --resume, hours of partial output were thrown away without a word."
+)
+def test_a_begun_output_is_not_thrown_away():
+    broken_off()
+    before = content(".v.npy.partial")
+    with pytest.raises(
+        FileError, match=r"begun, [1-9][\d,]* rows were done at .*--resume.*--overwrite"
+    ):
+        job().run()
+    assert content(".v.npy.partial") == before
+    job(overwrite=True).run()
+    assert content("v.npy") == whole()
+    assert hidden() == []
+
+
+def test_a_finished_output_is_replaced_only_when_asked():
+    job().run()
+    with pytest.raises(FileError, match=r"v.npy exists, written at .*--overwrite"):
+        job(options={"normalize": True}).run()
+    assert content("v.npy") == whole()
+    job(options={"normalize": True}, overwrite=True).run()
+    assert content("v.npy") != whole()
+    with pytest.raises(NoppaError, match="not both"):
+        job(resume=True, overwrite=True)
+
+
+def test_no_device_is_replaced(tmp_path):
+    os.mkfifo("v.npy")
+    with pytest.raises(FileError, match="no plain file"):
+        job()
+
+
+# Another input
+
+
+@pytest.mark.found(
+    "outside review", "A resume compared only the size of the input, and mixed rows of two files."
+)
+@pytest.mark.parametrize("form", ["npy", "jsonl", "csv"])
+def test_resume_refuses_another_input_of_the_same_size(form):
+    broken_off(f"v.{form}")
+    lines = list(LINES)
+    lines[3] = lines[3].replace("cake", "girl")
+    with open("t.txt", "w") as file:
+        file.write("\n".join(lines))
+    with pytest.raises(FileError, match="begun with another input, or it has changed"):
+        job(f"v.{form}", resume=True).run()
+    with open("t.txt", "w") as file:
+        file.write("\n".join(LINES))
+    job(f"v.{form}", resume=True).run()
+    assert content(f"v.{form}") == whole(form), "nothing was lost by the refusal"
+
+
+def test_resume_refuses_an_input_cut_before_the_checkpoint():
+    broken_off()
+    with open("t.txt", "w") as file:
+        file.write("\n".join(LINES[:10]))
+    with pytest.raises(FileError, match="begun with another input"):
+        job(resume=True).run()
+
+
+def test_resume_goes_on_when_only_unread_records_changed():
+    broken_off()
+    lines = [*LINES[:-1], "a girl", "and one more"]
+    with open("t.txt", "w") as file:
+        file.write("\n".join(lines))
+    assert job(resume=True).run().records == 3001
+    assert content("v.npy") == whole()
+
+
+@pytest.mark.found(
+    "outside review", "A file that was cut during the run gave a short output and exit code 0."
+)
+@pytest.mark.parametrize("target", ["v.npy", "v.parquet"])
+@pytest.mark.parametrize("change", ["cut", "appended", "replaced", "removed"])
+def test_an_input_that_changes_during_the_run_is_noticed(target, change):
+    def once(records, position):
+        if records > 100 and not done:
+            done.append(True)
+            if change == "cut":
+                os.truncate("t.txt", 40_000)
+            elif change == "appended":
+                with open("t.txt", "a") as file:
+                    file.write("\nmore")
+            elif change == "replaced":
+                shutil.copy("t.txt", "new")
+                os.replace("new", "t.txt")
+            else:
+                os.remove("t.txt")
+
+    done = []
+    with pytest.raises(FileError, match=r"t.txt was changed while it was read"):
+        job(target, progress=once).run()
+    assert not os.path.exists(target)
+    assert hidden() == []
+
+
+# Two runs
+
+
+@pytest.mark.found(
+    "outside review", "Two runs to one target shared a partial file and mixed their rows."
+)
+def test_a_second_run_to_the_same_target_is_refused():
+    reached, proceed = Event(), Event()
+
+    def wait(records, position):
+        reached.set()
+        proceed.wait(60)
+
+    first = Thread(target=job(progress=wait).run)
+    first.start()
+    try:
+        assert reached.wait(60)
+        for options in ({}, {"resume": True}, {"overwrite": True}):
+            with pytest.raises(FileError, match=r"another run is writing v.npy"):
+                job(**options).run()
+    finally:
+        proceed.set()
+        first.join()
+    assert content("v.npy") == whole()
+
+
+def test_a_partial_file_that_vanishes_is_noticed():
+    def remove(records, position):
+        if os.path.exists(".v.npy.partial"):
+            os.remove(".v.npy.partial")
+
+    with pytest.raises(FileError, match="was removed under the run"):
+        job(progress=remove).run()
+    assert not os.path.exists("v.npy")
+
+
+def test_a_link_in_the_place_of_the_partial_file_is_not_followed():
+    os.symlink("t.txt", ".v.npy.partial")
+    with pytest.raises(FileError, match=r"v\.npy"):
+        job().run()
+    assert content("t.txt").decode() == "\n".join(LINES)
+
+
+# Odd checkpoints
+
+
+def odd(**changes):
+    def change(state):
+        for path, value in changes.items():
+            *parents, last = path.split("__")
+            place = state
+            for parent in parents:
+                place = place[parent]
+            place[last] = value
+        return json.dumps(state)
+
+    return change
+
+
+@pytest.mark.found("outside review", "Odd checkpoints were believed.")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: "",
+        lambda state: "{",
+        lambda state: "[]",
+        lambda state: "{}",
+        lambda state: "[" * 100_000,
+        lambda state: "\udcff",
+        lambda state: json.dumps({**state, "more": 1}),
+        lambda state: json.dumps({name: state[name] for name in state if name != "bytes"}),
+        odd(bytes=-1),
+        odd(bytes="128"),
+        odd(bytes=10**12),
+        odd(bytes=True),
+        odd(bytes=129),
+        odd(outcome=[]),
+        odd(outcome__rows=-3),
+        odd(outcome__rows=10**15),
+        odd(outcome__rows=1.5),
+        odd(outcome__records=0),
+        odd(outcome__listed=[1]),
+        odd(outcome__zero=10**9),
+        odd(job=None),
+        odd(job={}),
+        odd(inputs=3),
+        odd(fingerprint=3),
+        odd(fingerprint=""),
+        odd(finished=[1, 2]),
+        odd(finished=7),
+    ],
+)
+def test_odd_checkpoints_are_refused(change):
+    broken_off()
+    with open(".v.npy.checkpoint") as file:
+        state = json.load(file)
+    with open(".v.npy.checkpoint", "wb") as file:
+        file.write(change(state).encode("utf-8", "surrogateescape"))
+    left = content(".v.npy.partial")
+    with pytest.raises(FileError, match="--overwrite"):
+        job(resume=True).run()
+    assert content(".v.npy.partial") == left
+    job(overwrite=True).run()
+    assert content("v.npy") == whole()
+
+
+def test_text_that_does_not_end_where_the_checkpoint_says():
+    broken_off("v.jsonl")
+    with open(".v.jsonl.checkpoint") as file:
+        state = json.load(file)
+    with open(".v.jsonl.checkpoint", "w") as file:
+        json.dump({**state, "bytes": state["bytes"] - 1}, file)
+    with pytest.raises(FileError, match="does not fit its checkpoint"):
+        job("v.jsonl", resume=True).run()
+
+
+# Failing disks
+
+
+@pytest.mark.parametrize("form", ["npy", "jsonl", "parquet"])
+@pytest.mark.parametrize("lasting", [False, True])
+def test_each_failing_call_leaves_nothing_or_a_way_on(tmp_path, monkeypatch, form, lasting):
+    monkeypatch.undo()  # a failing fsync counts too
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / "out" / f"v.{form}"
+    target.parent.mkdir()
+    expected = tmp_path / f"whole.{form}"
+    Job(MODEL, Input(["t.txt"]), str(expected)).run()
+    tried = 0
+    for call, error in each_fault(
+        lambda: job(str(target), overwrite=True).run(), target.parent, lasting=lasting
+    ):
+        tried += 1
+        if error is None:  # such as a folder that cannot be forced to the disk
+            assert content(target) == content(expected), call
+        else:
+            assert isinstance(error, FileError), (call, error)
+            assert "\n" not in str(error)
+            assert not target.exists(), call
+            assert not list(target.parent.glob("*")), call
+        for path in target.parent.iterdir():
+            path.unlink()
+    assert tried >= 4
