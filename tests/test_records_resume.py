@@ -309,12 +309,13 @@ def test_odd_checkpoints_are_refused(change):
     broken_off()
     with open(".v.npy.checkpoint") as file:
         state = json.load(file)
+    good = content(".v.npy.partial")[: state["bytes"]]
+    text = change(state).encode("utf-8", "surrogateescape")
     with open(".v.npy.checkpoint", "wb") as file:
-        file.write(change(state).encode("utf-8", "surrogateescape"))
-    left = content(".v.npy.partial")
+        file.write(text)
     with pytest.raises(FileError, match="--overwrite"):
         job(resume=True).run()
-    assert content(".v.npy.partial") == left
+    assert content(".v.npy.partial").startswith(good)
     job(overwrite=True).run()
     assert content("v.npy") == whole()
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from noppa.atomic import whole_file
 from noppa.cli.models import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model
 from noppa.cli.terminal import printable
@@ -20,7 +21,6 @@ from noppa.explain import Explanation, PairExplanation
 from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.plot import Picture, alignment, attention, contributions, save
 from noppa.plot.pictures import EXTENSIONS, checked
-from noppa.storage import whole_file
 
 Output = Annotated[
     Path | None,

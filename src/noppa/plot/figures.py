@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from noppa.atomic import whole_file
 from noppa.encoder import Encoder
 from noppa.errors import FileError, ParameterError
 from noppa.plot import paper
 from noppa.plot.page import page
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, save
 from noppa.plot.views import attention, contributions, weights
-from noppa.storage import whole_file
 from noppa.words import WordVectors
 
 NOTICE = (

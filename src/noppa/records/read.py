@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from noppa.errors import FileError, NoppaError
-from noppa.files.compression import BROKEN
+from noppa.files.compression import damage
 from noppa.records.batch import Batch, Input, shown
 from noppa.records.lines import read_jsonl, read_lines
 from noppa.records.tables import read_csv, read_parquet, read_tsv
@@ -35,12 +35,10 @@ def read(source: Input) -> Iterator[Batch]:
 
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
-    """What the libraries raise on a file that is damaged, cut short or unreadable, as one sentence."""
+    """Whatever else a damaged or unreadable file may raise, as one sentence."""
     try:
         yield
-    except BROKEN as error:
+    except (OSError, ValueError, EOFError) as error:
         if isinstance(error, NoppaError):
             raise
-        raise FileError(
-            f"{shown(path)} is damaged or cut short ({error}): fetch it again"
-        ) from error
+        raise FileError(f"{shown(path)} {damage(error)}: fetch it again") from error
