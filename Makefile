@@ -7,7 +7,12 @@ INSTALL := $(PIP) install --quiet --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
-.PHONY: demo test suite extras chromium java clean
+# `make fuzz SECONDS=600`: for each fuzzer. `RESULTS=reliability/results`: where fuzz, sanitize and chaos record what they did.
+SECONDS ?= 60
+ROUNDS ?= 3
+recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
+
+.PHONY: demo test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -16,9 +21,9 @@ demo: $(VENV)/demo
 test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 
-# Two halves side by side: ours in one environment with all, each extra in one of its own.
+# Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel
-	$(MAKE) --no-print-directory -j3 suite extras
+	$(MAKE) --no-print-directory -j3 suite extras harness
 
 suite: $(VENV)/test chromium java
 	$(BIN)/ruff check .
@@ -30,6 +35,34 @@ suite: $(VENV)/test chromium java
 # What the suite leaves of the machine: it is one process, and the longest.
 extras: $(VENV)/wheel
 	nice $(BIN)/python tools/try_extras.py --wheel $(VENV)/wheels/*.whl
+
+# Short forms of the targets below. Niced: the suite is the critical path.
+harness: $(VENV)/test build/fuzz/programs
+	nice $(BIN)/python reliability/fuzz/run.py --native build/fuzz --total 60
+	nice $(BIN)/python reliability/builds.py address --short
+	nice $(BIN)/python reliability/builds.py thread --short
+	nice $(BIN)/python reliability/builds.py clang --short
+
+# The native module under sanitizers, and as Clang builds it, with all tests that touch it.
+sanitize: $(VENV)/test clang
+	$(BIN)/python reliability/builds.py address $(call recorded,builds)
+	$(BIN)/python reliability/builds.py thread $(call recorded,builds)
+	$(BIN)/python reliability/builds.py clang $(call recorded,builds)
+
+# Every fuzzer; an input that breaks one is left in reliability/fuzz/corpus.
+fuzz: $(VENV)/test build/fuzz/programs
+	$(BIN)/python reliability/fuzz/run.py --native build/fuzz --seconds $(SECONDS) $(call recorded,fuzz)
+
+# libFuzzer comes with Clang. AddressSanitizer and UndefinedBehaviorSanitizer watch.
+build/fuzz/programs: $(VENV)/test $(SOURCES) $(wildcard reliability/fuzz/native/*) | clang
+	$(BIN)/cmake -S . -B build/fuzz -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DCMAKE_CXX_COMPILER=clang++ -DPython_EXECUTABLE=$(abspath $(BIN))/python -DNOPPA_FUZZ=ON -DNOPPA_SANITIZE=address > /dev/null
+	nice $(BIN)/cmake --build build/fuzz > /dev/null
+	touch $@
+
+# Commands that are killed, starved and run against each other.
+chaos: $(VENV)/test
+	$(BIN)/python reliability/chaos/run.py --rounds $(ROUNDS) $(call recorded,chaos)
 
 # `python -m venv` lacks its pip on a bare Debian; python3-venv brings it, where we may install packages.
 $(BIN)/pip:
@@ -61,6 +94,12 @@ java: chromium
 	@command -v java > /dev/null || { command -v apt-get > /dev/null && \
 	  { apt-get install -y -q default-jre-headless || { apt-get update -q && apt-get install -y -q default-jre-headless; }; } > /dev/null 2>&1; } || \
 	  echo "no Java here, and it cannot be installed: the tests of Spark cannot run"
+
+# After Java: apt takes one at a time.
+clang: java
+	@command -v clang++ > /dev/null || { command -v apt-get > /dev/null && \
+	  { apt-get install -y -q clang || { apt-get update -q && apt-get install -y -q clang; }; } > /dev/null 2>&1; } || \
+	  echo "no Clang here, and it cannot be installed: the fuzzers of the C++ cannot run"
 
 clean:
 	rm -rf $(VENV) build dist

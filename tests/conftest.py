@@ -22,6 +22,9 @@ SKIPPED: list[str] = []
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs a second time on the NumPy twin")
     config.addinivalue_line(
+        "markers", "memory: measures memory, of which a sanitizer takes much more"
+    )
+    config.addinivalue_line(
         "markers",
         "found(by, what): a fault that this test failed on; docs/reliability.md lists them",
     )

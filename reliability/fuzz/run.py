@@ -230,12 +230,17 @@ def programs(folder: Path | None) -> dict[str, Path]:
     return built
 
 
-def outcomes(names: list[str], seconds: float, native: Path | None) -> Iterator[Outcome]:
+def outcomes(
+    names: list[str], seconds: float, total: float | None, native: Path | None
+) -> Iterator[Outcome]:
     built = programs(native)
     known = [*targets(), *built]
     if unknown := set(names) - set(known):
         sys.exit(f"no target {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    for name in names or known:
+    chosen = names or known
+    if total is not None:
+        seconds = total / len(chosen)
+    for name in chosen:
         yield fuzz(name, seconds, built.get(name))
 
 
@@ -245,6 +250,9 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", help="targets; all if none is named")
     parser.add_argument("--seconds", type=float, default=10, help="for each target")
+    parser.add_argument(
+        "--total", type=float, help="seconds for all targets together, in place of --seconds"
+    )
     parser.add_argument("--native", type=Path, help="folder with built libFuzzer programs")
     parser.add_argument("--results", type=Path, help="JSON lines to append the outcomes to")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
@@ -257,7 +265,7 @@ def main() -> None:
     if not has_atheris():
         print("atheris is not installed: plain mutations, which no coverage guides")
     broken = False
-    for outcome in outcomes(given.names, given.seconds, given.native):
+    for outcome in outcomes(given.names, given.seconds, given.total, given.native):
         broken |= bool(outcome.crashes)
         print(
             f"{outcome.target}: {outcome.executions:,} executions in {outcome.seconds} s "
