@@ -88,7 +88,7 @@ def _make_locked(target: Path, make: Callable[[Path], None]) -> tuple[Path, int 
         new = _beside(target, UNFINISHED)
         make(new)
         try:
-            lock = _lock(new)
+            lock = lock_path(new)
             if lock is None or os.path.samestat(os.fstat(lock), os.stat(new)):
                 return new, lock
             os.close(lock)
@@ -112,7 +112,7 @@ def _beside(target: Path, state: str) -> Path:
     return target.with_name(f".{target.name}.{os.urandom(4).hex()}.{state}")
 
 
-def _lock(path: Path) -> int | None:
+def lock_path(path: Path) -> int | None:
     """A descriptor that locks a path until it is closed, None where nothing can be locked; BlockingIOError if it is."""
     try:
         import fcntl
@@ -147,7 +147,7 @@ def _clear(target: Path) -> None:
         if path.suffix == f".{REPLACED}" and not target.exists():
             continue
         with suppress(OSError):
-            lock = _lock(path)
+            lock = lock_path(path)
             if lock is not None:
                 _remove(path)
                 os.close(lock)

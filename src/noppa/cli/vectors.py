@@ -205,20 +205,12 @@ def get(
     """
     if name is None:
         for entry in CATALOGUE.values():
-            size = f"{entry.size / 1e9:.1f} GB" if entry.size else "size unknown"
-            print(f"{entry.name:<28}{size:<14}{entry.about}")
+            print(f"{entry.name:<28}{entry.size / 1e9:.1f} GB   {entry.about}")
         return
     if name not in CATALOGUE:
         raise typer.BadParameter(f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}")
-    entry = CATALOGUE[name]
     with bytes_bar(name) as progress:
-        path = download(entry, to or home() / "vectors", progress)
-    if entry.sha256 is None:
-        print(
-            f"noppa: the publisher of {name} gives no checksum: only the size was compared",
-            file=sys.stderr,
-        )
-    print(path)
+        print(download(CATALOGUE[name], to or home() / "vectors", progress))
 
 
 @contextmanager

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: its places in order of preference, its size and SHA-256 where they are known."""
+    """One file: its places in order of preference, its size and SHA-256."""
 
     name: str
     urls: tuple[str, ...]
-    size: int | None
-    sha256: str | None
+    size: int
+    sha256: str
     about: str
 
     @property
@@ -20,7 +20,7 @@ class Entry:
         return self.urls[0].rsplit("/", 1)[1]
 
 
-def _glove(name: str, size: int | None, sha256: str, about: str) -> Entry:
+def _glove(name: str, size: int, sha256: str, about: str) -> Entry:
     places = (
         "https://nlp.stanford.edu/data/",
         "https://nlp.stanford.edu/data/wordvecs/",
@@ -31,16 +31,16 @@ def _glove(name: str, size: int | None, sha256: str, about: str) -> Entry:
     return Entry(name, tuple(f"{place}{name}.zip" for place in places), size, sha256, about)
 
 
-def _fasttext(file: str, size: int, about: str) -> Entry:
+def _fasttext(file: str, size: int, sha256: str, about: str) -> Entry:
     places = (
         "https://dl.fbaipublicfiles.com/fasttext/vectors-english/",
         "https://s3-us-west-1.amazonaws.com/fasttext-vectors/",
     )
     name = "fasttext." + file.removesuffix(".vec.zip")
-    return Entry(name, tuple(place + file for place in places), size, None, about)
+    return Entry(name, tuple(place + file for place in places), size, sha256, about)
 
 
-#: fastText and word2vec publish no checksum: there the size and the archive's own check are all there is.
+#: The publishers give no checksums: these are the ones that JuliaText's Embeddings.jl pins.
 CATALOGUE: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -64,25 +64,27 @@ CATALOGUE: dict[str, Entry] = {
         ),
         _glove(
             "glove.twitter.27B",
-            None,
+            1520408563,
             "792af52f795d1a32c9842a3240f5f3fe5e941a8ff6df5eb0f9d668092ebc019c",
             "Twitter, 1.2 million words, lower case, 25 to 200 dimensions (choose with --member)",
         ),
         _fasttext(
             "crawl-300d-2M.vec.zip",
             1523785255,
+            "5bfffffbabdab299d4c9165c47275e8f982807a6eaca37ee1f71d3a79ddb544d",
             "Common Crawl, 2 million words, cased",
         ),
         _fasttext(
             "wiki-news-300d-1M.vec.zip",
             681808098,
+            "bdeb85f44892c505953e3654183e9cb0d792ee51be0992460593e27198d746f8",
             "Wikipedia and news, 1 million words, cased",
         ),
         Entry(
             "word2vec.googlenews-300d",
             ("https://s3.amazonaws.com/dl4j-distribution/GoogleNews-vectors-negative300.bin.gz",),
             1647046227,
-            None,
+            "21c05ae916a67a4da59b1d006903355cced7de7da1e42bff9f0504198c748da8",
             "Google News, 3 million words and phrases, cased",
         ),
     )
