@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ class Case:
     before: (path, JSON) pairs posted first, in the same browser session.
     statuses: answers that are fine; a refusal is one.
     at_once: how many clients send it at the same time.
+    unfinished: the last byte of the body is never sent.
     """
 
     path: str
@@ -53,6 +55,7 @@ class Case:
     before: tuple[tuple[str, Callable[[], Any]], ...] = ()
     options: tuple[str, ...] = ()
     at_once: int = 1
+    unfinished: bool = False
 
 
 @dataclass
@@ -63,7 +66,6 @@ class Measured:
     megabytes: float = 0.0
     seconds: float = 0.0
     health_seconds: float = 0.0
-    health_asked: int = 0
 
 
 def json_body(value: Any) -> Callable[[], bytes]:
@@ -110,33 +112,75 @@ CASES: list[Case] = [
         lambda: b'{"input":"a","user":"' + b"x" * (31 * MB) + b'"}',
         600,
         60,
-        statuses=(200, 429, 503),
+        statuses=(200, 503),
         at_once=50,
+    ),
+    Case(
+        "/v1/embeddings",
+        "50 bodies of 31 MB that never end",
+        lambda: b'{"input":"' + b"x" * (31 * MB) + b'"}',
+        400,
+        60,
+        statuses=(408, 503),
+        options=("--body-seconds", "10"),
+        at_once=50,
+        unfinished=True,
+    ),
+    Case(
+        "/v1/embeddings",
+        "one wide character in 31 MB",
+        lambda: b'{"input":"' + b"x " * (15 * MB) + '\N{WAVING HAND SIGN}"}'.encode(),
+        700,
+        30,
+        statuses=(413,),
+    ),
+    Case(
+        "/embed",
+        "250,000 arrays in 1 MB",
+        lambda: b'{"inputs":[' + b"[]," * 249_000 + b"[]]}",
+        80,
+        10,
+        statuses=(413,),
+    ),
+    Case(
+        "/embed",
+        "texts of 4,096 tokens for longer than allowed",
+        lambda: json.dumps({"inputs": ["the girl eats a cake " * 819] * 1500}).encode(),
+        300,
+        15,
+        statuses=(503,),
+        options=("--request-seconds", "1"),
     ),
 ]
 
 
 @contextmanager
 def asking_health(server: Running, measured: Measured) -> Iterator[None]:
-    """Asks /health again and again meanwhile, and notes the slowest answer."""
-    done = threading.Event()
-
-    def ask() -> None:
-        with server.client() as client:
-            while not done.is_set():
-                began = time.monotonic()
-                client.get("/health")
-                measured.health_seconds = max(measured.health_seconds, time.monotonic() - began)
-                measured.health_asked += 1
-                done.wait(0.02)
-
-    asker = threading.Thread(target=ask)
-    asker.start()
-    try:
+    """Asks /health again and again meanwhile, and notes the slowest answer; in a process that does nothing else."""
+    command = [sys.executable, __file__, "--ask-health", server.url]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as asker:
+        assert asker.stdout is not None
+        asker.stdout.readline()  # it has begun
         yield
-    finally:
-        done.set()
-        asker.join()
+        measured.health_seconds = float(asker.communicate()[0])
+
+
+def ask_health(url: str) -> None:
+    """Until standard input ends; prints the seconds of the slowest answer."""
+    done = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), done.set()), daemon=True).start()
+    slowest = 0.0
+    with httpx.Client(base_url=url, timeout=600, trust_env=False) as client:
+        client.get("/health")
+        print("begun", flush=True)
+        while not done.is_set():
+            began = time.monotonic()
+            client.get("/health")
+            slowest = max(slowest, time.monotonic() - began)
+            done.wait(0.02)
+    print(slowest)
 
 
 @contextmanager
@@ -165,6 +209,9 @@ def measure(case: Case) -> Measured:
             client.post(path, json=value()).raise_for_status()
 
         def send() -> None:
+            if case.unfinished:
+                measured.statuses.append(begin(server, case.path, body))
+                return
             with httpx.Client(cookies=client.cookies, timeout=600, trust_env=False) as own:
                 answer = own.post(server.url + case.path, content=body, headers=headers)
                 measured.statuses.append(answer.status_code)
@@ -179,6 +226,15 @@ def measure(case: Case) -> Measured:
                 sender.join()
             measured.seconds = time.monotonic() - began
     return measured
+
+
+def begin(server: Running, path: str, body: bytes) -> int:
+    """Send a request but for its last byte; the status of the answer."""
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    with server.connect() as connection:
+        with suppress(ConnectionError):  # refused already
+            connection.sendall(head.encode() + body[:-1])
+        return int(connection.recv(1 << 16).split()[1])
 
 
 def record(case: Case, measured: Measured) -> dict[str, Any]:
@@ -210,7 +266,10 @@ def main() -> None:
     )
     parser.add_argument("routes", nargs="*", help="paths; all if none is named")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--ask-health", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.ask_health:
+        return ask_health(given.ask_health)
     records = []
     for case in CASES:
         if given.routes and case.path not in given.routes:

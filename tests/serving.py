@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import resource
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,77 @@ def serving(
         server.stop()
         assert process.stderr is not None
         process.stderr.close()
+
+
+class Answer:
+    """What an ASGI application sent: the messages, and what they say."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    @property
+    def status(self) -> int:
+        return int(self.messages[0]["status"])
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        return dict(self.messages[0]["headers"])
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message["body"] for message in self.messages[1:])
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error, in its one shape."""
+        assert self.headers[b"content-type"] == b"application/json"
+        (error,) = json.loads(self.body).values()
+        assert set(error) == {"message", "type", "param", "code"}
+        return dict(error)
+
+
+async def ask(
+    app: Any,
+    path: str,
+    pieces: AsyncIterator[bytes] | bytes = b"",
+    headers: dict[str, str] | None = None,
+    method: str = "POST",
+    sent: Callable[[dict[str, Any]], None] = lambda message: None,
+) -> Answer:
+    """One request to an ASGI application, without a socket; sent: sees each message."""
+    answer, left = Answer(), asyncio.Event()
+    if isinstance(pieces, bytes):
+        length = {"content-length": str(len(pieces)), "content-type": "application/json"}
+        headers = {**length, **(headers or {})}
+        pieces = _once(pieces)
+
+    async def receive() -> dict[str, Any]:
+        async for piece in pieces:
+            return {"type": "http.request", "body": piece, "more_body": True}
+        if not left.is_set():
+            left.set()
+            return {"type": "http.request", "body": b"", "more_body": False}
+        return await asyncio.Future()  # a client that waits
+
+    async def send(message: dict[str, Any]) -> None:
+        answer.messages.append(message)
+        sent(message)
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "scheme": "http",
+        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+    }
+    await app(scope, receive, send)
+    return answer
+
+
+async def _once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 def _pairs(limits: dict[int, int]) -> list[tuple[int, tuple[int, int]]]:

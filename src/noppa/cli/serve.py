@@ -63,11 +63,14 @@ def serve(
     max_inputs: Annotated[int, typer.Option(help="Texts of a request.")] = 8192,
     max_tokens: Annotated[int, typer.Option(help="Tokens of a text.")] = 4096,
     max_body: Annotated[int, typer.Option(help="Bytes of a body.")] = 32 << 20,
+    max_held: Annotated[
+        int, typer.Option(help="Bytes of all bodies and answers in memory; beyond it 503.")
+    ] = 256 << 20,
     max_header: Annotated[int, typer.Option(help="Bytes of a head.")] = 32 << 10,
     max_connections: Annotated[int, typer.Option(help="Open connections of a process.")] = 1000,
     max_lines: Annotated[int, typer.Option(help="Lines that a browser may keep here.")] = 20_000,
     max_values: Annotated[
-        int, typer.Option(help="Numbers in the vectors of a browser's lines, lines × dimensions.")
+        int, typer.Option(help="Numbers in the vectors of a request, texts × dimensions.")
     ] = 1 << 24,
     queue: Annotated[int, typer.Option(help="Requests that may wait; beyond it 429.")] = 256,
     at_once: Annotated[
@@ -111,6 +114,7 @@ def serve(
         hosts=(host, *(allowed_host or ())),
         page=page,
         max_body=max_body,
+        max_held=max_held,
         max_inputs=max_inputs,
         max_tokens=max_tokens,
         max_header=max_header,

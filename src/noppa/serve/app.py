@@ -14,6 +14,8 @@ from noppa.serve.service import Service
 from noppa.serve.settings import Settings
 
 PARTS = (openai, tei, explore, lines, health, openapi, pages)
+#: Routes that the OpenAPI document does not name, and what they are the same as.
+ALIASES = {"/": "/embed"}
 EXPOSED = ("x-request-id", "retry-after")
 
 
@@ -24,7 +26,8 @@ class Application:
         # The names of the routes are known before anything can be counted.
         metrics = Metrics(ROUTES, settings.counters)
         self.service = Service(settings, models or Models.load(settings), metrics)
-        routes = [_counted(route) for part in PARTS for route in part.routes(self.service)]
+        fields = openapi.body_fields(settings)
+        routes = [_counted(route, fields) for part in PARTS for route in part.routes(self.service)]
         assert {route.path for route in routes} <= set(ROUTES)
         app: ASGIApp = Gate(Router(routes, redirect_slashes=False), self.service)
         if settings.origins:
@@ -68,12 +71,14 @@ ROUTES = (
 )
 
 
-def _counted(route: Route) -> Route:
-    """The same route, which leaves its path as a name of few possible ones in the scope."""
+def _counted(route: Route, fields: dict[str, frozenset[str]]) -> Route:
+    """The same route, which leaves its path as a name of few possible ones and its body's fields in the scope."""
     inner, path = route.app, route.path
+    known = fields.get(ALIASES.get(path, path), frozenset())
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         scope["noppa.route"] = path
+        scope["noppa.fields"] = known
         await inner(scope, receive, send)
 
     route.app = app

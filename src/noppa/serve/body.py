@@ -1,21 +1,11 @@
-"""From bytes to checked fields: the body within its limits, and errors that name the field, what was found and what to do."""
+"""Fields of a body, checked: errors name the field, what it holds and what to send."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sys
-from typing import Any, NoReturn
+from typing import Any
 
-from starlette.requests import Request
-
-from noppa.serve.problems import Problem, invalid, too_large
+from noppa.serve.problems import invalid, too_large
 from noppa.serve.settings import Settings
-from noppa.serve.turns import Left
-
-#: A body over the limit is read to its end, up to this much, and thrown away: a client that still writes when the
-#: connection closes may never see why.
-DISCARDED = 256 << 20
 
 KINDS = {
     type(None): "null",
@@ -31,103 +21,6 @@ TOKENS = (
     "{param} holds token numbers, and this server takes text: with LangChain's OpenAIEmbeddings set "
     "check_embedding_ctx_length=False, elsewhere send strings"
 )
-
-
-async def read(request: Request, settings: Settings) -> bytes:
-    """The whole body; 413 beyond the limit, 408 from a client that is too slow."""
-    declared = request.headers.get("content-length", "")
-    size = int(declared) if declared.isdecimal() else 0
-    limit = settings.max_body
-    if size > limit and ("expect" in request.headers or size > DISCARDED):
-        raise _too_long(size, limit, close=True)
-    arrived = _Arrived(limit, size)
-    # As asyncio.wait_for, which would start a task for every request.
-    task = asyncio.current_task()
-    assert task is not None
-    timer = task.get_loop().call_later(settings.body_seconds, arrived.stop, task)
-    try:
-        await arrived.read(request)
-    except asyncio.CancelledError:
-        if not arrived.stopped:
-            raise
-        if sys.version_info >= (3, 11):
-            task.uncancel()
-        if max(size, arrived.received) > limit:
-            raise _too_long(max(size, arrived.received), limit, close=True) from None
-        raise Problem(
-            408,
-            f"the body did not arrive within {settings.body_seconds:g} seconds: send it faster or in smaller requests",
-            code="request_timeout",
-            headers={"connection": "close"},
-        ) from None
-    finally:
-        timer.cancel()
-    return b"".join(arrived.pieces)
-
-
-class _Arrived:
-    """What has come of a body: its pieces, or beyond the limit their size alone."""
-
-    def __init__(self, limit: int, declared: int) -> None:
-        self.limit, self.declared = limit, declared
-        self.pieces: list[bytes] = []
-        self.received = 0
-        self.stopped = False
-
-    def stop(self, task: asyncio.Task[Any]) -> None:
-        self.stopped = True
-        task.cancel()
-
-    async def read(self, request: Request) -> None:
-        more = True
-        while more:
-            message = await request.receive()
-            if message["type"] == "http.disconnect":
-                raise Left
-            piece = message.get("body", b"")
-            self.received += len(piece)
-            if max(self.received, self.declared) <= self.limit:
-                self.pieces.append(piece)
-            else:
-                self.pieces.clear()
-            if self.received > DISCARDED:
-                raise _too_long(self.received, self.limit, close=True)
-            more = message.get("more_body", False)
-        if self.received > self.limit:
-            raise _too_long(self.received, self.limit)
-
-
-def _too_long(received: int, limit: int, close: bool = False) -> Problem:
-    problem = too_large(
-        f"the body has {received} bytes and this server takes up to {limit}: send fewer texts at a time"
-    )
-    if close:
-        problem.headers["connection"] = "close"
-    return problem
-
-
-def parsed(data: bytes) -> dict[str, Any]:
-    """A JSON object, or 400."""
-    try:
-        value = json.loads(data, parse_constant=_refused)
-    except UnicodeDecodeError as error:
-        raise invalid(f"the body is not UTF-8: byte {error.start} cannot be read") from None
-    except RecursionError:
-        raise invalid("the body is nested too deeply: a request is one flat object") from None
-    except ValueError as error:
-        raise invalid(f"the body is not JSON: {_short(str(error))}") from None
-    if not isinstance(value, dict):
-        raise invalid(f"the body is {kind_of(value)}: send a JSON object")
-    return value
-
-
-def _refused(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _short(message: str) -> str:
-    # Python's messages say where, and never quote the text.
-    return message if len(message) < 200 else message[:200] + "…"
 
 
 def kind_of(value: Any) -> str:

@@ -6,6 +6,8 @@ import hmac
 import re
 import time
 import uuid
+from collections.abc import Iterator
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,6 +24,7 @@ WATCHED = frozenset(("/health", "/ready", "/metrics"))
 STATIC = "/page/"
 IDS = re.compile(r"[A-Za-z0-9._-]{1,64}")
 LEFT = 499
+PIECE = 256 << 10
 
 
 class Gate:
@@ -42,6 +45,7 @@ class Gate:
         number = given if IDS.fullmatch(given) else uuid.uuid4().hex
         path = self._path(scope)
         scope["app"] = self  # the router then raises its 404 and 405
+        lease = scope["noppa.lease"] = self.service.budget.lease()
         status = 0
 
         async def answer(message: Message) -> None:
@@ -54,7 +58,13 @@ class Gate:
                 ]
                 if self.service.draining:
                     message["headers"].append((b"connection", b"close"))
-            await send(message)
+                await send(message)
+                return
+            body = message.get("body", b"")
+            if len(body) > PIECE:
+                lease.resize(len(body))  # what was asked is done with
+            for piece in pieces(message, body):
+                await send(piece)
 
         try:
             self._admit(scope["method"], path, headers)
@@ -67,6 +77,8 @@ class Gate:
             if status:  # the answer had begun: the client must see that it broke off
                 raise RuntimeError("an answer broke off") from None
             await _send(problem, answer)
+        finally:
+            lease.resize(0)
         self._note(scope, number, status, time.perf_counter() - began)
 
     def _path(self, scope: Scope) -> str:
@@ -116,6 +128,14 @@ class Gate:
         )
         if not logged:
             self.service.metrics.dropped("dropped_log_lines")
+
+
+def pieces(message: Message, body: Any) -> Iterator[Message]:
+    """A body in pieces, each sent when the one before is on its way: the connection never buffers all of it."""
+    view = memoryview(body)
+    for start in range(0, len(view) or 1, PIECE):
+        more = start + PIECE < len(view) or message.get("more_body", False)
+        yield {**message, "body": bytes(view[start : start + PIECE]), "more_body": more}
 
 
 def _problem(error: Exception, number: str) -> Problem:

@@ -19,7 +19,7 @@ from noppa.serve import logs
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"
 CODES = (
-    "200", "204", "304", "400", "401", "404", "405", "408", "413", "429", "431", "499", "500", "503", OTHER
+    "200", "204", "304", "400", "401", "404", "405", "408", "413", "415", "429", "431", "499", "500", "503", OTHER
 )  # fmt: skip
 SECONDS = (
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
@@ -35,6 +35,7 @@ COUNTERS = {
 }
 GAUGES = {
     "connections": "Open connections.",
+    "held_bytes": "Bytes of bodies, texts and answers in memory.",
     "queue_depth": "Requests that wait for the encoder.",
     "running": "Requests that are being encoded.",
     "sessions": "Browsers whose lines are kept in memory.",

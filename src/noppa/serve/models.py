@@ -106,6 +106,7 @@ class Models:
         truncate: bool = False,
     ) -> tuple[NDArray[np.float32], Counts]:
         """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
+        self.check_size(len(texts), dim or encoder.dim, param)
         parts, tokens, unknown, empty = [], 0, 0, 0
         for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate):
             rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
@@ -144,6 +145,16 @@ class Models:
                 watch.check()
                 bounds = offsets[start : stop + 1]
                 yield ids[bounds[0] : bounds[-1]], np.ascontiguousarray(bounds - bounds[0])
+
+    def check_size(self, texts: int, dim: int, param: str | None = None) -> None:
+        """413 where so many vectors may not be in memory together."""
+        most = self.settings.max_values
+        if texts * dim > most:
+            raise too_large(
+                f"{texts} texts of {dim} dimensions are {texts * dim} numbers and this server takes up to {most}: send "
+                f"up to {most // dim} texts at a time, or ask for fewer dimensions",
+                param,
+            )
 
 
 def blocks(lengths: ArrayLike, most: int, power: int) -> Iterator[tuple[int, int]]:

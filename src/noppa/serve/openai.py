@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from starlette.routing import Route
 from noppa import Encoder
 from noppa.backend import kernels
 from noppa.serve import body
-from noppa.serve.models import Counts, Watch
+from noppa.serve.models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.problems import invalid
 from noppa.serve.service import Service
 
@@ -32,13 +33,13 @@ def routes(service: Service) -> list[Route]:
         form = body.one_of(fields, "encoding_format", FORMATS, "float")
         dim = dimensions(fields, encoder)
 
-        def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
+        def job(watch: Watch, threads: int) -> tuple[memoryview, Counts]:
             rows, counts = models.encode(
                 encoder, texts, watch, threads, "input", dim=dim, normalize=settings.normalize
             )
-            return answer(name, rows, form, counts.tokens, threads), counts
+            return answer(name, rows, form, counts.tokens, watch, threads), counts
 
-        found, counts = await service.work(request, job, sum(map(len, texts)))
+        found, counts = await service.work(request, job, texts)
         service.count(request, counts)
         return Response(found, media_type="application/json")
 
@@ -76,24 +77,32 @@ def dimensions(fields: dict[str, Any], encoder: Encoder) -> int | None:
     return wanted
 
 
-def answer(name: str, rows: NDArray[np.float32], form: str, tokens: int, threads: int) -> bytes:
-    """The JSON of an answer; numbers are written natively, as short as they can be read back exactly."""
-    if form == "base64":
-        vectors = [
-            b'"%b"' % binascii.b2a_base64(row, newline=False)
-            for row in rows.astype("<f4", copy=False)
-        ]
-    else:
-        vectors = [b"[%b]" % line for line in kernels.format_rows(rows, ",", threads)]
-    items = b",".join(
-        b'{"object":"embedding","index":%d,"embedding":%b}' % pair for pair in enumerate(vectors)
-    )
-    return (
-        b'{"object":"list","data":[%b],"model":%b,"usage":{"prompt_tokens":%d,"total_tokens":%d}}'
-        % (
-            items,
-            json.dumps(name).encode(),
-            tokens,
-            tokens,
+def answer(
+    name: str, rows: NDArray[np.float32], form: str, tokens: int, watch: Watch, threads: int
+) -> memoryview:
+    """The JSON of an answer, written block by block; numbers as short as they can be read back exactly."""
+    made = bytearray(b'{"object":"list","data":[')
+    for start in range(0, len(rows), BLOCK_TEXTS):
+        watch.check()
+        block = rows[start : start + BLOCK_TEXTS]
+        made += b"," if start else b""
+        made += b",".join(
+            b'{"object":"embedding","index":%d,"embedding":%b}' % pair
+            for pair in enumerate(vectors(block, form, threads), start)
         )
+    made += b'],"model":%b,"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
+        json.dumps(name).encode(),
+        tokens,
+        tokens,
     )
+    return memoryview(made)
+
+
+def vectors(rows: NDArray[np.float32], form: str, threads: int) -> Iterator[bytes]:
+    """Each row as JSON."""
+    if form == "base64":
+        for row in rows.astype("<f4", copy=False):
+            yield b'"%b"' % binascii.b2a_base64(row, newline=False)
+    else:
+        for line in kernels.format_rows(rows, ",", threads):
+            yield b"[%b]" % line

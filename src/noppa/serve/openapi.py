@@ -62,6 +62,15 @@ def documented(settings: Settings, dim: int) -> Schema:
     return document
 
 
+def body_fields(settings: Settings) -> dict[str, frozenset[str]]:
+    """The fields that a body may have, by route; what else is in it need not be kept."""
+    return {
+        path: frozenset(body["properties"])
+        for path, _, _, body, _ in _operations(settings, 1)
+        if body is not None
+    }
+
+
 def _operations(
     settings: Settings, dim: int
 ) -> list[tuple[str, str, str, Schema | None, Schema | str]]:

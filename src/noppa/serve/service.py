@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from noppa import backend
-from noppa.serve import body
+from noppa.serve import receive
+from noppa.serve.budget import Budget
 from noppa.serve.metrics import Metrics
 from noppa.serve.models import Counts, Models, Watch
 from noppa.serve.sessions import Sessions
@@ -23,6 +24,7 @@ T = TypeVar("T")
 
 #: Texts of so many characters in all are encoded where they arrive: handing them to a thread takes longer (bench/server.py).
 SMALL = 600 if backend.name == "native" else 0
+FEW = 32
 
 
 class Service:
@@ -35,25 +37,36 @@ class Service:
         self.variants = Variants(models)
         self.sessions = Sessions(settings, metrics)
         self.draining = False
+        self.budget = Budget(settings.max_held, metrics)
         self._pool = ThreadPoolExecutor(settings.running, "encode")
+        self._parser = ThreadPoolExecutor(1, "parse")
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True)
+        for pool in (self._pool, self._parser):
+            pool.shutdown(wait=True)
 
     async def fields(self, request: Request) -> dict[str, Any]:
-        """The checked JSON object of a request's body."""
-        return body.parsed(await body.read(request, self.settings))
+        """The fields of a request's body that its route knows."""
+        lease, names = request.scope["noppa.lease"], request.scope["noppa.fields"]
+        data = await receive.read(request, self.settings, lease)
+        if len(data) <= receive.LARGE:
+            return receive.parsed(data, names)
+        # One at a time: a body that is being parsed takes several times its size.
+        loop = asyncio.get_running_loop()
+        fields = await loop.run_in_executor(self._parser, receive.parsed, data, names)
+        lease.resize(sum(map(receive.size_of, fields.values())))
+        return fields
 
     async def work(
-        self, request: Request, job: Callable[[Watch, int], T], characters: int | None = None
+        self, request: Request, job: Callable[[Watch, int], T], texts: list[str] | None = None
     ) -> T:
         """What `job` gives for a watch and a number of threads, in a thread of its own when it is its turn.
 
-        characters: of the texts, where known; a handful is encoded at once if nobody waits.
+        texts: all that it encodes; a handful is encoded at once if nobody waits.
         """
         deadline = time.monotonic() + self.settings.request_seconds
         turns = self.turns
-        if characters is not None and characters <= SMALL and turns.running < turns.at_once:
+        if texts is not None and _small(texts) and turns.running < turns.at_once:
             return job(Watch(lambda: False, deadline), 1)
         loop = asyncio.get_running_loop()
         left = asyncio.ensure_future(_gone(request))
@@ -69,6 +82,10 @@ class Service:
         """Note what a request encoded, for /metrics and the log."""
         self.metrics.encoded(counts.inputs, counts.tokens, counts.unknown, counts.empty)
         request.scope["noppa.counts"] = counts
+
+
+def _small(texts: list[str]) -> bool:
+    return len(texts) <= FEW and sum(map(len, texts)) <= SMALL
 
 
 async def _gone(request: Request) -> None:

@@ -28,6 +28,7 @@ class Settings:
     at_once, queue: how many requests are encoded at a time, and how many more may wait.
     body_seconds, request_seconds: for a client to send its body, and for a request from then to its answer.
     keep_alive_seconds, send_seconds: for an idle connection, and for a client to take an answer that fills its buffer.
+    max_held: bytes of bodies, texts and answers in memory, of all requests of a process.
     max_connections: fewer where the process may not open that many files.
     drain_seconds: how long a stopping server still refuses new requests in words before it closes its port.
     max_lines, line_seconds: lines that a browser may leave with the page, and how long they are kept unused.
@@ -52,6 +53,7 @@ class Settings:
     max_tokens: int = 4096
     max_header: int = 32 << 10
     max_connections: int = 1000
+    max_held: int = 256 << 20
     at_once: int | None = None
     threads: int | None = None
     queue: int = 256
@@ -71,15 +73,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         one_of(self.empty_input, "--empty-input", EMPTY_INPUT)
-        for name in (
-            "max_body",
-            "max_inputs",
-            "max_tokens",
-            "max_header",
-            "max_connections",
-            "max_lines",
-            "max_values",
-        ):
+        for name in (known.name for known in fields(self) if known.name.startswith("max_")):
             whole(getattr(self, name), _option(name), 1)
         for name in ("at_once", "threads"):
             if getattr(self, name) is not None:

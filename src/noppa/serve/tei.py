@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -9,7 +11,7 @@ from starlette.routing import Route
 import noppa
 from noppa.backend import kernels
 from noppa.serve import body
-from noppa.serve.models import Counts, Watch
+from noppa.serve.models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.openai import dimensions
 from noppa.serve.problems import invalid
 from noppa.serve.service import Service
@@ -35,7 +37,7 @@ def routes(service: Service) -> list[Route]:
             )
         dim = dimensions(fields, encoder)
 
-        def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
+        def job(watch: Watch, threads: int) -> tuple[memoryview, Counts]:
             rows, counts = models.encode(
                 encoder,
                 texts,
@@ -46,10 +48,9 @@ def routes(service: Service) -> list[Route]:
                 normalize=normalize,
                 truncate=truncate,
             )
-            lines = kernels.format_rows(rows, ",", threads)
-            return b"[[%b]]" % b"],[".join(lines), counts
+            return written(rows, watch, threads), counts
 
-        found, counts = await service.work(request, job, sum(map(len, texts)))
+        found, counts = await service.work(request, job, texts)
         service.count(request, counts)
         return Response(found, media_type="application/json")
 
@@ -62,8 +63,9 @@ def routes(service: Service) -> list[Route]:
             "max_concurrent_requests": settings.running + settings.queue,
             "max_input_length": settings.max_tokens,
             "max_batch_tokens": settings.max_tokens * settings.max_inputs,
-            "max_client_batch_size": settings.max_inputs,
+            "max_client_batch_size": min(settings.max_inputs, settings.max_values // encoder.dim),
             "max_body_bytes": settings.max_body,
+            "max_values": settings.max_values,
             "request_seconds": settings.request_seconds,
             "auto_truncate": False,
             "tokenization_workers": service.threads,
@@ -76,3 +78,15 @@ def routes(service: Service) -> list[Route]:
         Route("/", embed, methods=["POST"]),  # where huggingface_hub's client posts
         Route("/info", info),
     ]
+
+
+def written(rows: NDArray[np.float32], watch: Watch, threads: int) -> memoryview:
+    """The JSON of an answer, written block by block."""
+    answer = bytearray(b"[")
+    for start in range(0, len(rows), BLOCK_TEXTS):
+        watch.check()
+        lines = kernels.format_rows(rows[start : start + BLOCK_TEXTS], ",", threads)
+        answer += b"," if start else b""
+        answer += b"[%b]" % b"],[".join(lines)
+    answer += b"]"
+    return memoryview(answer)

@@ -16,7 +16,7 @@ from noppa.fitting import learnt_from
 from noppa.methods.protocol import learns
 from noppa.serve.body import kind_of
 from noppa.serve.models import Models, Watch
-from noppa.serve.problems import invalid, too_large
+from noppa.serve.problems import invalid
 from noppa.serve.sessions import Session
 
 #: Those that train weights of their own take longer than anybody waits for a page.
@@ -108,12 +108,7 @@ class Variants:
 
     def _bounded(self, encoder: Encoder, texts: int) -> Encoder:
         """The encoder, if so many of its vectors may be in memory together."""
-        most = self.models.settings.max_values
-        if texts * encoder.dim > most:
-            raise too_large(
-                f"{texts} texts of {encoder.dim} dimensions are {texts * encoder.dim} numbers and this server takes "
-                f"up to {most}: send fewer texts, or choose a method of fewer dimensions"
-            )
+        self.models.check_size(texts, encoder.dim)
         return encoder
 
     def _fit(

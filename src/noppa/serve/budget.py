@@ -1,0 +1,46 @@
+"""The memory of all requests together: bytes of bodies, texts and answers that a process holds at a time."""
+
+from __future__ import annotations
+
+from noppa.serve.metrics import Metrics
+from noppa.serve.problems import busy
+
+
+class Budget:
+    """How many bytes are held, and how many may be."""
+
+    def __init__(self, limit: int, metrics: Metrics) -> None:
+        self.limit, self.metrics = limit, metrics
+        self.held = 0
+
+    def lease(self) -> Lease:
+        return Lease(self)
+
+    def change(self, size: int) -> None:
+        self.held += size
+        self.metrics.gauge("held_bytes", self.held)
+
+
+class Lease:
+    """What one request holds of the budget, from its first byte to the end of its answer."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget, self.size = budget, 0
+
+    def grow(self, size: int) -> None:
+        """Hold at least `size` bytes, or 503 where others hold too many for that."""
+        more = size - self.size
+        if more <= 0:
+            return
+        if self.budget.held + more > self.budget.limit:
+            raise busy(
+                f"requests hold {self.budget.held} of the {self.budget.limit} bytes that this server has for all of "
+                "them: try again later, or send less at a time",
+                code="out_of_memory",
+            )
+        self.resize(size)
+
+    def resize(self, size: int) -> None:
+        """Hold exactly `size` bytes, which are there already."""
+        self.budget.change(size - self.size)
+        self.size = size

@@ -1,0 +1,157 @@
+"""From bytes to a JSON object: the body within its limits and the budget of all, and no more of it than its route needs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Collection
+from typing import Any, NoReturn
+
+from starlette.requests import Request
+
+from noppa.serve.body import kind_of
+from noppa.serve.budget import Lease
+from noppa.serve.problems import Problem, invalid, too_large
+from noppa.serve.settings import Settings
+from noppa.serve.turns import Left
+
+#: A body over the limit is read to its end, up to this much, and thrown away: a client that still writes when the
+#: connection closes may never see why.
+DISCARDED = 256 << 20
+#: Smaller bodies are parsed where they arrive: a thread costs more than they do.
+LARGE = 64 << 10
+#: Numbers, strings, arrays and objects of a body: each takes up to 70 bytes, however few characters it is.
+MOST_VALUES = 250_000
+
+
+async def read(request: Request, settings: Settings, lease: Lease) -> bytearray:
+    """The whole body; 413 beyond the limit, 408 from a client that is too slow, 503 beyond the budget."""
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.lower() != "identity":
+        raise Problem(
+            415, "content-encoding is not taken here: send the body as it is", code="encoded_body"
+        )
+    declared = request.headers.get("content-length", "")
+    size = int(declared) if declared.isdecimal() else 0
+    limit = settings.max_body
+    if size > limit and ("expect" in request.headers or size > DISCARDED):
+        raise _too_long(size, limit, close=True)
+    if size <= limit:
+        lease.grow(size)
+    arrived = _Arrived(limit, size, lease)
+    # As asyncio.wait_for, which would start a task for every request.
+    task = asyncio.current_task()
+    assert task is not None
+    timer = task.get_loop().call_later(settings.body_seconds, arrived.stop, task)
+    try:
+        await arrived.read(request)
+    except asyncio.CancelledError:
+        if not arrived.stopped:
+            raise
+        if sys.version_info >= (3, 11):
+            task.uncancel()
+        if max(size, arrived.received) > limit:
+            raise _too_long(max(size, arrived.received), limit, close=True) from None
+        raise Problem(
+            408,
+            f"the body did not arrive within {settings.body_seconds:g} seconds: send it faster or in smaller requests",
+            code="request_timeout",
+            headers={"connection": "close"},
+        ) from None
+    finally:
+        timer.cancel()
+    return arrived.data
+
+
+class _Arrived:
+    """What has come of a body: its bytes, or beyond the limit their number alone."""
+
+    def __init__(self, limit: int, declared: int, lease: Lease) -> None:
+        self.limit, self.declared, self.lease = limit, declared, lease
+        self.data = bytearray()
+        self.received = 0
+        self.stopped = False
+
+    def stop(self, task: asyncio.Task[Any]) -> None:
+        self.stopped = True
+        task.cancel()
+
+    async def read(self, request: Request) -> None:
+        more = True
+        while more:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise Left
+            piece = message.get("body", b"")
+            self.received += len(piece)
+            if max(self.received, self.declared) <= self.limit:
+                self.lease.grow(self.received)
+                self.data += piece
+            else:
+                self.data = bytearray()
+                self.lease.resize(0)
+            if self.received > DISCARDED:
+                raise _too_long(self.received, self.limit, close=True)
+            more = message.get("more_body", False)
+        if self.received > self.limit:
+            raise _too_long(self.received, self.limit)
+
+
+def _too_long(received: int, limit: int, close: bool = False) -> Problem:
+    problem = too_large(
+        f"the body has {received} bytes and this server takes up to {limit}: send fewer texts at a time"
+    )
+    if close:
+        problem.headers["connection"] = "close"
+    return problem
+
+
+def parsed(data: bytearray, names: Collection[str]) -> dict[str, Any]:
+    """The fields of these names of a JSON object, or 400; others are dropped here."""
+    if len(data) > LARGE and value_count(data) > MOST_VALUES:
+        raise too_large(
+            f"the body has more than {MOST_VALUES} values: send texts as strings, and fewer at a time"
+        )
+    try:
+        # json.loads would also take UTF-16 and UTF-32, whose values are not counted as above.
+        text = data.decode("utf-8-sig", "surrogatepass")
+        data.clear()
+        value = json.loads(text, parse_constant=_refused)
+    except UnicodeDecodeError as error:
+        raise invalid(f"the body is not UTF-8: byte {error.start} cannot be read") from None
+    except RecursionError:
+        raise invalid("the body is nested too deeply: a request is one flat object") from None
+    except ValueError as error:
+        raise invalid(f"the body is not JSON: {_short(str(error))}") from None
+    if not isinstance(value, dict):
+        raise invalid(f"the body is {kind_of(value)}: send a JSON object")
+    return {name: value[name] for name in names if name in value}
+
+
+def value_count(data: bytearray) -> int:
+    """How many values a JSON text has at most, told before they take their memory and time."""
+    bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    strings = bare.count(b'"') // 2
+    if (
+        strings > 2 * MOST_VALUES
+    ):  # each is a value or the name of one, and splitting would itself take too much
+        return strings
+    outside = b"".join(bare.split(b'"')[::2])
+    return 1 + sum(outside.count(mark) for mark in (b",", b"[", b"{"))
+
+
+def size_of(value: Any) -> int:
+    """Bytes that a parsed value takes, of strings, and of arrays of strings."""
+    if isinstance(value, list):
+        return sys.getsizeof(value) + sum(map(sys.getsizeof, value))
+    return sys.getsizeof(value)
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _short(message: str) -> str:
+    # Python's messages say where, and never quote the text.
+    return message if len(message) < 200 else message[:200] + "…"
