@@ -152,11 +152,11 @@ class TestProbabilities:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"the 6\ncake\n", "line 2: expected a word and a count, found 'cake'"),
+            (b"the 6\ncake\n", r"line 2: expected a word and a count .* found 'cake'"),
             (b"the x\n", "line 1: expected a word and a count"),
             (b"the 1\ncaf\xe9 2\n", "line 2: byte 9 is not UTF-8"),
             (b"", "adds up to nothing"),
-            (b"the -1\n", "the count of 'the' is -1.0"),
+            (b"the -1\n", r"line 1: expected a word and a count .* found 'the -1'"),
         ],
     )
     def test_bad_files(self, tmp_path: Path, content: bytes, message: str) -> None:
@@ -164,7 +164,7 @@ class TestProbabilities:
         file.write_bytes(content)
         with pytest.raises(noppa.NoppaError, match=message):
             self.words.with_counts(file)
-        with pytest.raises(noppa.NoppaError, match=r"nowhere.txt: No such file"):
+        with pytest.raises(noppa.NoppaError, match=r"nowhere.txt does not exist"):
             self.words.with_counts(tmp_path / "nowhere.txt")
 
     def test_from_a_corpus(self) -> None:

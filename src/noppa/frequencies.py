@@ -39,6 +39,10 @@ CLOSED_CLASS: dict[str, float] = {
 # fmt: on
 
 
+#: Above any corpus, and low enough that no sum of counts overflows.
+LARGEST_COUNT = 1e18
+
+
 @dataclass(frozen=True)
 class Probabilities:
     """Probability of each word, which of them were really counted, and where they come from."""
@@ -84,9 +88,11 @@ def from_counts(
         table, source = read_counts(counts, errors), f"counts in {Path(counts).name}"
     merged: defaultdict[str, float] = defaultdict(float)
     for word, count in table.items():
-        if not np.isfinite(count) or count < 0:
-            raise ParameterError(f"the count of {word!r} is {count!r}: a count is 0 or more")
-        merged[lower(word)] += count
+        if not _is_count(count):
+            raise ParameterError(
+                f"the count of {word!r} is {str(count)[:40]}: a count is 0 or more, and at most {LARGEST_COUNT:g}"
+            )
+        merged[lower(word)] += float(count)
     total = float(sum(merged.values()))
     if total <= 0:
         raise ParameterError(f"{source} adds up to nothing: give at least one word a count above 0")
@@ -160,10 +166,9 @@ def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, 
     errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip", as for vector files.
     """
     one_of(errors, "errors", ("strict", "replace", "skip"))
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(f"counts file {path}: {error.strerror or error}") from error
+    from noppa.files.inputs import read_whole  # lazily: importing noppa.files doubles import time
+
+    content = read_whole(Path(path), f"counts file {path}")
     counts: defaultdict[str, float] = defaultdict(float)
     offset = 0
     for number, line in enumerate(content.split(b"\n"), 1):
@@ -181,15 +186,20 @@ def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, 
         if not text:
             continue
         word, _, count = text.replace("\t", " ").rpartition(" ")
-        try:
-            counts[word.rstrip(" ")] += float(count)
-            if not word:
-                raise ValueError
-        except ValueError:
+        if not word or not _is_count(count):
             raise FileError(
-                f"counts file {path}, line {number}: expected a word and a count, found {text[:60]!r}"
-            ) from None
+                f"counts file {path}, line {number}: expected a word and a count from 0 to {LARGEST_COUNT:g}, "
+                f"found {text[:60]!r}"
+            )
+        counts[word.rstrip(" ")] += float(count)
     return dict(counts)
+
+
+def _is_count(value: float | str) -> bool:
+    try:
+        return 0 <= float(value) <= LARGEST_COUNT
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _filled(
