@@ -148,6 +148,50 @@ def test_parquet(tmp_path):
         texts(path)
 
 
+@pytest.fixture
+def bomb(tmp_path):
+    """A few hundred bytes that say 20 GB: one long string in a dictionary, for every row."""
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    path = tmp_path / "t.parquet"
+    column = arrow.DictionaryArray.from_arrays(
+        arrow.array([0] * 20_000, arrow.int32()), arrow.array(["x" * 1_000_000])
+    )
+    parquet.write_table(arrow.table({"text": column}), path, compression="zstd")
+    assert path.stat().st_size < 1000
+    return path
+
+
+@pytest.mark.found(
+    "outside review", "A Parquet file of 759 bytes took 4 GB: batches counted rows, not bytes."
+)
+def test_parquet_batches_are_bounded_by_bytes(bomb):
+    from pyarrow import default_memory_pool
+
+    for batch, _ in zip(read(Input([str(bomb)])), range(3), strict=False):
+        assert 1 <= sum(map(len, batch.texts)) <= 64 << 20
+    assert default_memory_pool().max_memory() < 512 << 20
+
+
+def test_batches_of_tables_are_bounded_by_characters(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("text\n" + ("y" * 1_000_000 + "\n") * 30)
+    sizes = [len(batch.texts) for batch in read(Input([str(path)]))]
+    assert sum(sizes) == 30
+    assert max(sizes) < 12
+
+
+def test_parquet_that_is_not_utf8_is_bad_records(tmp_path):
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    path = tmp_path / "t.parquet"
+    raw = arrow.array([b"good", b"\xff", None, "é".encode()], arrow.binary())
+    strings = arrow.Array.from_buffers(arrow.string(), 4, raw.buffers())
+    parquet.write_table(arrow.table({"text": strings}), path)
+    assert texts(path) == ["good", None, None, "é"]
+    assert [why.rpartition(": ")[2] for why in reasons(path)] == ["it is not UTF-8", "it is null"]
+
+
 def test_missing_package_names_the_install_line(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     with pytest.raises(NoppaError, match=r"pip install 'noppa\[parquet\]'"):

@@ -16,7 +16,8 @@ from noppa.cluster.rows import QUOTING
 from noppa.errors import FileError, ParameterError
 from noppa.records.batch import TEXT, Input, is_clean
 from noppa.records.lines import lines_of, parsed
-from noppa.records.tables import column_of, pyarrow_parquet, require_strings, rows_of
+from noppa.records.parquet import explained, pyarrow_parquet, require_strings
+from noppa.records.tables import column_of, rows_of
 
 #: Files of JSON lines to look into for their fields, and lines of each.
 FILES_SEEN = 16
@@ -108,14 +109,11 @@ def table_of(
     return fields_of(form, names, text, wanted.header, schema, keep), []
 
 
-def opened(place: Place) -> Any:
+def opened(place: Place, **options: Any) -> Any:
     """A file of Parquet, with its table of contents read."""
-    try:
-        return pyarrow_parquet().ParquetFile(place.stream())
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{place} cannot be read as Parquet: {error}") from error
+    parquet = pyarrow_parquet()
+    with explained(place.address):
+        return parquet.ParquetFile(place.stream(), **options)
 
 
 def _parquet(

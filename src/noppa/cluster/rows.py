@@ -7,14 +7,16 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from noppa.cluster.places import Place, explained
 from noppa.errors import FileError
 from noppa.files.compression import Source
+from noppa.records import parquet
 from noppa.records.batch import is_clean
 from noppa.records.lines import lines_of, parsed
-from noppa.records.tables import BATCH, cell_of, rows_of
+from noppa.records.tables import cell_of, rows_of
 
 if TYPE_CHECKING:
     from noppa.cluster.fields import Fields
@@ -192,7 +194,7 @@ def _parquet(place: Place, shard: Shard, fields: Fields) -> Iterator[Rows]:
 
     kept = fields.schema.names
     read = kept if fields.text in kept else [*kept, fields.text]
-    with opened(place) as table:
+    with parquet.explained(place.address), opened(place) as table:
         row, groups = 0, []
         for group in range(table.metadata.num_row_groups):
             rows = table.metadata.row_group(group).num_rows
@@ -202,22 +204,15 @@ def _parquet(place: Place, shard: Shard, fields: Fields) -> Iterator[Rows]:
         if not groups:
             return
         row = groups[0][1]
-        try:
-            for batch in table.iter_batches(BATCH, [group for group, _ in groups], columns=read):
-                begin, end = max(shard.start - row, 0), min(shard.stop - row, len(batch))
-                row += len(batch)
-                if begin >= end:
-                    continue
-                some = batch.slice(begin, end - begin)
-                texts = some.column(fields.text).to_pylist()
-                bad = [
-                    (at, f"its {fields.text!r} is null")
-                    for at, text in enumerate(texts)
-                    if text is None
-                ]
-                yield Rows(some.select(kept), texts, bad)
-        except (OSError, ValueError) as error:
-            raise FileError(f"{place} cannot be read as Parquet: {error}") from error
+        numbers = [group for group, _ in groups]
+        for batch in parquet.batches_of(table, partial(opened, place), numbers, read):
+            begin, end = max(shard.start - row, 0), min(shard.stop - row, len(batch))
+            row += len(batch)
+            if begin >= end:
+                continue
+            some = batch.slice(begin, end - begin)
+            texts, bad = parquet.texts_of(some.column(fields.text), fields.text)
+            yield Rows(some.select(kept), texts, bad)
 
 
 READERS = {"lines": _lines, "jsonl": _jsonl, "csv": _table, "tsv": _table}

@@ -18,13 +18,13 @@ from noppa.cluster.plan import Shard
 from noppa.cluster.rows import Rows, rows_of_shard
 from noppa.encoder import Encoder
 from noppa.errors import FileError, NoppaWarning
-from noppa.records.tables import pyarrow_parquet
+from noppa.records.parquet import pyarrow_parquet
 
 #: In the output, where readers of a folder of Parquet pass over names that begin so: the books of the run, and the list
 #: of bad records; in the books, what is done, and the bad records of each shard.
 BOOKS, BAD_ROWS = "_noppa", "_bad_rows.jsonl"
 DONE, BAD = "done", "bad"
-#: Bytes of vectors of one row group: enough that its own description costs nothing.
+#: Bytes of one row group: enough that its own description costs nothing.
 GROUP = 32 << 20
 DTYPES = ("float32", "float16")
 ON_BAD = ("error", "empty", "drop")
@@ -157,7 +157,7 @@ class Part:
         lists = pyarrow.FixedSizeListArray.from_arrays(flat, type=kind)
         arrays = [*columns.columns, lists]
         self.waiting.append(pyarrow.record_batch(arrays, schema=self.schema))
-        self.size += vectors.nbytes
+        self.size += vectors.nbytes + columns.nbytes
         if self.size >= GROUP:
             self._flush()
 

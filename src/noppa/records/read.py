@@ -9,7 +9,8 @@ from noppa.errors import FileError, NoppaError
 from noppa.files.compression import damage
 from noppa.records.batch import Batch, Input, shown
 from noppa.records.lines import read_jsonl, read_lines
-from noppa.records.tables import read_csv, read_parquet, read_tsv
+from noppa.records.parquet import read_parquet
+from noppa.records.tables import read_csv, read_tsv
 
 READERS: dict[str, Callable[[str, Input], Iterator[Batch]]] = {
     "lines": read_lines,

@@ -1,4 +1,4 @@
-"""Records that are rows of a table: CSV, TSV and Parquet."""
+"""Records that are rows of a table in text: CSV and TSV."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import csv
 import io
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
-from noppa.extras import needs
 from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
 
 BATCH = 4096
+#: Characters of a batch, which one long row may pass alone.
+CHARACTERS = 8 << 20
+NAMED = 20
 
 
 def read_csv(path: str, wanted: Input) -> Iterator[Batch]:
@@ -55,7 +56,15 @@ def rows_of(text: Any, delimiter: str, quoting: int, where: str) -> Iterator[lis
     rows = csv.reader(text, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
     try:
         yield from ([row] for row in islice(rows, 1))
-        while some := list(islice(rows, BATCH)):
+        some: list[list[str]] = []
+        size = 0
+        for row in rows:
+            some.append(row)
+            size += sum(map(len, row))
+            if len(some) == BATCH or size > CHARACTERS:
+                yield some
+                some, size = [], 0
+        if some:
             yield some
     except csv.Error as error:
         raise FileError(f"{where}, line {rows.line_num}: {error}; mend the file") from error
@@ -84,51 +93,8 @@ def column_of(names: list[str] | None, column: str | None, path: str) -> int:
         return 0
     if column is None and names is not None and len(names) <= 1:
         return 0
-    listed = ", ".join(names or [])
+    listed = ", ".join(name[:NAMED] for name in (names or [])[:NAMED])
     raise ParameterError(
         f"{shown(path)} has no column {column or TEXT!r}: choose one with --column"
         + (f", from {listed}" if listed else " and its number")
     )
-
-
-def read_parquet(path: str, wanted: Input) -> Iterator[Batch]:
-    if path == STDIN:
-        raise ParameterError(
-            "a Parquet file is read from its end and cannot come from standard input: name the file"
-        )
-    parquet = pyarrow_parquet()
-    try:
-        table = parquet.ParquetFile(path)
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path} cannot be read as Parquet: {error}") from error
-    with table:
-        names = table.schema_arrow.names
-        name = names[column_of(names, wanted.column, path)]
-        kind = table.schema_arrow.field(name).type
-        require_strings(kind, name, path)
-        number = 1
-        size = Path(path).stat().st_size
-        for group in table.iter_batches(BATCH, columns=[name]):
-            texts = group.column(0).to_pylist()
-            bad = [
-                (at, f"{path}, record {number + at}: its {name!r} is null")
-                for at, text in enumerate(texts)
-                if text is None
-            ]
-            number += len(texts)
-            yield Batch(texts, bad, size * number // max(1, table.metadata.num_rows + 1))
-
-
-def require_strings(kind: Any, name: str, path: str) -> None:
-    """Refuse a column of Parquet whose Arrow type is no kind of string."""
-    plain = kind.value_type if str(kind).startswith("dictionary") else kind
-    if str(plain) not in ("string", "large_string", "string_view"):
-        raise ParameterError(
-            f"column {name!r} of {path} holds {kind}, not strings: choose another with --column"
-        )
-
-
-def pyarrow_parquet() -> Any:
-    with needs("parquet", "Parquet"):
-        import pyarrow.parquet as parquet
-    return parquet

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.backend import kernels
-from noppa.records.tables import pyarrow_parquet
+from noppa.records.parquet import pyarrow_parquet
 from noppa.threads import thread_count
 
 NPY_HEADER = 128
