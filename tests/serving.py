@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,7 @@ async def ask(
     pieces: AsyncIterator[bytes] | bytes = b"",
     headers: dict[str, str] | None = None,
     method: str = "POST",
+    raw_headers: Sequence[tuple[bytes, bytes]] = (),
     sent: Callable[[dict[str, Any]], None] = lambda message: None,
 ) -> Answer:
     """One request to an ASGI application, without a socket; sent: sees each message."""
@@ -165,7 +166,10 @@ async def ask(
         "raw_path": path.encode(),
         "query_string": b"",
         "scheme": "http",
-        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+        "headers": [
+            *((name.encode(), value.encode()) for name, value in (headers or {}).items()),
+            *raw_headers,
+        ],
     }
     await app(scope, receive, send)
     return answer

@@ -171,10 +171,12 @@ ODD: dict[str, tuple[bytes, int]] = {
     "many trailers": (CHUNKED + b"0\r\n" + b"X: y\r\n" * 20_000, 431),
     "many blank lines": (b"\r\n" * 100_000, 431),
     "an odd cookie": (GET + b'Cookie: noppa_lines=\xff"; =;;=,\r\n\r\n', 200),
+    "a broken origin": (POST + b"Origin: http://[\r\nContent-Length: 2\r\n\r\n{}", 403),
     "an odd key and id": (GET + b"Authorization: \xff\r\nX-Request-Id: \xff\r\n\r\n", 200),
 }
 
 
+@pytest.mark.found("fuzz: heads of requests", "an origin that is no address was answered with 500")
 @pytest.mark.parametrize("name", ODD)
 def test_odd_requests(server: Running, name: str) -> None:
     """A status and, for an error, its one shape."""

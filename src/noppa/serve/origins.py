@@ -6,7 +6,6 @@ A page of another site knows no key, so a server with keys needs none of this.
 from __future__ import annotations
 
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from noppa.serve.problems import Problem
 from noppa.serve.settings import Settings
@@ -65,7 +64,7 @@ class Origins:
             return True
         if site:
             return site in ("same-origin", "none")
-        return not origin or urlsplit(origin).netloc.lower() == host.lower()
+        return not origin or origin.lower().partition("://")[2] == host.lower()
 
 
 def _name_of(host: str) -> str:
