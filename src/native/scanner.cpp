@@ -37,6 +37,8 @@ bool is_in(Code code, const char* set) { return code && code < 128 && std::strch
 
 int kind_of(Code code) { return KIND_PAGES[KIND_INDEX[code >> 8] * 256 + (code & 255)]; }
 
+bool is_stable(Code code) { return STABLE_PAGES[STABLE_INDEX[code >> 8] * 256 + (code & 255)]; }
+
 void append_plain(Code code, std::vector<Code>* out) {
     if (code >= 0xac00 && code <= 0xd7a3) {  // a Hangul syllable: lead, vowel, and a tail or none
         const Code syllable = code - 0xac00;

@@ -31,6 +31,8 @@ enum Kind : int { SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL };
 
 int kind_of(Code code);
 Code lower(Code code);
+// Whether every Python we run on knows the character, so that NFC of it never changes.
+bool is_stable(Code code);
 // The twin of characters.plain: appends up to three code points.
 void append_plain(Code code, std::vector<Code>* out);
 

@@ -1,13 +1,15 @@
-"""What a single character is to the tokeniser: the one source for the Python scanner and for the native tables.
+"""What a single character is to the tokeniser, the same for the Python scanner and for the native one.
 
-The build writes `character_class`, `lower` and `plain` of every code point into a C++ table (`tools/character_tables.py`), so
-both scanners agree by construction, with the Unicode version of the interpreter that runs them.
+Both read the tables of `character_data`, which are pinned to one version of Unicode: what a text becomes depends neither on
+the Python that runs nor on the one that built the native module.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+from itertools import groupby
+
+from noppa import character_data
 
 SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL = range(6)
 
@@ -31,22 +33,9 @@ IDEOGRAPHS = (
 )
 
 
-@lru_cache(maxsize=65536)
 def character_class(character: str) -> int:
     """The class of one character, after `clean` has replaced what it replaces."""
-    code = ord(character)
-    category = unicodedata.category(character)
-    if character.isspace() or category[0] == "Z" or category == "Cc":
-        return SPACE
-    if category == "Cf" or 0xFE00 <= code <= 0xFE0F:
-        return DROP
-    if any(low <= code <= high for low, high in IDEOGRAPHS):
-        return IDEOGRAPH
-    if category == "Nd":
-        return DIGIT
-    if category[0] in "LM" or category in ("Nl", "No") or character == "_":
-        return LETTER
-    return SYMBOL
+    return character_data.values("kind")[ord(character)]
 
 
 def replaced_surrogate(character: str) -> str:
@@ -61,8 +50,7 @@ def replaced(character: str) -> str:
 
 def lower_character(character: str) -> str:
     """The lower-case form of one character, where that is one character too."""
-    small = character.lower()
-    return small if len(small) == 1 else character
+    return chr(ord(character) + character_data.values("lower")[ord(character)])
 
 
 def lower(token: str) -> str:
@@ -75,20 +63,24 @@ def is_syllable(code: int) -> bool:
     return 0xAC00 <= code <= 0xD7A3
 
 
-@lru_cache(maxsize=65536)
 def plain(character: str) -> str:
-    """The character as vocabularies without case and accents spell it: nothing of a mark, the letters of a syllable.
+    """The character as vocabularies without case and accents spell it: nothing of a mark, the letters of a syllable."""
+    code = ord(character)
+    if is_syllable(code):
+        return unicodedata.normalize("NFD", character)
+    distance = character_data.values("plain")[code]
+    return "" if distance == character_data.NOTHING else chr(code + distance)
 
-    The 43 other characters that come apart into several stay whole.
-    """
-    apart = unicodedata.normalize("NFD", character.lower())
-    kept = "".join(part for part in apart if unicodedata.category(part) != "Mn")
-    return kept if len(kept) < 2 or is_syllable(ord(character)) else lower_character(character)
+
+def normalize(text: str) -> str:
+    """NFC, the same with every Python: characters that some do not know yet stay as they are, and part the others."""
+    stable = character_data.values("stable")
+    runs = ((known, "".join(run)) for known, run in groupby(text, lambda c: stable[ord(c)]))
+    return "".join(unicodedata.normalize("NFC", run) if known else run for known, run in runs)
 
 
 def clean(text: str) -> str:
     """NFC text with its quotes and hyphens made plain and its invisible characters gone."""
     if text.isascii():
         return text
-    plain = map(replaced, unicodedata.normalize("NFC", text))
-    return "".join(c for c in plain if character_class(c) != DROP)
+    return "".join(c for c in map(replaced, normalize(text)) if character_class(c) != DROP)

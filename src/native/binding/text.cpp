@@ -11,23 +11,27 @@ namespace {
 // Strings whose memory stays valid without the GIL: this holds a reference to each.
 class Strings {
   public:
-    // A text above U+02FF may not be in NFC; Python's own tables decide.
+    // A text above U+02FF may not be in NFC; Python's own tables decide, but for characters that not every Python knows.
     void add_text(nb::handle text) {
-        if (PyUnicode_Check(text.ptr()) && PyUnicode_MAX_CHAR_VALUE(text.ptr()) >= 0x300)
-            add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
-        else
-            add(nb::borrow(text));
+        if (!PyUnicode_Check(text.ptr()) || PyUnicode_MAX_CHAR_VALUE(text.ptr()) < 0x300) return add(nb::borrow(text));
+        const Text here = text_of(text);
+        bool stable = true;
+        for (int64_t at = 0; at < here.length; ++at) stable &= is_stable(code_at(here, at));
+        if (stable) add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
+        else add(nb::module_::import_("noppa.characters").attr("normalize")(text));
     }
     void add(nb::object text) {
         require(PyUnicode_Check(text.ptr()), "every item must be a str");
-        texts.push_back({PyUnicode_DATA(text.ptr()), int64_t(PyUnicode_GET_LENGTH(text.ptr())),
-                         int(PyUnicode_KIND(text.ptr()))});
+        texts.push_back(text_of(text));
         held_.push_back(std::move(text));
     }
 
     std::vector<Text> texts;
 
   private:
+    static Text text_of(nb::handle text) {
+        return {PyUnicode_DATA(text.ptr()), int64_t(PyUnicode_GET_LENGTH(text.ptr())), int(PyUnicode_KIND(text.ptr()))};
+    }
     std::vector<nb::object> held_;
 };
 

@@ -1,0 +1,88 @@
+"""What a character is does not depend on the Python that runs or that built the native module."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from noppa import _native, character_data, characters
+from noppa.tokens import tokenize
+
+TOOL = Path(__file__).resolve().parent.parent / "tools" / "character_tables.py"
+CODES = range(0x110000)
+
+#: A mark of Unicode 14.0 (Python 3.10 does not know it) and one of 16.0 (Python 3.13 does not).
+MARK_14, MARK_16 = "\u0899", "\u0897"
+
+
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("character_tables", TOOL)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_native_equals_twin_on_every_code_point() -> None:
+    for low in range(0, len(CODES), 0x8000):
+        text = "".join(map(chr, CODES[low : low + 0x8000]))
+        assert _native.tokenize(text) == tokenize(text), hex(low)
+
+
+@pytest.mark.found(
+    "outside review", "The classes of characters came from the Python that built the module."
+)
+def test_the_tables_are_those_of_the_pinned_version() -> None:
+    assert {name: len(character_data.values(name)) for name in character_data.TABLES} == {
+        "kind": len(CODES), "lower": len(CODES), "plain": len(CODES), "stable": len(CODES)
+    }  # fmt: skip
+    if unicodedata.unidata_version != character_data.UNICODE:
+        return  # only the Python of that version can tell
+    source = tool()
+    for name in ("kind", "lower", "plain"):
+        table, value_of = character_data.values(name), getattr(source, name)
+        for code in (*range(0x20000), *range(0x20000, len(CODES), 97)):
+            assert table[code] == value_of(chr(code)), (name, hex(code))
+
+
+def test_the_native_tables_need_no_unicode_data(tmp_path: Path) -> None:
+    """The build writes the same header with an interpreter of any Unicode version."""
+    code = (
+        "import runpy, sys, unicodedata\n"
+        "for name in ('category', 'normalize', 'unidata_version'): setattr(unicodedata, name, None)\n"
+        f"sys.argv = ['', {str(tmp_path / 'out.hpp')!r}]\n"
+        f"runpy.run_path({str(TOOL)!r}, run_name='__main__')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (tmp_path / "out.hpp").read_text() == tool().native()
+
+
+@pytest.mark.found(
+    "outside review",
+    "NFC came from the Python that runs, which knows more marks than the last one.",
+)
+@pytest.mark.parametrize("mark", [MARK_14, MARK_16])
+def test_characters_that_not_every_python_knows_stay_where_they_are(mark: str) -> None:
+    text = f"e\u0301 x{mark}\u0301 e{mark}\u0301"
+    assert characters.normalize(text) == f"é x{mark}\u0301 e{mark}\u0301"
+    assert _native.tokenize(text) == tokenize(text)
+    assert "".join(tokenize(text)).endswith(f"e{mark}\u0301")
+
+
+def test_normalization_passes_only_stable_characters_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[str] = []
+    monkeypatch.setattr(
+        characters.unicodedata, "normalize", lambda form, text: passed.append(text) or text
+    )
+    characters.normalize("".join(map(chr, CODES)))
+    stable = character_data.values("stable")
+    assert {stable[ord(character)] for character in "".join(passed)} == {1}
+    # Unicode 13.0 has 143,859 characters, 65 controls, 2,048 surrogates and 137,468 for private use.
+    assert len("".join(passed)) == sum(stable) == 143_859 + 65 + 2_048 + 137_468
