@@ -238,12 +238,12 @@ def _asked(what: str, inputs: list[str]) -> Iterator[Any]:
             size = sum(place.fingerprint()[0] for place in files_of(inputs))
         with records_bar(what, size) as progress:
             yield progress
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as end:
         print(
             "noppa: interrupted: what is done is kept, the same command goes on from there",
             file=sys.stderr,
         )
-        raise typer.Exit(1) from None
+        raise SystemExit(getattr(end, "code", 1)) from None
 
 
 def _tell(report: Report, output: str, on_bad: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import noppa
-from noppa.cluster.manifest import FINISHED, MANIFEST, Manifest
+from noppa.cluster.manifest import FINISHED, MANIFEST, Manifest, alone
 from noppa.cluster.models import MODEL, Model
 from noppa.cluster.outcomes import bad_rows, finished, raise_bad
 from noppa.cluster.places import Place
@@ -89,27 +89,32 @@ def encode(
     books = target / BOOKS
     if not (books / MANIFEST).exists() and set(target.names()) - {BOOKS}:
         raise FileError(f"{target} holds something else already: choose a new or an empty folder")
-    manifest = Manifest(books, target.address, asked)
-    plan = manifest.plan(lambda: _checked(planned(files, wanted, request.shard_size, keep), into))
-    job = Encoding(found, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim)
-    before = _intact(manifest.done(), target, plan.shards)
-    left = [shard for shard in plan.shards if shard.number not in before]
-    if left or not (books / FINISHED).exists():
-        for folder in (target, books / DONE, books / BAD):
-            folder.make()
-        manifest.clear(target, books, books / DONE, books / BAD)
-        tell = Teller(progress, books / DONE, plan.shards, before=before.values())
-        outcomes = {**before}
-        if left:
-            with request.started() as run:
-                for outcome in finished(run, job, left, books, tell.tick):
-                    raise_bad(outcome, plan)
-                    outcomes[outcome["number"]] = outcome
-                    tell(outcome)
-        outcomes = _intact(outcomes, target, plan.shards)
-        _settle(manifest, target, plan, outcomes, files)
-    else:
-        outcomes = before
+    with alone(books, target.address):
+        manifest = Manifest(books, target.address, asked)
+        plan = manifest.plan(
+            lambda: _checked(planned(files, wanted, request.shard_size, keep), into)
+        )
+        job = Encoding(
+            found, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim
+        )
+        before = _intact(manifest.done(), target, plan.shards)
+        left = [shard for shard in plan.shards if shard.number not in before]
+        if left or not (books / FINISHED).exists():
+            for folder in (target, books / DONE, books / BAD):
+                folder.make()
+            manifest.clear(target, books, books / DONE, books / BAD)
+            tell = Teller(progress, books / DONE, plan.shards, before=before.values())
+            outcomes = {**before}
+            if left:
+                with request.started() as run:
+                    for outcome in finished(run, job, left, books, tell.tick):
+                        raise_bad(outcome, plan)
+                        outcomes[outcome["number"]] = outcome
+                        tell(outcome)
+            outcomes = _intact(outcomes, target, plan.shards)
+            _settle(manifest, target, plan, outcomes, files)
+        else:
+            outcomes = before
     total = {
         name: sum(outcome[name] for outcome in outcomes.values())
         for name in ("records", "rows", "bad", "zero", "bytes")

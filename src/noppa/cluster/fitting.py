@@ -13,7 +13,7 @@ from typing import Any
 
 import noppa
 from noppa import refine as refining
-from noppa.cluster.manifest import Manifest, compare
+from noppa.cluster.manifest import MANIFEST, Manifest, alone, compare, readable
 from noppa.cluster.models import Model
 from noppa.cluster.outcomes import bad_rows, finished, raise_bad
 from noppa.cluster.places import Place
@@ -115,31 +115,32 @@ def fit(
             "on_bad": on_bad,
             **program_facts(found),
         }
-        if folder.exists():
+        books = Place.of(work or folder.with_name(f".{folder.name}.work"))
+        if folder.exists() and not _unrecorded(target, books):
             return _rested(target, asked)
         if not folder.parent.is_dir():
             raise FileError(f"cannot write {folder}: the folder {folder.parent} does not exist")
-        books = Place.of(work or folder.with_name(f".{folder.name}.work"))
         manifest = Manifest(books, f"the work for {folder}", asked)
-        plan = manifest.plan(lambda: planned(files, wanted, request.shard_size, []))
-        if not plan.shards:
-            raise FileError(f"{files[0].place} is empty: there is nothing to fit on")
-        run = _Fit(found, encoder, plan, books, counted, on_bad, progress)
-        with request.started() as engine_run:
-            fitted, last, before = run.passes(engine_run, stages)
-    for file in files:
-        if file.place.fingerprint() != (file.size, file.mark):
-            raise FileError(f"{file.place} was changed while it was read: run again")
-    fitted.save(folder)
-    if int(last["bad"]):
-        (target / BAD_ROWS).write_lines(bad_rows(books, plan, run.outcomes(stages[-1])))
-    report = FitReport(
-        len(plan.shards), stages, before, int(last["records"]), int(last["bad"]), fitted.fitted_on,
-        time.perf_counter() - start,
-    )  # fmt: skip
-    (target / RECORD).write_json({"asked": asked, "report": asdict(report)})
-    books.remove()
-    return report
+        with alone(books, target.address):
+            plan = manifest.plan(lambda: planned(files, wanted, request.shard_size, []))
+            if not plan.shards:
+                raise FileError(f"{files[0].place} is empty: there is nothing to fit on")
+            run = _Fit(found, encoder, plan, books, counted, on_bad, progress)
+            with request.started() as engine_run:
+                fitted, last, before = run.passes(engine_run, stages)
+            for file in files:
+                if file.place.fingerprint() != (file.size, file.mark):
+                    raise FileError(f"{file.place} was changed while it was read: run again")
+            fitted.save(folder)
+            if int(last["bad"]):
+                (target / BAD_ROWS).write_lines(bad_rows(books, plan, run.outcomes(stages[-1])))
+            report = FitReport(
+                len(plan.shards), stages, before, int(last["records"]), int(last["bad"]), fitted.fitted_on,
+                time.perf_counter() - start,
+            )  # fmt: skip
+            (target / RECORD).write_json({"asked": asked, "report": asdict(report)})
+            books.remove()
+            return report
 
 
 def _weighs(method: Any) -> bool:
@@ -181,13 +182,20 @@ def _saved(encoder: Encoder) -> Iterator[Model]:
         yield Model.of(Encoder.load(path))
 
 
+def _unrecorded(target: Place, books: Place) -> bool:
+    """Whether a run was killed after it had saved its encoder and before it had written down how it was made."""
+    saved = kind_of(Path(target.path)) == KIND
+    return saved and (books / MANIFEST).exists() and not (target / RECORD).exists()
+
+
 def _rested(target: Place, asked: dict[str, Any]) -> FitReport:
     """The report of an earlier run that made the same encoder."""
     if kind_of(Path(target.path)) != KIND or not (target / RECORD).exists():
         raise FileError(f"{target} holds something else already: choose another name or remove it")
     content = (target / RECORD).json()
-    compare(content["asked"], asked, target.address)
-    return FitReport(**content["report"])
+    with readable(target / RECORD):
+        compare(content["asked"], asked, target.address)
+        return FitReport(**content["report"])
 
 
 class _Fit:

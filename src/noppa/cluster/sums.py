@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ from noppa.cluster.plan import Shard
 from noppa.cluster.rows import rows_of_shard
 from noppa.cluster.shard import BAD, BadRecord
 from noppa.encoder import FIT_BLOCK, Encoder
+from noppa.errors import FileError
 from noppa.fitting import Counted, moments_of
 from noppa.frequencies import WordCounts
 from noppa.refine import Moments, Refinement
@@ -179,5 +181,8 @@ def write_sums(place: Place, sums: Sums) -> Kept:
 
 
 def read_sums(place: Place) -> Sums:
-    with np.load(io.BytesIO(place.content()), allow_pickle=False) as arrays:
-        return dict(arrays)
+    try:
+        with np.load(io.BytesIO(place.content()), allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise FileError(f"{place} is damaged ({error}): remove it and run again") from error
