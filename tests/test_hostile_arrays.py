@@ -195,6 +195,7 @@ def test_values_that_are_no_vectors(folder, kind, value):
         b'{"a": NaN, "b": 1, "c": 2}',
         b"\xff\xfe{}",
         b"[1, 2, 3]",
+        b'{"model": {}}',
         b"3",
     ],
 )

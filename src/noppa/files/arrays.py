@@ -134,7 +134,8 @@ def read_words(path: Path) -> list[bytes]:
         return [line.removesuffix(b"\r") for line in lines]
     try:
         vocabulary = json.loads(content)
-        vocabulary = vocabulary.get("model", {}).get("vocab", vocabulary)
+        if isinstance(vocabulary, dict) and isinstance(vocabulary.get("model"), dict):
+            vocabulary = vocabulary["model"].get("vocab")
         if isinstance(vocabulary, dict):
             ordered = sorted(vocabulary, key=vocabulary.__getitem__)
             if [vocabulary[word] for word in ordered] != list(range(len(ordered))):
