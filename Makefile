@@ -64,6 +64,10 @@ build/fuzz/programs: $(VENV)/test $(SOURCES) $(wildcard reliability/fuzz/native/
 chaos: $(VENV)/test
 	$(BIN)/python reliability/chaos/run.py --rounds $(ROUNDS) $(call recorded,chaos)
 
+# Lines and branches of Python and C++ that the tests reach; what they do not is in reliability/results/uncovered.txt.
+coverage: $(VENV)/test chromium java
+	$(BIN)/python reliability/measure_coverage.py $(if $(RESULTS),--results $(RESULTS)/coverage.json)
+
 # `python -m venv` lacks its pip on a bare Debian; python3-venv brings it, where we may install packages.
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV) || { apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV); }

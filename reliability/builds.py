@@ -70,6 +70,12 @@ BUILDS_BY_NAME = {
     "clang": Build(
         "Clang, release flags", long=NATIVE, short=TWIN, compiler="clang++", build_type="Release"
     ),
+    "coverage": Build(
+        "gcov, for reliability/measure_coverage.py",
+        long=NATIVE,
+        short=QUICK,
+        defines={"NOPPA_SANITIZE": "coverage"},
+    ),
 }
 
 

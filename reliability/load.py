@@ -1,0 +1,59 @@
+"""Runs tests again and again while other processes keep the machine busy: a test that depends on time fails here.
+
+python reliability/load.py tests/test_serve_page.py                    # five times, at a load of ten
+python reliability/load.py --times 20 --load 16 tests/test_threads.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """So many processes that compute, write and read without end, until the block is left."""
+    code = "import hashlib\nblock = bytes(1 << 20)\nwhile True: block = hashlib.sha256(block).digest() * (1 << 15)"
+    running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+        for process in running:
+            process.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--load", type=int, default=10, help="busy processes")
+    parser.add_argument("paths", nargs="+", help="test files, and other arguments of pytest")
+    given, options = parser.parse_known_args()
+    failed = 0
+    with busy(given.load):
+        for number in range(1, given.times + 1):
+            began = time.monotonic()
+            command = [sys.executable, "-m", "pytest", "-q", *given.paths, *options]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            last = (done.stdout.strip().splitlines() or ["nothing printed"])[-1]
+            took = f"{time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.0f}"
+            print(f"run {number} of {given.times}: {last} ({took})", flush=True)
+            if done.returncode:
+                failed += 1
+                print(done.stdout[-8000:], done.stderr[-2000:], sep="\n")
+    sys.exit(f"{failed} of {given.times} runs failed" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
