@@ -1,4 +1,4 @@
-"""Writes what is generated in README.md and docs/ from bench/results: every number is made here.
+"""Writes what is generated in README.md and docs/ from bench/results and reliability/results: every number is made here.
 
 python bench/document.py           # write the pages
 python bench/document.py --check   # say which are not what the results make
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from pages import evaluation, integrations, scale, server, tables
+from pages import evaluation, integrations, reliability, scale, server, tables
 from pages.results import ROOT
 
 #: What is made: whole pages, and in pages that are written by hand the named blocks
 #: between `<!-- made by bench/document.py: NAME -->` and `<!-- end -->`.
-WHOLE = {"docs/evaluation.md": evaluation.page}
+WHOLE = {"docs/evaluation.md": evaluation.page, "docs/reliability.md": reliability.page}
 BLOCKS = {
     "README.md": {"results": tables.short_table},
     "docs/default-model.md": {"quality": tables.model_card},

@@ -62,8 +62,8 @@ def targets() -> list[str]:
 
 def load(name: str) -> ModuleType:
     """A target's module."""
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
+    # Not this folder, where a script finds its imports first: targets are named after what they feed.
+    sys.path[:] = [str(ROOT), *(path for path in sys.path if path not in (str(ROOT), str(HERE)))]
     return importlib.import_module(f"reliability.fuzz.{name}")
 
 
