@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import noppa
 from tests.conftest import ROOT
@@ -56,10 +58,15 @@ def wheel(folder: Path, **variables: str) -> Path:
     return file
 
 
-def test_without_a_compiler(tmp_path: Path) -> None:
-    file = wheel(tmp_path, CXX="/nowhere/c++", CC="/nowhere/cc")
-    assert file.name.endswith("py3-none-any.whl")
-    with zipfile.ZipFile(file) as archive:
+@pytest.fixture(scope="module")
+def plain_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is built where no compiler is."""
+    return wheel(tmp_path_factory.mktemp("wheel"), CXX="/nowhere/c++", CC="/nowhere/cc")
+
+
+def test_without_a_compiler(plain_wheel: Path, tmp_path: Path) -> None:
+    assert plain_wheel.name.endswith("py3-none-any.whl")
+    with zipfile.ZipFile(plain_wheel) as archive:
         archive.extractall(tmp_path / "site")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     environment.pop("NOPPA_BACKEND", None)
@@ -73,9 +80,8 @@ def test_without_a_compiler(tmp_path: Path) -> None:
     assert "runs on its NumPy twin" in told[0]
 
 
-def test_the_model_is_in_the_wheel(tmp_path: Path) -> None:
-    file = wheel(tmp_path, CXX="/nowhere/c++", CC="/nowhere/cc")
-    with zipfile.ZipFile(file) as archive:
+def test_the_model_is_in_the_wheel(plain_wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(plain_wheel) as archive:
         archive.extractall(tmp_path / "site")
     run = subprocess.run(
         [sys.executable, "-c", LOADS],
@@ -88,6 +94,47 @@ def test_the_model_is_in_the_wheel(tmp_path: Path) -> None:
     wanted = noppa.load("similarity").encode("the girl eats cakes")
     assert np.allclose(row, wanted, atol=1e-5)
     assert (tmp_path / "site" / "noppa" / "model" / "NOTICE.md").is_file()
+
+
+@pytest.mark.found(
+    "outside review",
+    "The wheel said Apache-2.0 alone and lacked the licences of what is compiled in.",
+)
+def test_the_wheel_says_under_which_licences_it_comes(plain_wheel: Path) -> None:
+    with zipfile.ZipFile(plain_wheel) as archive:
+        texts = {
+            name.split("/licenses/")[1]: archive.read(name).decode()
+            for name in archive.namelist()
+            if ".dist-info/licenses/" in name
+        }
+        (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        header = email.message_from_bytes(archive.read(metadata))
+    assert set(header.get_all("License-File", [])) == set(texts)
+    assert header["License-Expression"] == "Apache-2.0 AND CC-BY-SA-4.0 AND BSD-3-Clause AND MIT"
+    assert "Apache License" in texts["LICENSE"]
+    assert "Wenzel Jakob" in texts["licenses/nanobind.txt"]
+    assert "Thibaut Goetghebuer-Planchon" in texts["licenses/robin_map.txt"]
+    assert "CC BY-SA 4.0" in texts["src/noppa/model/NOTICE.md"]
+
+
+@pytest.mark.found(
+    "outside review", "The native module was built without a stack protector or BIND_NOW."
+)
+def test_the_native_module_is_hardened() -> None:
+    from noppa import _native
+
+    def shown(*options: str) -> str:
+        command = ["readelf", "--wide", *options, _native.__file__]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "BIND_NOW" in shown("--dynamic")
+    segments = shown("--segments")
+    assert "GNU_RELRO" in segments
+    (stack,) = [line for line in segments.splitlines() if "GNU_STACK" in line]
+    assert " RW " in stack
+    symbols = shown("--dyn-syms")
+    assert "__stack_chk_fail" in symbols
+    assert "printf_chk" in symbols
 
 
 def test_asking_for_what_is_not_there(tmp_path: Path) -> None:
