@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import multiprocessing
 import os
@@ -272,6 +273,41 @@ class TestFiles:
         message = pickle.dumps(loaded)
         assert len(message) < 1000
         assert pickle.loads(message).encode(TEXTS).tobytes() == loaded.encode(TEXTS).tobytes()
+
+    @pytest.mark.found(
+        "outside review", "a pickled encoder was the path of a folder that may be gone"
+    )
+    @pytest.mark.parametrize("then", ["gone", "another"])
+    def test_one_whose_folder_changed_travels_whole(self, tmp_path: Path, then: str) -> None:
+        fitted().save(tmp_path / "model")
+        loaded = noppa.load(tmp_path / "model")
+        rows, message = loaded.encode(TEXTS).tobytes(), pickle.dumps(loaded)
+        if then == "gone":
+            shutil.rmtree(tmp_path / "model")
+        else:
+            noppa.Encoder(WORDS, noppa.NoPPA(k=0)).save(tmp_path / "model")
+        with pytest.raises(noppa.NoppaError, match="was pickled"):
+            pickle.loads(message)
+        for again in (
+            pickle.loads(pickle.dumps(loaded)),
+            copy.copy(loaded),
+            copy.deepcopy(loaded),
+        ):
+            assert again.encode(TEXTS).tobytes() == rows
+
+    def test_a_preset_travels_as_its_name(self) -> None:
+        message = pickle.dumps(noppa.load("similarity"))
+        assert str(Path(noppa.__file__).parent).encode() not in message
+        rows = noppa.load("similarity").encode(TEXTS[:5])
+        assert pickle.loads(message).encode(TEXTS[:5]).tobytes() == rows.tobytes()
+
+    def test_a_copy_is_fitted_apart(self) -> None:
+        encoder = fitted()
+        rows = encoder.encode(TEXTS).tobytes()
+        for again in (copy.copy(encoder), copy.deepcopy(encoder)):
+            again.fit(TEXTS[:60])
+            assert again.encode(TEXTS).tobytes() != rows
+        assert encoder.encode(TEXTS).tobytes() == rows
 
     def test_an_encoder_in_memory_travels_whole(self) -> None:
         encoder = fitted()

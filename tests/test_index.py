@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa import storage
 from noppa.errors import NoppaError
 from noppa.index import Index
 from tests.conftest import made_texts, made_words
@@ -111,3 +112,36 @@ def test_command_line(tmp_path: Path) -> None:
     assert run("search", folder, query, "-n", 3).splitlines() == found
     assert "another encoder" in run("search", folder, query, "-m", other.path, code=1)
     assert "does not exist" in run("search", tmp_path / "none", query, "-m", model.path, code=1)
+
+
+@pytest.mark.found("outside review", "the checksum of a graph above 16 MB was never compared")
+def test_a_graph_of_any_size_is_compared_with_its_checksum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, texts = rows_and_texts(300)
+    Index(texts, rows, exact=False).save(tmp_path / "index")
+    monkeypatch.setattr(storage.read_folder, "__defaults__", (1,))  # every file counts as large
+    for name, damaged in {"vectors.npy": False, "graph.npy": True}.items():
+        content = bytearray((tmp_path / "index" / name).read_bytes())
+        content[700] ^= 1
+        (tmp_path / "index" / name).write_bytes(content)
+        if damaged:
+            with pytest.raises(NoppaError, match=r"graph\.npy is damaged: its checksum"):
+                Index.load(tmp_path / "index")
+        else:
+            Index.load(tmp_path / "index")
+
+
+@pytest.mark.found(
+    "outside review", "an index stored a path of the environment that it was made in"
+)
+def test_an_index_of_a_preset_names_the_preset(tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("a cake\na train\n")
+    run("index", tmp_path / "texts.txt", "-o", tmp_path / "index")
+    index = Index.load(tmp_path / "index")
+    assert index.header["model"] == "similarity"
+    found = run("search", tmp_path / "index", "some cake", "-n", 1)
+    assert found.endswith("a cake\n")
+    index.header["model"] = "/gone/site-packages/noppa/model/similarity"  # as it was stored before
+    index.save(tmp_path / "index")
+    assert run("search", tmp_path / "index", "some cake", "-n", 1) == found

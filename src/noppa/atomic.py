@@ -118,7 +118,7 @@ def lock_path(path: Path) -> int | None:
         import fcntl
     except ImportError:
         return None
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

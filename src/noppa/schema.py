@@ -137,8 +137,11 @@ def check_floats(array: NDArray[Any], least: float, most: float, file: Path) -> 
             block.dtype == np.float16
         ):  # whose minimum takes long, and which has a bit pattern for all else
             block = block[(block.view(np.uint16) & 0x7C00) == 0x7C00]
-        if block.size and not (least <= block.min() and block.max() <= most):
-            bad = block[~((block >= least) & (block <= most))][0]
+        if not block.size:
+            continue
+        low, high = float(block.min()), float(block.max())
+        if not (least <= low and high <= most):
+            bad = high if least <= low else low
             raise FileError(
                 f"{file} is damaged: it holds {bad} where numbers from {least:g} to {most:g} belong"
             )

@@ -157,7 +157,7 @@ def consistently(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
     for _ in range(ATTEMPTS):
         place = existing(folder)
         try:
-            held = os.open(place, os.O_RDONLY)
+            held = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))  # waits for no pipe
         except FileNotFoundError:
             if existing(folder).exists():
                 continue

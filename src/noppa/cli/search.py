@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 import noppa
-from noppa import Encoder, storage
+from noppa import Encoder, embedded, storage
 from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.options import Model, Threads
 from noppa.cli.terminal import printable
@@ -100,20 +100,27 @@ def _made(encoder: Encoder, texts: Iterable[str], threads: int | None) -> Index:
 def _header(encoder: Encoder) -> dict[str, str | None]:
     path = encoder.path
     return {
-        "model": None if path is None else str(path),
+        "model": None if path is None else embedded.name_of(path),
         "seal of model": None if path is None else storage.seal_of(path),
     }
 
 
 def _encoder_of(folder: str, index: Index, model: str | None) -> Encoder:
     """The encoder that made an index, or the one that was named instead if it is the same."""
-    made_by, seal = index.header.get("model"), index.header.get("seal of model")
+    made_by, seal = _name_of(index.header.get("model")), index.header.get("seal of model")
     encoder = noppa.load(model or made_by)
     if _header(encoder)["seal of model"] != seal:
         raise FileError(
             f"{folder} was made with another encoder than {model or made_by}: make it again with noppa {KIND}"
         )
     return encoder
+
+
+def _name_of(model: str | None) -> str | None:
+    """The model of an index; earlier versions stored a preset as the path that it had where the index was made."""
+    path = Path(model or "")
+    gone = path.parent.name == embedded.FOLDER.name and not path.exists()
+    return path.name if gone and path.name in embedded.presets() else model
 
 
 def register(app: typer.Typer) -> None:

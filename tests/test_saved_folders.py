@@ -1,0 +1,304 @@
+"""A saved folder is data that nobody vouches for: whatever it holds under right checksums, loading refuses or works."""
+
+from __future__ import annotations
+
+import copy
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa import storage
+from noppa.index import Index
+from reliability.fuzz import saved_folder as target
+from reliability.fuzz.saved_folder import Files, folders, use, write
+from tests.conftest import made_texts, made_words
+
+HEADER = storage.HEADER
+#: A change of the files of a saved folder, by their names.
+Change = Callable[[Files], None]
+
+
+def array(name: str, change: Callable[[np.ndarray], np.ndarray | None]) -> Change:
+    """Load an array, change it or give another one, and save it as NumPy does."""
+
+    def changed(files: Files) -> None:
+        values = np.load(io.BytesIO(files[name])).copy()
+        replaced = change(values)
+        stream = io.BytesIO()
+        np.save(stream, values if replaced is None else replaced, allow_pickle=True)
+        files[name] = stream.getvalue()
+
+    return changed
+
+
+def put(at: Any, value: Any) -> Callable[[np.ndarray], None]:
+    def change(values: np.ndarray) -> None:
+        values[at] = value
+
+    return change
+
+
+def header(field: str, value: Any, name: str = HEADER) -> Change:
+    def changed(files: Files) -> None:
+        files[name][field] = value
+
+    return changed
+
+
+def shape(name: str, text: str) -> Change:
+    """Claim another shape in the header of an array."""
+
+    def changed(files: Files) -> None:
+        content = files[name]
+        start = 10 + int.from_bytes(content[8:10], "little")
+        head = content[: content.index(b"'shape': ")] + f"'shape': {text}, }}".encode()
+        files[name] = head.ljust(start - 1) + b"\n" + content[start:]
+
+    return changed
+
+
+def both(*changes: Change) -> Change:
+    def changed(files: Files) -> None:
+        for change in changes:
+            change(files)
+
+    return changed
+
+
+def with_slots(change: Callable[[np.ndarray], None]) -> Change:
+    """A folder of words that stores its hash table, which small ones do not."""
+
+    def changed(files: Files) -> None:
+        slots = np.zeros(32, np.uint64)
+        slots[::2][:10] = np.arange(1, 11)
+        change(slots)
+        stream = io.BytesIO()
+        np.save(stream, slots)
+        files["slots.npy"] = stream.getvalue()
+        files[HEADER]["files"]["slots.npy"] = {}
+
+    return changed
+
+
+DAMAGE: dict[str, tuple[str, Change, str]] = {
+    "bounds that fall": ("words", array("bounds.npy", put(2, 1)), "bounds.npy.*must rise"),
+    "bounds beyond the text": ("words", array("bounds.npy", put(-1, 10**6)), "bounds.npy.*at most"),
+    "bounds below 0": ("words", array("bounds.npy", put(0, -5)), "bounds.npy.*must rise"),
+    "text of 10**12 bytes": ("words", shape("text.npy", "(1000000000000,)"), "text.npy.*said to"),
+    "bounds of 10**12": ("words", shape("bounds.npy", "(1000000000000,)"), "bounds.npy.*said to"),
+    "an overflowing shape": ("words", shape("matrix.npy", f"({2**62}, {2**62})"), "matrix.npy"),
+    "slots all taken": ("words", with_slots(put(slice(None), 1)), "slots.npy.*would not end"),
+    "slots of no word": ("words", with_slots(put(3, 99)), "slots.npy.*below 11"),
+    "too few slots": ("words", both(with_slots(put(0, 1)), shape("slots.npy", "(31,)")), "slots"),
+    "blocks that overflow": ("int8", header("blocks", [2**62, 2**62]), "'blocks' is"),
+    "blocks that do not add up": ("int8", header("blocks", [4, 3]), "'blocks' add up to 7"),
+    "more words than rows": ("words", header("words", 11), r"has the shape \(11,\)"),
+    "pieces that are all": ("int8", header("pieces", 10), "at least one must be a word"),
+    "an unknown policy": ("words", header("unknown", "guess"), "'unknown' is 'guess'"),
+    "a list for a policy": ("words", header("case", ["exact"]), "'case' is"),
+    "a true count": ("words", header("words", True), "'words' is True"),
+    "one scale for all": ("int8", array("scales.npy", lambda scales: scales[:1]), "scales.npy.*shape"),
+    "an infinite scale": ("int8", array("scales.npy", put((3, 1), np.inf)), "scales.npy.*inf"),
+    "a matrix with NaN": ("words", array("matrix.npy", put((3, 1), np.nan)), "matrix.npy.*nan"),
+    "a float16 infinity": ("float16", array("matrix.npy", put((3, 1), np.inf)), "matrix.npy.*inf"),
+    "a probability of 2": ("words", array("probabilities.npy", put(3, 2)), "probabilities.npy.*2.0"),
+    "other truths": ("words", array("counted.npy", lambda a: a.view(np.uint8)), "counted.npy.*u1"),
+    "doubles": ("words", array("matrix.npy", lambda a: a.astype(float)), "holds f8 where f4"),
+    "big-endian": ("words", array("matrix.npy", lambda a: a.astype(">f4")), "does not begin as"),
+    "Fortran order": ("words", array("matrix.npy", np.asfortranarray), "does not begin as"),
+    "pickles": ("words", array("matrix.npy", lambda a: a.astype(object)), "does not begin as"),
+    "records": ("words", array("text.npy", lambda a: a.view([("a", "u1")])), "does not begin as"),
+    "a file elsewhere": (
+        "words",
+        lambda files: files[HEADER]["files"].update({"../text.npy": files[HEADER]["files"]["text.npy"]}),
+        r"lists '\.\./text.npy'",
+    ),
+    "a missing file": ("words", lambda files: files.pop("text.npy"), "text.npy cannot be read"),
+    "an unlisted file": ("words", lambda files: files[HEADER]["files"].pop("text.npy"), "lacks text"),
+    "files in a list": ("words", header("files", []), "'files' is"),
+    "a size below 0": ("words", header("files", {"other.npy": {"bytes": -1, "sha256": ""}}), "'files'"),
+    "a tokenizer of ours": ("average", header("tokenizer", None), "'tokenizer' is None"),
+    "words elsewhere": ("average", header("words", "../../words"), "'words' is"),
+    "words at the root": ("average", header("words", "/words"), "'words' is"),
+    "an unknown method": ("average", header("method", {"name": "magic"}), "cannot be understood"),
+    "a method's name in a list": ("average", header("method", {"name": ["dct"]}), "'method' is"),
+    "an impossible parameter": ("dct", header("method", {"name": "dct", "k": -1}), "cannot be under"),
+    "columns outside": ("average", header("columns", [0, 99]), "do not lie within"),
+    "columns in words": ("average", header("columns", ["a", "b"]), "'columns' is"),
+    "a label of no group": ("s3e", array("labels.npy", put(1, 99)), "labels.npy.*below 2"),
+    "too few labels": ("vlawe", array("labels.npy", lambda a: a[:-1]), "labels.npy.*words"),
+    "too few directions": ("gem", array("directions.npy", lambda a: a[:2]), "directions.npy"),
+    "rows of no word": ("fastsent", array("rows.npy", put(0, 10**9)), "rows.npy.*below 10"),
+    "no rows": (
+        "sent2vec",
+        both(array("rows.npy", lambda a: a[:0]), array("vectors.npy", lambda a: a[:0])),
+        "rows.npy.*shape",
+    ),
+    "a step of another width": ("refined", array("step1.matrix.npy", lambda a: a[:-1]), "step1.matrix"),
+    "a step with NaN": ("refined", array("step1.bias.npy", put(0, np.nan)), "step1.bias.npy.*nan"),
+    "a width of another step": (
+        "refined",
+        lambda files: files[HEADER]["steps"][2].update(width=5),
+        "step 2 does not fit",
+    ),
+    "an unknown step": ("refined", header("steps", [{"kind": "jump"}]), "'steps' is"),
+    "too few steps": (
+        "refined",
+        lambda files: files[HEADER].update(steps=[], files={}),
+        "0 steps for 3 refinements",
+    ),
+    "nothing learnt": ("tfidf", header("learnt", []), "'learnt' are no arrays"),
+    "an index without texts": ("index", array("bounds.npy", lambda a: a[:-1]), "bounds.npy.*texts"),
+    "texts outside": ("index", array("bounds.npy", put(1, 10**12)), "bounds.npy.*must rise"),
+    "a text for a model": ("index", header("model", 5), "'model' is 5"),
+    "a graph cut short": ("graph", array("graph.npy", lambda a: a[:-9]), "no graph of 60 vectors"),
+    "a graph of wild links": ("graph", array("graph.npy", put(slice(-400, None), 255)), "no graph"),
+    "a wild entry": ("graph", array("graph.npy", put(slice(1064, 1072), 255)), "no graph"),
+}  # fmt: skip
+
+
+@pytest.mark.found(
+    "outside review", "a saved folder with right checksums and wrong structure crashed the process"
+)
+@pytest.mark.found("fuzz: saved folders", "wrong types and shapes gave some hundred raw errors")
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_wrong_structure_under_right_checksums_is_refused(tmp_path: Path, damage: str) -> None:
+    kind, change, message = DAMAGE[damage]
+    files = copy.deepcopy(folders()[kind])
+    change(files)
+    write(files, tmp_path / "saved")
+    load = {"index": Index.load, "graph": Index.load}.get(
+        kind, noppa.load if "method" in folders()[kind][HEADER] else noppa.WordVectors.load
+    )
+    with pytest.raises(noppa.NoppaError, match=message) as raised:
+        load(tmp_path / "saved")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
+@pytest.mark.parametrize("kind", folders())
+def test_folders_that_the_fuzzer_starts_from_load(tmp_path: Path, kind: str) -> None:
+    write(copy.deepcopy(folders()[kind]), tmp_path / "saved")
+    use(tmp_path / "saved")
+
+
+def test_seeds_of_the_fuzzer() -> None:
+    for seed in target.SEEDS:
+        target.once(seed)
+
+
+HEADERS = {
+    "deep": ('{"format": ' + "[" * 100_000, "damaged"),
+    "twice": ('{"format": 2, "kind": "words", "kind": "encoder"}', "a field stands twice"),
+    "NaN": ('{"format": 2, "kind": NaN}', "NaN is no number"),
+    "no object": ("[]", "it holds no object"),
+    "no format": ("{}", "'format'"),
+    "a format in words": ('{"format": "2"}', "has format '2'"),
+    "large": ('{"format": 2, "kind": "' + "x" * (1 << 20) + '"}', "are expected at most"),
+    "a long number": ('{"format": ' + "9" * 10_000 + "}", "damaged"),
+    "no text": (b"\xff\xfe", "damaged"),
+}
+
+
+@pytest.mark.found("outside review", "a header of any size, depth or type was taken as it came")
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_that_are_none(tmp_path: Path, name: str) -> None:
+    import hashlib
+
+    text, message = HEADERS[name]
+    content = text.encode() if isinstance(text, str) else text
+    seal = hashlib.sha256(content).hexdigest().encode()
+    (tmp_path / HEADER).write_bytes(content + b"\n" + seal + b"\n")
+    with pytest.raises(noppa.NoppaError, match=message):
+        noppa.load(tmp_path)
+
+
+@pytest.mark.found("outside review", "a pipe or device in a saved folder was waited for, for ever")
+@pytest.mark.parametrize("name", [HEADER, "matrix.npy", "words"])
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_only_regular_files_are_read(tmp_path: Path, name: str, kind: str) -> None:
+    """Of an encoder and of its words; a link may lead out of the folder."""
+    noppa.Encoder(made_words(), noppa.Average()).save(tmp_path / "model")
+    inside = tmp_path / "model" / ("words" if name == "matrix.npy" else "") / name
+    inside.rename(tmp_path / "elsewhere")
+    if kind == "pipe":
+        os.mkfifo(inside)
+    elif kind == "link":
+        inside.symlink_to(tmp_path / "elsewhere")
+    else:
+        inside.mkdir()
+    with pytest.raises(noppa.NoppaError):
+        noppa.load(tmp_path / "model")
+
+
+@pytest.mark.found("outside review", "the words of another model were taken for an encoder's own")
+def test_words_of_another_model_are_refused(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        words = made_words(seed=seed)
+        noppa.Encoder(words, noppa.NoPPA(k=1)).fit(made_texts(50, words)).save(tmp_path / str(seed))
+    (tmp_path / "0" / "words").rename(tmp_path / "words")
+    (tmp_path / "1" / "words").rename(tmp_path / "0" / "words")
+    with pytest.raises(noppa.NoppaError, match="was written for other words"):
+        noppa.load(tmp_path / "0")
+
+
+@pytest.mark.found("outside review", "a load while somebody saved gave vectors of neither model")
+@pytest.mark.parametrize("moment", ["words", "arrays"])
+def test_a_load_during_a_save_gives_one_of_the_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    old, new = (
+        noppa.Encoder(words, noppa.NoPPA(k=1)).fit(made_texts(50, words))
+        for words in (made_words(seed=0), made_words(seed=1))
+    )
+    old.save(tmp_path / "model")
+    place = {"words": "noppa.words.WordVectors.open_folder", "arrays": "noppa.array_file.read"}
+    module, name = place[moment].rsplit(".", 1)
+    owner: Any = noppa.WordVectors if moment == "words" else __import__(module, fromlist=["x"])
+    real, waiting = getattr(owner, name), [new]
+
+    def replaced_meanwhile(*arguments: Any, **options: Any) -> Any:
+        if waiting:
+            waiting.pop().save(tmp_path / "model")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, replaced_meanwhile)
+    loaded = noppa.load(tmp_path / "model")
+    assert not waiting
+    assert loaded.encode("a girl").tobytes() == new.encode("a girl").tobytes()
+
+
+def test_a_folder_that_is_always_replaced_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_words().save(tmp_path / "words")
+    monkeypatch.setattr("noppa.storage._is_still", lambda *_: False)
+    with pytest.raises(noppa.NoppaError, match="replaced again and again"):
+        noppa.WordVectors.load(tmp_path / "words")
+
+
+@pytest.mark.found("outside review", "a refinement was saved that nothing can load")
+def test_a_refinement_that_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    class Mine(noppa.Normalise):
+        pass
+
+    encoder = noppa.Encoder(made_words(), noppa.Average(), Mine())
+    with pytest.raises(noppa.NoppaError, match="cannot be saved"):
+        encoder.save(tmp_path / "model")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.found("outside review", "Normalise alone wanted a fit though it learns nothing")
+def test_normalise_alone_needs_no_fit(tmp_path: Path) -> None:
+    encoder = noppa.Encoder(made_words(), noppa.Average(), noppa.Normalise())
+    assert np.isclose(np.linalg.norm(encoder.encode("a girl")), 1)
+    encoder.save(tmp_path / "model")
+    assert noppa.load(tmp_path / "model").encode("a girl").tobytes() == (
+        encoder.encode("a girl").tobytes()
+    )
