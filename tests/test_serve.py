@@ -314,6 +314,18 @@ def test_wrong_settings(wrong: dict[str, Any], told: str) -> None:
         Settings(**wrong)
 
 
+def test_documented_limits() -> None:
+    """The table of limits gives the defaults."""
+    page = Path(__file__).parent.parent / "docs" / "server.md"
+    rows = re.findall(
+        r"^\| `--([a-z-]+)` \| (\d+) ?(kB|MB|M)? \|", page.read_text(encoding="utf-8"), re.M
+    )
+    assert len(rows) > 10
+    settings, units = Settings(), {"": 1, "kB": 1 << 10, "MB": 1 << 20, "M": 1 << 20}
+    for name, number, unit in rows:
+        assert getattr(settings, name.replace("-", "_")) == int(number) * units[unit], name
+
+
 def test_wrong_keys(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     for text, told in (("# none\n", "has no key"), ("ключ\n", "characters")):

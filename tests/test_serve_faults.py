@@ -88,7 +88,8 @@ def test_no_room_for_temporary_files(encoder: noppa.Encoder) -> None:
 
 
 @pytest.mark.found("fault injection", "a worker without room for its counters died at the start")
-def test_counters_without_a_file(tmp_path: Path) -> None:
+def test_counters_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "write", lambda event, **facts: True)
     missing = Metrics(("/",), str(tmp_path / "gone" / "0.cells"))
     missing.request("/", 200, 0.1)
     assert 'noppa_requests_total{route="/",code="200"} 1' in missing.text()
