@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 
 import noppa
 from noppa import METHODS, refine
+from noppa.clusters import k_means
 from noppa.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
 from noppa.nearest import nearest
@@ -265,3 +267,111 @@ def test_the_nearest_words_leave_out_the_word_itself_alone() -> None:
         with pytest.raises(ParameterError, match="count must be a whole number"):
             nearest(both, "cake", count)  # type: ignore[arg-type]
     assert len(nearest(both, "pie", 10**18)) == 2
+
+
+@pytest.fixture(scope="module")
+def encoder(words: noppa.WordVectors) -> Encoder:
+    return Encoder(words, noppa.Average(), refine.Whitening()).fit(TEXTS)
+
+
+EIGHT_BITS = np.ones((1, 1), np.int8)
+IDS, OFFSETS = np.array([0, 1], np.int32), np.array([0, 2])
+
+#: Public calls, by the parameter that gets a hostile value.
+CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
+    "encode(texts)": lambda w, e, v: e.encode(v),
+    "encode([text])": lambda w, e, v: e.encode([v]),
+    "encode(dim)": lambda w, e, v: e.encode("a b", dim=v),
+    "encode(threads)": lambda w, e, v: e.encode("a b", threads=v),
+    "encode(normalize)": lambda w, e, v: e.encode("a b", normalize=v),
+    "encode(on_invalid)": lambda w, e, v: e.encode(["a b"], on_invalid=v),
+    "encode_tokens(lists)": lambda w, e, v: e.encode_tokens(v),
+    "encode_tokens([list])": lambda w, e, v: e.encode_tokens([v]),
+    "encode_tokens([[token]])": lambda w, e, v: e.encode_tokens([[v]]),
+    "encode_ids(ids)": lambda w, e, v: e.encode_ids(v, OFFSETS)[0],
+    "encode_ids(offsets)": lambda w, e, v: e.encode_ids(IDS, v)[0],
+    "encode_iter(texts)": lambda w, e, v: list(e.encode_iter(v)),
+    "encode_iter(block)": lambda w, e, v: list(e.encode_iter(["a"], block=v)),
+    "look_up": lambda w, e, v: e.look_up(v),
+    "similarity(a)": lambda w, e, v: e.similarity(v, ["a"]),
+    "similarity(b)": lambda w, e, v: e.similarity("a", v),
+    "explain": lambda w, e, v: e.explain(v).vector,
+    "explain_pair": lambda w, e, v: e.explain_pair("a", v).pairs,
+    "fit(texts)": lambda w, e, v: Encoder(w, noppa.SIF()).fit(v),
+    "fit(threads)": lambda w, e, v: Encoder(w, noppa.SIF()).fit(TEXTS, v),
+    "Encoder(words)": lambda w, e, v: Encoder(v, noppa.Average()),
+    "Encoder(method)": lambda w, e, v: Encoder(w, v),
+    "Encoder(refine)": lambda w, e, v: Encoder(w, noppa.Average(), v),
+    "Encoder([refine])": lambda w, e, v: Encoder(w, noppa.Average(), [v]),
+    "Encoder(tokenizer)": lambda w, e, v: Encoder(w, noppa.Average(), None, v),
+    "WordVectors(words)": lambda w, e, v: noppa.WordVectors(v, [[1.0]]),
+    "WordVectors([word])": lambda w, e, v: noppa.WordVectors([v], [[1.0]]),
+    "WordVectors(matrix)": lambda w, e, v: noppa.WordVectors(["a"], v),
+    "WordVectors(probabilities)": lambda w, e, v: noppa.WordVectors(["a"], [[1.0]], v),
+    "WordVectors([probability])": lambda w, e, v: noppa.WordVectors(["a"], [[1.0]], [v]),
+    "WordVectors(scales)": lambda w, e, v: noppa.WordVectors(["a"], EIGHT_BITS, scales=v),
+    "WordVectors(unknown)": lambda w, e, v: noppa.WordVectors(["a"], [[1.0]], unknown=v),
+    "WordVectors(case)": lambda w, e, v: noppa.WordVectors(["a"], [[1.0]], case=v),
+    "WordVectors(pieces)": lambda w, e, v: noppa.WordVectors(
+        ["a", "##b"], [[1.0], [2.0]], pieces=v
+    ),
+    "WordVectors(blocks)": lambda w, e, v: noppa.WordVectors(
+        ["a"], EIGHT_BITS, scales=[[1.0]], blocks=v
+    ),
+    "WordVectors([block])": lambda w, e, v: noppa.WordVectors(
+        ["a"], EIGHT_BITS, scales=[[1.0]], blocks=[v]
+    ),
+    "words[word]": lambda w, e, v: w[v],
+    "word in words": lambda w, e, v: v in w,
+    "vectors(rows)": lambda w, e, v: w.vectors(v),
+    "vectors([row])": lambda w, e, v: w.vectors([v]),
+    "columns(start)": lambda w, e, v: w.columns(v, 4),
+    "columns(stop)": lambda w, e, v: w.columns(0, v),
+    "with_counts(counts)": lambda w, e, v: w.with_counts(v),
+    "with_counts({word: count})": lambda w, e, v: w.with_counts({"a": v, "b": 1}),
+    "with_counts(missing)": lambda w, e, v: w.with_counts({"a": 1}, missing=v),
+    "with_counts(errors)": lambda w, e, v: w.with_counts("no such file", errors=v),
+    "with_corpus(texts)": lambda w, e, v: w.with_corpus(v),
+    "with_corpus(missing)": lambda w, e, v: w.with_corpus(TEXTS, missing=v),
+    "coverage(texts)": lambda w, e, v: w.coverage(v),
+    "nearest(word)": lambda w, e, v: nearest(w, v),
+    "k_means(k)": lambda w, e, v: k_means(np.ones((4, 2)), v),
+    "Moments.of": lambda w, e, v: refine.Moments.of(v).total,
+    "WordVectors.load(path)": lambda w, e, v: noppa.WordVectors.load(v),
+    "load": lambda w, e, v: noppa.load(v),
+    "external": lambda w, e, v: noppa.external(v),
+}
+
+
+@pytest.mark.found(
+    "hypothesis", "wrong types in public calls were raw errors, or an endless loop in k_means"
+)
+@pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
+@pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
+@pytest.mark.parametrize("name", CALLS)
+def test_every_parameter_of_a_public_call(
+    words: noppa.WordVectors, encoder: Encoder, name: str
+) -> None:
+    refused = 0
+    for value in HOSTILE:
+        try:
+            found = CALLS[name](words, encoder, value)
+        except NoppaError:
+            refused += 1
+            continue
+        if isinstance(found, np.ndarray) and name != "Moments.of":
+            assert np.isfinite(found).all(), name
+    assert refused or name == "word in words"
+
+
+@pytest.mark.parametrize(
+    "tokenizer", [5, "a", [], object(), lambda text: 3, lambda text: [3], lambda text: text]
+)
+def test_a_tokenizer_that_is_none(words: noppa.WordVectors, tokenizer: Any) -> None:
+    for use in (
+        words.with_corpus,
+        words.coverage,
+        lambda texts, t: Encoder(words, noppa.Average(), None, t).encode(texts),
+    ):
+        with pytest.raises(NoppaError, match=r"token"):
+            use(TEXTS, tokenizer)

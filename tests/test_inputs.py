@@ -137,7 +137,7 @@ def test_missing_values_may_count_as_empty() -> None:
     assert (rows[1:] == 0).all()
     with pytest.raises(noppa.NoppaError, match="item 1 is a int"):
         ENCODER.encode([None, 5], on_invalid="empty")
-    with pytest.raises(noppa.NoppaError, match="on_invalid must be error or empty"):
+    with pytest.raises(noppa.NoppaError, match="on_invalid must be one of error, empty"):
         ENCODER.encode(["a"], on_invalid="skip")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError
+from noppa.parameters import whole
 from noppa.words import WordVectors
 
 Float = NDArray[np.float64]
@@ -28,6 +29,7 @@ def k_means(
     check: called in every round; it may raise to stop the work.
     """
     rows = np.asarray(points, np.float64)
+    k = whole(k, "k", 1, len(rows))
     mass = np.ones(len(rows)) if weights is None else np.asarray(weights, np.float64)
     random = np.random.default_rng(seed)
     centroids = rows[random.choice(len(rows), 1, p=mass / mass.sum())]

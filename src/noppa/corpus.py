@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from noppa.errors import ParameterError
+from noppa.parameters import numbers
 
 Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 
@@ -39,6 +43,21 @@ class Corpus:
 
     def close(self) -> None:
         self._file.close()
+
+
+def checked_ids(ids: Any, offsets: Any, words: int) -> Ids:
+    """Ids and offsets that did not come from a look-up: of the right types, within `words` rows and within each other."""
+    flat, bounds = numbers(ids, "an array of ids"), numbers(offsets, "an array of offsets")
+    whole = all(
+        array.ndim == 1 and (array.dtype.kind in "iu" or not array.size) for array in (flat, bounds)
+    )
+    if not whole or (flat.size and not -1 <= flat.min() <= flat.max() <= words):
+        raise ParameterError(
+            f"ids and offsets are whole numbers in one row, ids from -1 to {words}"
+        )
+    if not len(bounds) or bounds[0] or bounds[-1] != len(flat) or (bounds[1:] < bounds[:-1]).any():
+        raise ParameterError(f"offsets rise from 0 to {len(flat)}, the number of ids")
+    return np.ascontiguousarray(flat, np.int32), np.ascontiguousarray(bounds, np.int64)
 
 
 def counts(sentences: Iterable[Ids], words: int) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noppa.frequencies import WordCounts
 from noppa.lexicon import Lexicon
-from noppa.texts import blocks_of, texts_of
+from noppa.texts import blocks_of, texts_of, tokens_of
 from noppa.tokens import Tokenizer
 
 BLOCK = 4096
@@ -20,8 +20,8 @@ def counts_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> WordC
     """The counts of texts; those of parts of a corpus add up."""
     tokens: Counter[str] = Counter()
     for block in blocks_of(texts, BLOCK):
-        for text in texts_of(block):
-            tokens.update(split(text))
+        for one in tokens_of(texts_of(block), split):
+            tokens.update(one)
     return WordCounts.of(
         lexicon.words[: lexicon.whole_words], tokens, _piece_counts(lexicon, tokens)
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noppa.lexicon import Lexicon
-from noppa.texts import blocks_of, texts_of
+from noppa.texts import blocks_of, texts_of, tokens_of
 from noppa.tokens import Tokenizer
 
 BLOCK = 4096
@@ -62,7 +62,7 @@ def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> Cov
     found: dict[str, int] = {}
     seen = 0
     for block in blocks_of(texts, BLOCK):
-        sentences = [list(split(text)) for text in texts_of(block)]
+        sentences = tokens_of(texts_of(block), split)
         new = list({token for tokens in sentences for token in tokens} - found.keys())
         found.update(zip(new, _kinds(lexicon, new), strict=True))
         for at, tokens in enumerate(sentences):

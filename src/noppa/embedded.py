@@ -20,6 +20,7 @@ from noppa import schema, storage
 from noppa.encoder import Encoder
 from noppa.encoder_folder import WORDS
 from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.parameters import shown
 from noppa.tokens import Tokenizer
 from noppa.words import WordVectors
 
@@ -65,6 +66,10 @@ def load(
                 "this version has no embedded model yet: give the folder of a saved encoder"
             )
         name_or_path = DEFAULT
+    if not isinstance(name_or_path, (str, PathLike)):
+        raise ParameterError(
+            f"a model is the name of a preset or the path of a folder, not {shown(name_or_path)}"
+        )
     if isinstance(name_or_path, str) and name_or_path in names:
         verified = storage.EVERY_BYTE if verify else storage.INSTALLED
         return Encoder.open_folder(FOLDER / name_or_path, tokenizer, verified)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from noppa import encoder_folder, refine, storage
 from noppa.backend import kernels
-from noppa.corpus import Ids
+from noppa.corpus import Ids, checked_ids
 from noppa.encoder_folder import Contents
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.explain import Explanation, PairExplanation, explanation, pair_explanation
@@ -23,7 +23,7 @@ from noppa.fitted import Fitted
 from noppa.fitting import learnt_from, warn_of_uncounted
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method, Pooler, check_width, learns
-from noppa.parameters import whole
+from noppa.parameters import boolean, shown, whole
 from noppa.refine import Map, Moments, Refinement, steps_without_text
 from noppa.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.threads import thread_count
@@ -61,10 +61,10 @@ class Encoder:
             raise ParameterError(f"words must be a WordVectors, not a {type(words).__name__}")
         if type(method) not in METHODS.values():
             known = ", ".join(kind.__name__ for kind in METHODS.values())
-            raise ParameterError(f"method must be one of {known}, not {method!r}")
+            raise ParameterError(f"method must be one of {known}, not {shown(method)}")
         if tokenizer is not None and not callable(tokenizer):
             raise ParameterError(
-                f"tokenizer must be a function from a text to tokens, not {tokenizer!r}"
+                f"tokenizer must be a function from a text to tokens, not {shown(tokenizer)}"
             )
         if refine is None:
             refine = ()
@@ -74,7 +74,7 @@ class Encoder:
         self.refine = tuple(refine) if isinstance(refine, Sequence) else (refine,)
         for refinement in self.refine:
             if not hasattr(refinement, "fit"):
-                raise ParameterError(f"{refinement!r} is no refinement: see noppa.refine")
+                raise ParameterError(f"{shown(refinement)} is no refinement: see noppa.refine")
         self.tokenizer = tokenizer
         self.path: Path | None = None
         self.fingerprint: str | None = None
@@ -216,7 +216,8 @@ class Encoder:
         normalize: bool = False,
     ) -> tuple[Vectors, NDArray[np.int32]]:
         """Vectors (n, dim) and the known tokens of each text (n,), where `encode` would warn of those without."""
-        return self._rows((ids, offsets), thread_count(threads), self._cut(dim), normalize)
+        known = checked_ids(ids, offsets, len(self.words))
+        return self._rows(known, thread_count(threads), self._cut(dim), normalize)
 
     def encode_iter(
         self,
@@ -264,7 +265,7 @@ class Encoder:
         rows, known = self._pooler(*found, self._steps, threads)
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])
-        if normalize:
+        if boolean(normalize, "normalize"):
             unit = kernels.Steps([("normalise", dim)])
             rows = kernels.apply_steps(rows, None, unit, threads)
         return np.asarray(rows, np.float32), known

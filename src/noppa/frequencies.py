@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from noppa.characters import lower, replaced
 from noppa.errors import FileError, ParameterError
-from noppa.parameters import one_of
+from noppa.parameters import one_of, real, shown
 
 #: Share of all tokens for what counts files leave out: punctuation, clitics, digits. Counted by
 #: `tools/count_closed_class.py` over 640,000 English sentences of mixed sources.
@@ -82,15 +82,19 @@ def from_counts(
     vocabulary, unless it is punctuation, a clitic or a digit, whose share is known from English text; a number is
     taken as the probability itself.
     """
+    if not isinstance(counts, (Mapping, str, PathLike)):
+        raise ParameterError(f"counts must be a dict or the path of a file, not {shown(counts)}")
     if isinstance(counts, Mapping):
         table, source = dict(counts), "a dict of counts"
     else:
         table, source = read_counts(counts, errors), f"counts in {Path(counts).name}"
     merged: defaultdict[str, float] = defaultdict(float)
     for word, count in table.items():
+        if not isinstance(word, str):
+            raise ParameterError(f"{shown(word)} is counted, which is no word: a word is a str")
         if not _is_count(count):
             raise ParameterError(
-                f"the count of {word!r} is {str(count)[:40]}: a count is 0 or more, and at most {LARGEST_COUNT:g}"
+                f"the count of {word!r} is {shown(count)}: a count is 0 or more, and at most {LARGEST_COUNT:g}"
             )
         merged[lower(word)] += float(count)
     total = float(sum(merged.values()))
@@ -207,12 +211,12 @@ def _filled(
 ) -> Probabilities:
     """The values with the `missing` policy in place of zeros."""
     counted = values > 0
-    if missing == "smallest":
+    if isinstance(missing, str) and missing == "smallest":
         smallest = values[counted].min() if counted.any() else 1e-9
         plain = ("".join(map(replaced, form)) for form in forms)
         fill = np.array([CLOSED_CLASS.get(form, smallest) for form in plain], float)
-    elif isinstance(missing, (int, float)) and 0 <= missing <= 1:
-        fill = np.full(len(forms), float(missing))
+    elif 0 <= real(missing) <= 1:
+        fill = np.full(len(forms), real(missing))
     else:
-        raise ParameterError(f"missing must be 'smallest' or a probability, not {missing!r}")
+        raise ParameterError(f"missing must be 'smallest' or a probability, not {shown(missing)}")
     return Probabilities(np.where(counted, values, fill), counted, source)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from noppa.backend import kernels
 from noppa.errors import ParameterError
-from noppa.parameters import whole
+from noppa.parameters import one_of, whole
 
 CASES = {"exact-then-lower": 0, "exact": 1, "lower": 2}
 UNKNOWN = ("skip", "zero", "unk", "pieces")
@@ -34,13 +34,10 @@ class Lexicon:
         unknown: str = "skip",
         case: str = "exact-then-lower",
     ) -> None:
-        if unknown not in UNKNOWN:
-            raise ParameterError(f"unknown must be one of {', '.join(UNKNOWN)}, not {unknown!r}")
-        if case not in CASES:
-            raise ParameterError(f"case must be one of {', '.join(CASES)}, not {case!r}")
         self.text, self.bounds, self._stored = text, bounds, slots
         self.pieces = whole(pieces, "pieces")
-        self.unknown, self.case = unknown, case
+        self.unknown: str = one_of(unknown, "unknown", UNKNOWN)
+        self.case: str = one_of(case, "case", CASES)
         if self.pieces >= len(self):
             raise ParameterError(
                 f"pieces={pieces}, but there are {len(self)} rows and at least one must be a word"

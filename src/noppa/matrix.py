@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -41,9 +41,10 @@ class Matrix:
         blocks: Sequence[int] = (),
     ) -> Matrix:
         """What a user gave, checked: as many rows as words, of finite numbers in a type that the kernels read."""
-        if not isinstance(blocks, Iterable):
-            raise ParameterError(f"blocks must be a list of widths, not {shown(blocks)}")
-        widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
+        try:
+            widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
+        except TypeError:
+            raise ParameterError(f"blocks must be a list of widths, not {shown(blocks)}") from None
         factors = None if scales is None else checked_scales(scales)
         return cls(_checked(words, numbers(matrix, "a matrix"), factors, widths), factors, widths)
 
@@ -70,7 +71,8 @@ class Matrix:
     def columns(self, start: int, stop: int) -> Matrix:
         """The columns from `start` up to `stop`, not copied."""
         dim = self.values.shape[1]
-        if not 0 <= start < stop <= dim:
+        start, stop = whole(start, "the first column"), whole(stop, "the last column")
+        if not start < stop <= dim:
             raise ParameterError(f"columns {start} to {stop} do not lie within the {dim} there are")
         scales, widths = self.scales, ()
         if self.blocks and scales is not None:

@@ -43,17 +43,17 @@ def whole(value: Any, name: str, least: int = 0, most: int = sys.maxsize) -> int
 
 def number(value: Any, name: str, least: float, most: float) -> float:
     """A number of any real type, from `least` to `most`."""
-    real = _real(value)
-    if not least <= real <= most:
+    single = real(value)
+    if not least <= single <= most:
         raise ParameterError(
             f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}"
         )
-    return real
+    return single
 
 
 def positive(value: Any, name: str) -> float:
     """A number above 0 that is neither too small nor too large for float32."""
-    if not 0 < _real(value) < math.inf:
+    if not 0 < real(value) < math.inf:
         raise ParameterError(f"{name} must be a number above 0, not {shown(value)}")
     return number(value, name, SMALLEST, LARGEST)
 
@@ -119,7 +119,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_REPR else text[: LONGEST_REPR - 1] + "…"
 
 
-def _real(value: Any) -> float:
+def real(value: Any) -> float:
     """A single real number, NaN for anything else."""
     if isinstance(value, (bool, np.bool_, str, bytes, np.ndarray)):
         return math.nan

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa.backend import kernels
 from noppa.errors import ParameterError, warn
-from noppa.parameters import boolean, number, one_of, optional, positive, settle, some
+from noppa.parameters import boolean, number, numbers, one_of, optional, positive, settle, some
 
 Float = NDArray[np.float64]
 
@@ -42,7 +42,9 @@ class Moments:
     @classmethod
     def of(cls, rows: ArrayLike) -> Moments:
         """Moments of rows (count, dim)."""
-        block = np.asarray(rows, np.float64)
+        block = np.asarray(numbers(rows, "an array of rows"), np.float64)
+        if block.ndim != 2:
+            raise ParameterError(f"rows have the shape (count, dim), not {block.shape}")
         return cls(len(block), block.sum(axis=0), block.T @ block)
 
     def __add__(self, other: Moments) -> Moments:

@@ -8,6 +8,7 @@ from typing import Any
 
 from noppa.backend import kernels
 from noppa.errors import InputError, ParameterError
+from noppa.parameters import one_of, shown
 from noppa.tokens import Tokenizer
 
 ON_INVALID = ("error", "empty")
@@ -18,8 +19,7 @@ def texts_of(collection: Any, on_invalid: str = "error") -> list[str]:
 
     `on_invalid="empty"` takes a missing value (None, NaN, NA) for an empty text.
     """
-    if on_invalid not in ON_INVALID:
-        raise ParameterError(f"on_invalid must be error or empty, not {on_invalid!r}")
+    one_of(on_invalid, "on_invalid", ON_INVALID)
     items = _items(collection, "texts")
     while (at := kernels.first_other(items)) >= 0:
         if on_invalid == "error" or not _is_missing(items[at]):
@@ -49,6 +49,10 @@ def token_lists_of(collection: Any) -> list[list[str]]:
 
 def tokens_of(texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
     """The tokens of each text, or an error that names the first text for which the tokenizer gave something else."""
+    if not callable(tokenizer):
+        raise ParameterError(
+            f"tokenizer must be a function from a text to tokens, not {shown(tokenizer)}"
+        )
     split = [tokenizer(text) for text in texts]
     for at, tokens in enumerate(split):
         if isinstance(tokens, str) or not isinstance(tokens, Iterable):
@@ -62,7 +66,10 @@ def blocks_of(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
     """Consecutive blocks of up to `size` items."""
     if isinstance(texts, (str, bytes)):
         raise InputError("a single text cannot be iterated over: give a collection of texts")
-    items = iter(texts)
+    try:
+        items = iter(texts)
+    except TypeError:
+        raise InputError(f"{_described(texts)} is no collection of texts") from None
     while block := list(islice(items, size)):
         yield block
 

@@ -19,7 +19,7 @@ from noppa.errors import ParameterError, UnknownWordError, warn
 from noppa.frequencies import Probabilities, WordCounts
 from noppa.lexicon import Lexicon
 from noppa.matrix import Matrix
-from noppa.parameters import numbers
+from noppa.parameters import numbers, shown
 from noppa.texts import texts_of
 from noppa.tokens import Tokenizer
 
@@ -150,7 +150,7 @@ class WordVectors:
         row = self.lexicon.row(word) if isinstance(word, str) else -1
         if row < 0:
             raise UnknownWordError(
-                f"{word!r} is not among the {self.lexicon.whole_words} words of the vocabulary"
+                f"{shown(word)} is not among the {self.lexicon.whole_words} words of the vocabulary"
             )
         return np.asarray(self.vectors([row])[0])
 
@@ -161,7 +161,14 @@ class WordVectors:
 
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Rows of the matrix as float32, (rows, dim)."""
-        return self.rows.vectors(rows)
+        index = numbers(rows, "an array of row numbers")
+        if index.size and (
+            index.dtype.kind == "f" or not 0 <= index.min() <= index.max() < len(self)
+        ):
+            raise ParameterError(
+                f"row numbers are whole and lie between 0 and {len(self) - 1}, not {shown(rows)}"
+            )
+        return self.rows.vectors(index)
 
     def without_pieces(self) -> WordVectors:
         """The whole words alone, nothing copied."""
@@ -231,7 +238,7 @@ class WordVectors:
 
     def count(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> WordCounts:
         """How often each word occurs in texts; the counts of parts of a corpus add up."""
-        return counts_of(self.lexicon, texts, tokenizer or kernels.tokenize)
+        return counts_of(self.lexicon, texts, kernels.tokenize if tokenizer is None else tokenizer)
 
     def with_word_counts(
         self, counts: WordCounts, missing: str | float = "smallest"
@@ -266,7 +273,8 @@ class WordVectors:
 
     def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> Coverage:
         """How many tokens and different words of the texts are known, and which frequent ones are not."""
-        return coverage_of(self.lexicon, texts, tokenizer or kernels.tokenize)
+        split = kernels.tokenize if tokenizer is None else tokenizer
+        return coverage_of(self.lexicon, texts, split)
 
     # Files
 

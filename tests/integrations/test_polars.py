@@ -84,7 +84,7 @@ def test_nulls_are_named_or_empty() -> None:
 
 
 def test_mistakes_are_told_before_a_lazy_frame_is_collected() -> None:
-    with pytest.raises(ParameterError, match="on_invalid must be error or empty"):
+    with pytest.raises(ParameterError, match="on_invalid must be one of error, empty"):
         pl.col("text").noppa.encode(on_invalid="drop")
     with pytest.raises(ParameterError, match="model must be an encoder"):
         pl.col("text").noppa.encode(3)
