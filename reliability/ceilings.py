@@ -27,6 +27,7 @@ sys.path.insert(0, str(HERE.parent))
 
 import httpx  # noqa: E402
 
+import noppa  # noqa: E402
 from tests.serving import Running, serving  # noqa: E402
 
 RESULTS = HERE / "results" / "ceilings.jsonl"
@@ -79,6 +80,77 @@ def lines(count: int) -> list[str]:
         " ".join(words[(number * step) % len(words)] for step in range(3, 15)) + f" {number}"
         for number in range(count)
     ]
+
+
+def wide(k: int) -> dict[str, Any]:
+    """A method whose vectors are k times as long as those of words."""
+    return {"method": {"name": "dct", "k": k}}
+
+
+def fitted(name: str, k: int) -> dict[str, Any]:
+    """A short text with a method that learns from the lines."""
+    return {"text": "a girl", "method": {"name": name, "k": k}}
+
+
+def kept(path: str, name: str, body: Any, count: int = 20_000, **limits: Any) -> Case:
+    """A request over lines that were kept before; 503 says that it was stopped after --request-seconds."""
+    texts = limits.pop("texts", lines)
+    before = (("/lines", lambda: {"lines": texts(count)}),)
+    limits = {"megabytes": 500, "seconds": 65, "statuses": (200, 503), **limits}
+    return Case(path, name, json_body(body), before=before, **limits)
+
+
+def long_lines(count: int) -> list[str]:
+    """Lines that nearly fill a body, of all words that the model knows."""
+    words = noppa.load("similarity").words.words
+    return [
+        " ".join(words[(number * 160 + at) % len(words)] for at in range(160))
+        for number in range(count)
+    ]
+
+
+#: Of 2²⁵ numbers in all, 20,000 lines may have 8 times the 192 dimensions of the model's words, 2,500 lines 64 times.
+MANY_LINES: list[Case] = [
+    Case("/lines", "30 MB of lines", lambda: json_body({"lines": long_lines(20_000)})(), 400, 10),
+    Case(
+        "/similarity",
+        "4,000,000 cosines",
+        lambda: json_body({"a": lines(2000), "b": lines(2000)})(),
+        400,
+        20,
+    ),
+    Case("/explain", "256 tokens", json_body({"text": "girl " * 256, "full": True}), 200, 10),
+    Case(
+        "/explain",
+        "42 tokens of the widest method",
+        json_body({"text": "girl " * 42, "full": True, **wide(64)}),
+        500,
+        10,
+    ),
+    kept(
+        "/lines/vectors", "csv of the widest method", {"format": "csv", **wide(64)}, statuses=(413,)
+    ),
+    kept(
+        "/lines/vectors", "csv of all that is allowed", {"format": "csv", **wide(8)}, megabytes=100
+    ),
+    kept("/lines/map", "all that is allowed", wide(8)),
+    kept("/lines/map", "the widest method", wide(64), 2500),
+    kept(
+        "/lines/map",
+        "within 2 seconds",
+        wide(8),
+        seconds=5,
+        statuses=(503,),
+        options=("--request-seconds", "2"),
+    ),
+    kept("/lines/map", "8 at a time", wide(8), at_once=8, megabytes=800),
+    kept("/lines/clusters", "50 of all that is allowed", {"count": 50, **wide(8)}),
+    kept("/lines/duplicates", "different lines", {"threshold": 0.5}),
+    kept("/lines/duplicates", "equal lines", {"threshold": 0.5}, texts=lambda count: ["a"] * count),
+    kept("/search", "all that is allowed", {"query": "a girl", "count": 1000, **wide(8)}),
+    kept("/explain", "fit of k-means", fitted("vlawe", 64), texts=long_lines),
+    kept("/explain", "fit of moments", fitted("noppa", 64), texts=long_lines),
+]
 
 
 CASES: list[Case] = [
@@ -151,6 +223,7 @@ CASES: list[Case] = [
         statuses=(503,),
         options=("--request-seconds", "1"),
     ),
+    *MANY_LINES,
 ]
 
 

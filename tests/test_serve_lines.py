@@ -159,9 +159,9 @@ def test_a_fit_reads_what_would_be_encoded(
     expected = noppa.Encoder(encoder.words, noppa.NoPPA(a=0.01, k=2)).fit(cut).encode("a girl eats")
     assert np.array(answer["vector"]) == pytest.approx(expected, abs=1e-6)
     variants = application.service.variants
-    for checks in (0, 1):
+    for method_name, checks in (("sif", 0), ("sif", 1), ("vlawe", 4)):  # the last within k-means
         with pytest.raises(Left):
-            variants.encoder(("small", "sif"), Session("", long), 1, leaving_after(checks), 1)
+            variants.encoder(("small", method_name), Session("", long), 1, leaving_after(checks), 1)
 
 
 @pytest.mark.found("reading the code", "The memory of an explanation had no bound of dimensions.")

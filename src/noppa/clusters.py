@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,17 +18,13 @@ ROUNDS = 100
 BLOCK = 1 << 14
 
 
-def k_means(
-    points: ArrayLike,
-    k: int,
-    weights: ArrayLike | None = None,
-    seed: int = 0,
-    check: Callable[[], None] = lambda: None,
-) -> Float:
-    """Centroids (k, dim) of points (count, dim): k-means++ from `seed`, then Lloyd's rounds until nothing moves.
+#: Called in every round, by whoever set it in this thread; it may raise to stop the work.
+interrupt: ContextVar[Callable[[], None]] = ContextVar("interrupt", default=lambda: None)
 
-    check: called in every round; it may raise to stop the work.
-    """
+
+def k_means(points: ArrayLike, k: int, weights: ArrayLike | None = None, seed: int = 0) -> Float:
+    """Centroids (k, dim) of points (count, dim): k-means++ from `seed`, then Lloyd's rounds until nothing moves."""
+    check = interrupt.get()
     rows = np.asarray(points, np.float64)
     k = whole(k, "k", 1, len(rows))
     mass = np.ones(len(rows)) if weights is None else np.asarray(weights, np.float64)

@@ -71,7 +71,7 @@ def serve(
     max_lines: Annotated[int, typer.Option(help="Lines that a browser may keep here.")] = 20_000,
     max_values: Annotated[
         int, typer.Option(help="Numbers in the vectors of a request, texts × dimensions.")
-    ] = 1 << 24,
+    ] = 1 << 25,
     queue: Annotated[int, typer.Option(help="Requests that may wait; beyond it 429.")] = 256,
     at_once: Annotated[
         int | None,

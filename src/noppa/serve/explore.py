@@ -24,8 +24,8 @@ from noppa.serve.variants import NAMES, SETTABLE, note
 
 #: An explanation holds tokens × tokens numbers, several times.
 EXPLAINED = 256
-#: And tokens × dimensions, several times.
-EXPLAINED_VALUES = 1 << 21
+#: And tokens × dimensions, several times; as JSON, which holds the interpreter, some tenths of a second.
+EXPLAINED_VALUES = 1 << 19
 MOST_CELLS = 4_000_000
 MOST_FOUND = 1000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import noppa
 from noppa import Encoder, embedded
+from noppa.clusters import interrupt
 from noppa.corpus import Ids
 from noppa.methods.windows import truncated
 from noppa.serve.problems import Problem, busy, too_large
@@ -41,6 +43,15 @@ class Watch:
 
     def __init__(self, left: Callable[[], bool], deadline: float) -> None:
         self.left, self.deadline = left, deadline
+
+    @contextmanager
+    def over(self) -> Iterator[None]:
+        """Also asked inside k-means, which may be deep in a method's fit."""
+        token = interrupt.set(self.check)
+        try:
+            yield
+        finally:
+            interrupt.reset(token)
 
     def check(self) -> None:
         if self.left():

@@ -14,9 +14,10 @@ from noppa.serve.models import Watch
 #: Numbers of a block that is worked on between two looks at the watch: some megabytes, some hundredths of a second.
 BLOCK_VALUES = 1 << 20
 #: Up to this many dimensions all their products are summed once; beyond, the rows are read in every round.
-MOST_PRODUCTS = 1024
+MOST_PRODUCTS = 512
 CENTRAL = 3
 ROUNDS = 40
+SETTLED = 1e-9
 AXES = 10
 LISTED_GROUPS = 500
 
@@ -36,11 +37,11 @@ def alike(rows: Vectors, threshold: float, watch: Watch) -> list[dict[str, Any]]
     """Groups of lines joined by cosines from `threshold` on, the largest first, each with its smallest such cosine."""
     group, least = np.arange(len(rows)), np.ones(len(rows))
     for span in _spans(len(rows), len(rows), watch):
-        cosines = rows[span] @ rows.T
+        cosines = rows[span] @ rows[span.start :].T  # with those before it, each was compared
         near = cosines >= threshold - 1e-6
         least[span] = np.where(near, cosines, 1).min(axis=1)
         for at in np.flatnonzero(np.count_nonzero(near, axis=1) > 1).tolist():
-            joined = group[near[at]]
+            joined = group[span.start :][near[at]]
             if (joined != joined[0]).any():
                 watch.check()
                 group[np.isin(group, joined)] = joined.min()
@@ -56,8 +57,10 @@ def alike(rows: Vectors, threshold: float, watch: Watch) -> list[dict[str, Any]]
 
 def clustered(rows: Vectors, count: int, watch: Watch) -> dict[str, Any]:
     """k-means over the lines: the cluster of each, and of each cluster its size and most central lines; largest first."""
-    centroids = k_means(rows, min(count, len(rows)), check=watch.check)
-    labels = nearest(rows, centroids)
+    with watch.over():
+        centroids = k_means(rows, min(count, len(rows)))
+    spans = _spans(len(rows), rows.shape[1], watch)
+    labels = np.concatenate([nearest(rows[span], centroids) for span in spans])
     sizes = np.bincount(labels, minlength=len(centroids))
     order = np.argsort(-sizes, kind="stable")
     rank = np.argsort(order)
@@ -82,9 +85,14 @@ def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
     # Two of many eigenvectors are wanted: a few more than two, multiplied again and again, turn to the first ones.
     some = min(rows.shape[1], AXES)
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(rows.shape[1], some)))[0]
+    sizes = np.zeros(1)
     for _ in range(ROUNDS):
         watch.check()
-        basis = np.linalg.qr(spread(basis))[0]
+        before = sizes
+        basis, scale = np.linalg.qr(spread(basis))
+        sizes = np.abs(np.diag(scale))[:2]
+        if np.allclose(sizes, before, rtol=SETTLED, atol=0):
+            break
     values, turn = np.linalg.eigh(basis.T @ spread(basis))
     two = (basis @ turn)[:, ::-1][:, :2]
     # The sign of an axis is free: the largest entry is positive, so that a picture stays the same.

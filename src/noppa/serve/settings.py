@@ -64,7 +64,7 @@ class Settings:
     send_seconds: float = 300.0
     drain_seconds: float = 1.0
     max_lines: int = 20_000
-    max_values: int = 1 << 24
+    max_values: int = 1 << 25
     max_sessions: int = 32
     line_seconds: float = 3600.0
     log_requests: bool = True

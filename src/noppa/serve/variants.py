@@ -25,7 +25,7 @@ SETTABLE = ("a", "k", "parts", "position", "kernel")
 MOST_PARTS, MOST_K = 8, 64
 KEPT = 16
 #: About as many tokens of the lines as k-means over their words is done with in a second.
-LEARNT_TOKENS = 1 << 15
+LEARNT_TOKENS = 1 << 14
 
 
 class Variants:
@@ -121,7 +121,9 @@ class Variants:
         if learns(encoder.method):
             blocks = _first(blocks, LEARNT_TOKENS)
         refined = bool(encoder.method.refinements())
-        encoder.conclude(*learnt_from(encoder.words, encoder.method, refined, blocks, threads))
+        with watch.over():
+            learnt = learnt_from(encoder.words, encoder.method, refined, blocks, threads)
+        encoder.conclude(*learnt)
 
 
 def _first(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
