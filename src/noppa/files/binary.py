@@ -12,6 +12,9 @@ from noppa.files.text import refuse_rough
 
 BLOCK = 8 << 20
 
+#: A file in which no space comes for so long has no words.
+LONGEST_WORD = 1 << 20
+
 
 def read_binary(source: Source, content: Content, rows: Rows, options: Options) -> None:
     """Read every record of the stream, which stands behind the header, into `rows`."""
@@ -48,6 +51,10 @@ def read_binary(source: Source, content: Content, rows: Rows, options: Options) 
                 )
         rows.add(words, bounds, matrix, rough)
         found += len(matrix) + len(bad)
+        if not used and len(block) > LONGEST_WORD + 4 * content.dim:
+            raise FileError(
+                f"{report.path}, byte {position}: a word is longer than {LONGEST_WORD} bytes; fetch the file again"
+            )
         position += used
         rest = block[used:]
         if options.progress is not None:
