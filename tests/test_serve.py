@@ -307,6 +307,7 @@ def test_a_model_without_prefix_and_other_switches(tmp_path: Path) -> None:
         ({"max_inputs": 0}, "--max-inputs"),
         ({"body_seconds": 0}, "--body-seconds"),
         ({"queue": -1}, "--queue"),
+        ({"max_held": 1000}, "--max-held is 1000, less than"),
     ],
 )
 def test_wrong_settings(wrong: dict[str, Any], told: str) -> None:

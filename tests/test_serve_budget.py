@@ -64,7 +64,7 @@ def padded(size: int) -> bytes:
 )
 def test_bodies_share_a_budget(make: Apps) -> None:
     """Beyond it 503 before a byte is read; and room again when others are done."""
-    app = make(max_held=1000)
+    app = make(max_held=1000, max_body=1000)
     go_on = asyncio.Event()
     read: list[str] = []
 
@@ -92,13 +92,17 @@ def test_bodies_share_a_budget(make: Apps) -> None:
 
 
 def test_a_body_of_unknown_length_is_counted_as_it_comes(make: Apps) -> None:
-    app = make(max_held=1000)
+    app = make(max_held=1000, max_body=1000)
 
     async def pieces() -> AsyncIterator[bytes]:
-        for _ in range(20):
+        for _ in range(9):
             yield b" " * 100
 
+    others = app.service.budget.lease()
+    others.resize(500)
     assert asyncio.run(ask(app, "/embed", pieces())).status == 503
+    others.resize(0)
+    assert asyncio.run(ask(app, "/embed", pieces())).status == 400
 
 
 @pytest.mark.found("outside review", "unknown fields of a body were kept while its request waited")
@@ -249,3 +253,13 @@ def test_the_deadline_holds_while_an_answer_is_written() -> None:
 def test_many_empty_texts_are_no_small_request() -> None:
     assert service._small(["a"]) or service.SMALL == 0
     assert not service._small([""] * 8192)
+
+
+def test_no_memory_is_no_bug(make: Apps, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: Any, **options: Any) -> None:
+        raise MemoryError
+
+    app = make()
+    monkeypatch.setattr(app.service.models, "encode", full)
+    refused = asyncio.run(ask(app, "/embed", padded(100)))
+    assert (refused.status, refused.error["code"]) == (503, "out_of_memory")

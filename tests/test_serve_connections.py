@@ -171,6 +171,10 @@ ODD: dict[str, tuple[bytes, int]] = {
     "many trailers": (CHUNKED + b"0\r\n" + b"X: y\r\n" * 20_000, 431),
     "many blank lines": (b"\r\n" * 100_000, 431),
     "an odd cookie": (GET + b'Cookie: noppa_lines=\xff"; =;;=,\r\n\r\n', 200),
+    "an upgrade with a body": (
+        POST + b"Connection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\n{}",
+        400,
+    ),
     "a broken origin": (POST + b"Origin: http://[\r\nContent-Length: 2\r\n\r\n{}", 403),
     "an odd key and id": (GET + b"Authorization: \xff\r\nX-Request-Id: \xff\r\n\r\n", 200),
 }
@@ -203,3 +207,15 @@ def test_pipelined_requests_are_answered_in_order(server: Running) -> None:
             answer += piece
     ids = [line for line in answer.split(b"\r\n") if line.startswith(b"x-request-id")]
     assert ids == [b"x-request-id: n%d" % number for number in range(20)]
+
+
+@pytest.mark.found(
+    "hostile requests", "pipelined requests of one connection took memory without a bound"
+)
+def test_too_many_pipelined_requests(server: Running) -> None:
+    answer = b""
+    with server.connect() as connection, suppress(ConnectionError):
+        connection.sendall((GET + b"\r\n") * 3000)
+        while piece := connection.recv(1 << 16):
+            answer += piece
+    assert answer.count(b"HTTP/1.1 200") < 3000

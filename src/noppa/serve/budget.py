@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noppa.serve.metrics import Metrics
-from noppa.serve.problems import busy
+from noppa.serve.problems import OUT_OF_MEMORY, busy
 
 
 class Budget:
@@ -36,7 +36,7 @@ class Lease:
             raise busy(
                 f"requests hold {self.budget.held} of the {self.budget.limit} bytes that this server has for all of "
                 "them: try again later, or send less at a time",
-                code="out_of_memory",
+                code=OUT_OF_MEMORY,
             )
         self.resize(size)
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from noppa.errors import NoppaError
 from noppa.serve import logs
 from noppa.serve.origins import Origins
-from noppa.serve.problems import Problem, busy
+from noppa.serve.problems import OUT_OF_MEMORY, Problem, busy
 from noppa.serve.service import Service
 from noppa.serve.turns import Left
 
@@ -152,6 +152,8 @@ def _problem(error: Exception, number: str) -> Problem:
         )
     if isinstance(error, NoppaError):
         return Problem(400, str(error))
+    if isinstance(error, MemoryError):
+        return busy("this server has no memory left for that: try again later", code=OUT_OF_MEMORY)
     logs.write("error", id=number, error=type(error).__name__, places=logs.places_of(error))
     return Problem(
         500,

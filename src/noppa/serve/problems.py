@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 INVALID = "invalid_request_error"
 SERVER = "server_error"
+OUT_OF_MEMORY = "out_of_memory"
 
 
 class Problem(Exception):

@@ -22,6 +22,8 @@ from noppa.serve.settings import Settings
 
 #: The application answers a slow body itself, with 408; this much later the connection is closed anyway.
 GRACE_SECONDS = 2.0
+#: Requests of one connection that wait for the one before them: each takes some kilobytes, however short it is.
+MOST_PIPELINED = 64
 
 
 def bounded(settings: Settings) -> type[asyncio.Protocol]:
@@ -39,6 +41,11 @@ def bounded(settings: Settings) -> type[asyncio.Protocol]:
             f"the head of the request is longer than the {limit} bytes that this server takes",
             code="bad_request",
         ),
+        429: busy(
+            f"{MOST_PIPELINED} requests wait on this connection: read the answers first",
+            429,
+            "too_many_pipelined",
+        ),
         503: busy(
             f"{most} connections are open, which is all that this server takes: try again later",
             code="too_many_connections",
@@ -49,7 +56,6 @@ def bounded(settings: Settings) -> type[asyncio.Protocol]:
         step: asyncio.TimerHandle | None = None
         sending: asyncio.TimerHandle | None = None
         in_message = False
-        in_head = True
         head_bytes = 0
         silent_bytes = 0
         status = 400
@@ -71,11 +77,13 @@ def bounded(settings: Settings) -> type[asyncio.Protocol]:
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self.in_message, self.in_head, self.head_bytes = True, True, 0
+            self.in_message, self.head_bytes = True, 0
             self._expect(settings.header_seconds, self._too_slow)
 
         def on_headers_complete(self) -> None:
-            self.in_head, self.silent_bytes = False, 0
+            self.silent_bytes = 0
+            if len(self.pipeline) >= MOST_PIPELINED:
+                self._stop_parsing(429)
             super().on_headers_complete()
             # A request that waits for the one before it is not read on: no fault of the client.
             if self.pipeline:
@@ -166,10 +174,14 @@ def bounded(settings: Settings) -> type[asyncio.Protocol]:
         def _count(self, size: int) -> None:
             self.head_bytes += size
             if self.head_bytes > limit:
-                self.status = 431
-                raise ValueError("the head is too long")  # the parser stops, and 431 is sent
+                self._stop_parsing(431)
 
         # Errors
+
+        def _stop_parsing(self, status: int) -> None:
+            """In a callback of the parser, which then has uvicorn send what it takes for a 400."""
+            self.status = status
+            raise ValueError(problems[status].message)
 
         def send_400_response(self, msg: str) -> None:
             self._refuse(self.status)

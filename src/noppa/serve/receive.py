@@ -32,6 +32,11 @@ async def read(request: Request, settings: Settings, lease: Lease) -> bytearray:
         raise Problem(
             415, "content-encoding is not taken here: send the body as it is", code="encoded_body"
         )
+    if "upgrade" in request.headers:  # the parser of HTTP drops the body of such a request
+        raise invalid(
+            "a body cannot come with an Upgrade header here: let your client speak HTTP/1.1 alone",
+            code="upgrade_unsupported",
+        )
     declared = request.headers.get("content-length", "")
     size = int(declared) if declared.isdecimal() else 0
     limit = settings.max_body

@@ -75,6 +75,10 @@ class Settings:
         one_of(self.empty_input, "--empty-input", EMPTY_INPUT)
         for name in (known.name for known in fields(self) if known.name.startswith("max_")):
             whole(getattr(self, name), _option(name), 1)
+        if self.max_held < self.max_body:
+            raise ParameterError(
+                f"--max-held is {self.max_held}, less than the {self.max_body} of --max-body: the largest body must fit"
+            )
         for name in ("at_once", "threads"):
             if getattr(self, name) is not None:
                 whole(getattr(self, name), _option(name), 1)
