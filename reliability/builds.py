@@ -121,7 +121,7 @@ def environment(folder: Path, build: Build, log: Path) -> dict[str, str]:
         # What Python leaves unfreed at its exit is no leak of ours, and memory that is refused is tested for.
         "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={log}",
         "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={log}",
-        "TSAN_OPTIONS": f"suppressions={suppressions}:log_path={log}",
+        "TSAN_OPTIONS": f"die_after_fork=0:suppressions={suppressions}:log_path={log}",
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
     }
