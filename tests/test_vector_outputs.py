@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -121,8 +121,6 @@ def test_convert_on_a_failing_disk(tmp_path, monkeypatch):
     failed = 0
     for call, error in each_fault(convert, tmp_path):
         assert error is None or isinstance(error, NoppaError), call
-        if call.startswith("open .noppa-"):  # to remove what is in it, after the work was done
-            shutil.rmtree(*tmp_path.glob(".noppa-*"))
         left = contents(tmp_path)
         assert left.pop("new.bin", new) == new, call
         assert left == before, call
@@ -165,4 +163,27 @@ def text_file(path):
 def test_folders_that_cannot_be_written(folder, target):
     done = run(f"convert m.npy {target}")
     assert isinstance(done.exception, NoppaError), done.output
-    assert f"cannot write {target}" in str(done.exception)
+    assert f"cannot write {Path(target).absolute()}" in str(done.exception)
+
+
+@pytest.mark.found(
+    "code review", "The scratch of a killed convert, as large as the table, lay there for ever."
+)
+def test_the_next_convert_removes_what_a_killed_one_left(folder):
+    left = folder / ".new.bin.0123abcd.unfinished"
+    left.mkdir()
+    (left / "rows").write_bytes(bytes(1000))
+    assert run("convert v.txt new.bin").exit_code == 0
+    assert not left.exists()
+
+
+@pytest.mark.found("outside review", "Escape sequences of the data reached the terminal.")
+@pytest.mark.parametrize("command", ["info e.txt", "nearest e.txt a", "coverage e.txt texts.txt"])
+def test_words_cannot_command_the_terminal(folder, monkeypatch, command):
+    Path("e.txt").write_text("a 1 0\n\u009b31mred 1 1\n")
+    Path("texts.txt").write_text("b\u009b31m\n")
+    screen = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("noppa.cli.terminal.sys", screen)
+    done = run(command)
+    assert done.exit_code == 0, done.output
+    assert "\u009b" not in done.output

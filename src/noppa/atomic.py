@@ -51,6 +51,16 @@ def whole_file(target: Path) -> Iterator[Path]:
         _sync(target.parent)
 
 
+@contextmanager
+def scratch_folder(target: Path) -> Iterator[Path]:
+    """A temporary folder beside `target`, on the disk that has room for it if any has; the next writer removes it where
+    this one is killed.
+    """
+    target = target.absolute()
+    with _explained(target), _unfinished(target, _make_folder) as new:
+        yield new
+
+
 def replaced_copy(target: Path) -> Path | None:
     """The old folder of a target that is missing because a save was killed between its two renames."""
     copies = [path for path in _leftovers(target) if path.suffix == f".{REPLACED}"]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from noppa import WordVectors, files
-from noppa.atomic import whole_file
+from noppa.atomic import scratch_folder, whole_file
 from noppa.backend import kernels
 from noppa.cli.encode import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import bytes_bar
-from noppa.errors import FileError, ParameterError
+from noppa.cli.terminal import printable
+from noppa.errors import ParameterError
 from noppa.files.arrays import read_words, vocabulary_of
 from noppa.files.catalogue import CATALOGUE
 from noppa.files.download import download, home
@@ -71,7 +69,7 @@ def convert(
     """
     refuse_input_as_output(target, (source, keep, counts, vocabulary))
     kept = None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
-    with _scratch_beside(target) as scratch:
+    with scratch_folder(target) as scratch:
         try:
             options = files.Options(
                 limit=limit, keep=kept, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
@@ -116,7 +114,7 @@ def info(
         "type": str(words.matrix.dtype),
         "probabilities": "yes" if words.probabilities is not None else "none",
         "repeated words": f"{len(words.repeated)}",
-        "first words": " ".join(words.words[:8]),
+        "first words": printable(" ".join(words.words[:8])),
     }
     if report is not None:
         rows["rows of zeros"] = f"{report.zero_count}"
@@ -146,7 +144,7 @@ def coverage(
         print(f"pieces:  {found.piece_tokens} more tokens, {found.piece_types} more words")
     print(f"texts without a known word: {len(found.empty)}")
     for word, count in found.unknown[:top]:
-        print(f"{count}\t{word}")
+        print(f"{count}\t{printable(word)}")
 
 
 @vectors.command()
@@ -160,7 +158,7 @@ def nearest(
     Example: noppa vectors nearest glove cake -n 5
     """
     for name, cosine in nearest_words(_load(source), word, count):
-        print(f"{cosine:.4f}\t{name}")
+        print(f"{cosine:.4f}\t{printable(name)}")
 
 
 @vectors.command()
@@ -211,19 +209,6 @@ def get(
         raise typer.BadParameter(f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}")
     with bytes_bar(name) as progress:
         print(download(CATALOGUE[name], to or home() / "vectors", progress))
-
-
-@contextmanager
-def _scratch_beside(target: Path) -> Iterator[Path]:
-    """A temporary folder on the disk of the target, which has the room if any has."""
-    try:
-        scratch = tempfile.TemporaryDirectory(
-            prefix=".noppa-", dir=target.absolute().parent, ignore_cleanup_errors=True
-        )
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
-    with scratch as folder:
-        yield Path(folder)
 
 
 def _vocabularies(words: WordVectors, source: Path, options: files.Options) -> list[Path]:
