@@ -333,27 +333,36 @@ def test_text_that_does_not_end_where_the_checkpoint_says():
 # Failing disks
 
 
-@pytest.mark.parametrize("form", ["npy", "jsonl", "parquet"])
-@pytest.mark.parametrize("lasting", [False, True])
-def test_each_failing_call_leaves_nothing_or_a_way_on(tmp_path, monkeypatch, form, lasting):
+@pytest.mark.found(
+    "chaos", "After a write that failed, later ones went on, and a checkpoint covered the hole."
+)
+@pytest.mark.parametrize(
+    ("form", "lasting"), [("npy", False), ("npy", True), ("jsonl", False), ("parquet", False)]
+)
+@pytest.mark.parametrize("resume", [False, True])
+def test_each_failing_call_leaves_nothing_or_a_way_on(tmp_path, monkeypatch, form, lasting, resume):
+    if resume and form == "parquet":
+        return
     monkeypatch.undo()  # a failing fsync counts too
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 14)
     target = tmp_path / "out" / f"v.{form}"
     target.parent.mkdir()
-    expected = tmp_path / f"whole.{form}"
-    Job(MODEL, Input(["t.txt"]), str(expected)).run()
+    expected = whole(form)
     tried = 0
-    for call, error in each_fault(
-        lambda: job(str(target), overwrite=True).run(), target.parent, lasting=lasting
-    ):
+
+    def run():
+        job(str(target), overwrite=not resume, resume=resume).run()
+
+    for call, error in each_fault(run, target.parent, lasting=lasting):
         tried += 1
-        if error is None:  # such as a folder that cannot be forced to the disk
-            assert content(target) == content(expected), call
-        else:
+        if error is not None:  # there is none where a folder cannot be forced to the disk
             assert isinstance(error, FileError), (call, error)
             assert "\n" not in str(error)
-            assert not target.exists(), call
-            assert not list(target.parent.glob("*")), call
+            assert resume or not list(target.parent.iterdir()), call
+            run()
+        assert content(target) == expected, call
         for path in target.parent.iterdir():
             path.unlink()
     assert tried >= 4

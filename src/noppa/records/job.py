@@ -9,7 +9,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +25,7 @@ from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of
 from noppa.records.ahead import ahead
 from noppa.records.batch import STDIN, Batch, Input
+from noppa.records.behind import Behind
 from noppa.records.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
 from noppa.records.description import described
 from noppa.records.fingerprint import Facts, after, facts_of, refuse_changed
@@ -222,8 +223,8 @@ class Job:
         settled: Future[Any] | None = None
         fingerprint = ""
         with (
-            ThreadPoolExecutor(1) as settling,
-            ThreadPoolExecutor(1) as behind,
+            Behind() as settling,
+            Behind() as behind,
             warnings.catch_warnings(),
         ):
             warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
@@ -237,6 +238,8 @@ class Job:
                 if self.writer.resumable and self.target != STDIN:
                     due = time.monotonic() - last > SECONDS_BETWEEN_CHECKPOINTS
                     if outcome.rows and due and (settled is None or settled.done()):
+                        if settled is not None:
+                            settled.result()  # a disk that loses data ends the run now, not at its end
                         last = time.monotonic()
                         reached = behind.submit(_reached, file)
                         checkpoint = self._checkpoint(outcome, fingerprint, inputs)
