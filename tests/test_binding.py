@@ -256,7 +256,7 @@ for parse in (_native.parse_vectors, _native.parse_records):
     assert printed[8:] == ["0 2"] * 2 + ["0 0"] * 2 + ["refused"] * 4
 
 
-@pytest.mark.memory
+@pytest.mark.unsanitized
 @pytest.mark.found(
     "outside review", "Memory of the scanner was never given back: 310 MB after a text of 40 MB."
 )

@@ -115,10 +115,12 @@ def started(**options: Any) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.unsanitized
 def test_no_more_threads_are_started_than_useful() -> None:
     assert 1 < started() <= max(8, 2 * (os.cpu_count() or 1))
 
 
+@pytest.mark.unsanitized
 @pytest.mark.found("outside review", "A thread that the system would not start failed the call.")
 def test_a_thread_that_cannot_be_started_is_one_fewer() -> None:
     """Stacks of 64 TB each: the system starts no thread at all."""
