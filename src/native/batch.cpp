@@ -1,6 +1,7 @@
 #include "batch.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 
@@ -41,7 +42,7 @@ const Kernels* fastest() {
     return best;
 }
 
-const Kernels* live = fastest();
+std::atomic<const Kernels*> live{fastest()};
 
 // Cuts [0, count) into runs of about equal cost, in order; a run below `least` is joined with the next.
 std::vector<int64_t> cut_by_cost(int64_t count, int threads, double least, int64_t most_items,
@@ -127,7 +128,7 @@ void refine(const std::vector<Step>& steps, const float* pooled, int64_t width, 
 
 }  // namespace
 
-const Kernels& kernels() { return *live; }
+const Kernels& kernels() { return *live.load(std::memory_order_relaxed); }
 
 std::vector<const char*> instruction_sets() {
     std::vector<const char*> names;
@@ -196,7 +197,8 @@ void pool_batch(const Table& table, const Batch& batch, int64_t width, const std
                 float* rows, int32_t* known, const Cost& cost_of, const Pool& pool) {
     const int64_t last = width_after(steps, width);
     double steps_cost = 0;
-    for (const Step& step : steps) steps_cost += 0.1 * double(step.in) * double(step.kind == Step::MAP ? step.out : step.inner);
+    for (const Step& step : steps)
+        steps_cost += 0.1 * double(step.in) * double(step.kind == Step::MAP ? step.out : step.inner);
     const auto cost = [&](int64_t at) {
         return 200.0 + steps_cost + cost_of(double(batch.offsets[at + 1] - batch.offsets[at]));
     };

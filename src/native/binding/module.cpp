@@ -17,7 +17,8 @@ NB_MODULE(_native, module) {
         try {
             std::rethrow_exception(failure);
         } catch (const std::bad_alloc&) {
-            PyErr_SetString(PyExc_MemoryError, "too little memory for this call: fewer or shorter texts, or fewer dimensions, need less");
+            PyErr_SetString(PyExc_MemoryError,
+                            "too little memory for this call: fewer or shorter texts, or fewer dimensions, need less");
         }
     });
     module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";

@@ -34,8 +34,8 @@ void train_py(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> sou
 }  // namespace
 
 void bind_training(nb::module_& module) {
-    module.def("train", &train_py, "source"_a.noconvert(), "target"_a.noconvert(), "keep"_a, "noise"_a, "negatives"_a, "rate"_a, "seed"_a,
-               "adjacent"_a, "itself"_a, "ids"_a, "offsets"_a);
+    module.def("train", &train_py, "source"_a.noconvert(), "target"_a.noconvert(), "keep"_a, "noise"_a,
+               "negatives"_a, "rate"_a, "seed"_a, "adjacent"_a, "itself"_a, "ids"_a, "offsets"_a);
 }
 
 }  // namespace noppa::binding
