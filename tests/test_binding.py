@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from noppa import _native
+import noppa
+from noppa import _native, reference, word_folder
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 
@@ -70,9 +72,26 @@ def test_words_that_collide_get_a_seeded_table() -> None:
     assert not len(repeated)
     assert longest_run(slots[:-1]) < 512
     assert (_native.build_slots(text, bounds)[0] == slots).all()  # the seed comes from the words
+    for module in (_native, reference):
+        module.check_slots(slots, len(words))
     found = _native.Vocabulary(text, bounds, slots, 1, -1)
     assert [found.find(word.decode()) for word in words] == list(range(len(words)))
     assert found.find("cake") == -1
+
+
+@pytest.mark.found(
+    "outside review", "A saved folder of words that collide was as slow as building it."
+)
+def test_a_seeded_table_is_saved_and_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_folder, "SMALL", 100)  # larger ones store their slots
+    names = [word.decode() for word in colliding(2_000)]
+    words = noppa.WordVectors(names, np.ones((2_000, 2), np.float32))
+    words.save(tmp_path / "words")
+    loaded = noppa.WordVectors.load(tmp_path / "words")
+    assert len(loaded.lexicon.slots) == 4096 + 1
+    assert [loaded.lexicon.row(name) for name in names[::100]] == list(range(0, 2_000, 100))
 
 
 def test_other_words_have_no_seed() -> None:
@@ -118,6 +137,9 @@ SLOTS = {
 @pytest.mark.found("outside review", "A stored table without an empty entry was searched for ever.")
 @pytest.mark.parametrize("slots", SLOTS.values(), ids=SLOTS)
 def test_damaged_slots_are_refused(slots: np.ndarray) -> None:
+    for module in (_native, reference):
+        with pytest.raises(ValueError, match="damaged slots"):
+            module.check_slots(slots, len(WORDS))
     with pytest.raises(ValueError, match="damaged slots"):
         vocabulary(slots=slots)
     with pytest.raises(ValueError, match="damaged slots"):

@@ -27,6 +27,7 @@ Float = NDArray[np.float64]
 REAL = "float64"
 POSITION_UNIT = 1
 DROPPED = -1
+LONGEST_RUN = 512
 MOST = float(np.finfo(np.float32).max)
 
 tokenize = scanner.tokenize
@@ -55,6 +56,20 @@ def build_slots(
             repeated.append(row)
         seen.add(word)
     return np.empty(0, np.uint64), np.array(repeated, np.int64)
+
+
+def check_slots(slots: NDArray[np.uint64], words: int) -> None:
+    """Refuse slots that a folder holds and the native module would not search; a seed may stand behind them."""
+    table = slots[:-1] if len(slots) & (len(slots) - 1) else slots
+    size = len(table)
+    if size <= words or size & (size - 1):
+        raise ValueError("damaged slots: their number does not fit the words")
+    rows = table[table != 0].astype(np.uint32)  # the lower half of a slot is the row plus one
+    if len(rows) and not 1 <= rows.min() <= rows.max() <= words:
+        raise ValueError("damaged slots: one names a row that is not there")
+    empty = np.flatnonzero(table == 0)
+    if not len(empty) or np.diff(empty, append=empty[0] + size).max() > LONGEST_RUN + 1:
+        raise ValueError("damaged slots: too many filled ones in a row")
 
 
 def _split(text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> Iterable[bytes]:

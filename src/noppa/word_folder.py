@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import schema, storage
+from noppa.backend import kernels
 from noppa.errors import FileError
 from noppa.frequencies import Probabilities
 from noppa.lexicon import CASES, UNKNOWN, Lexicon
@@ -126,16 +127,9 @@ def scales_line(blocks: Sequence[int]) -> str:
 
 
 def _check_slots(slots: NDArray[np.uint64], words: int, file: Path) -> None:
-    """Refuse a hash table that is too small or points at words that are not there; the NumPy twin saves an empty one."""
-    size = len(slots)
-    if size and (size <= words or size & (size - 1)):
-        raise FileError(
-            f"{file} is damaged: a table of {size} slots cannot hold {words} words; copy it again"
-        )
-    empty = not size
-    for start in range(0, size, schema.BLOCK):
-        rows = slots[start : start + schema.BLOCK].astype(np.uint32)  # the lower half of a slot
-        schema.check_numbers(rows, words + 1, file)
-        empty = empty or not rows.all()
-    if not empty:
-        raise FileError(f"{file} is damaged: a search in it would not end; copy it again")
+    """Refuse a hash table that no search may use; the NumPy twin saves an empty one."""
+    try:
+        if len(slots):
+            kernels.check_slots(slots, words)
+    except ValueError as error:
+        raise FileError(f"{file} has {error}; copy it again") from None

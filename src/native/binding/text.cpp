@@ -58,6 +58,19 @@ void checked_bounds(const Array1<uint8_t>& text, const Array1<int64_t>& bounds) 
     require(uint64_t(bounds(count - 1)) <= text.shape(0), "damaged bounds: they end beyond the text");
 }
 
+struct Slots {
+    uint64_t size, seed;
+};
+
+// A seed other than 0 stands behind the slots, whose number is a power of two.
+Slots checked_slots(const Array1<uint64_t>& slots, int64_t words) {
+    Slots table{slots.shape(0), 0};
+    if (table.size & (table.size - 1)) table.seed = slots(size_t(--table.size));
+    const char* fault = fault_of(slots.data(), table.size, words);
+    if (fault) throw std::invalid_argument(std::string("damaged slots: ") + fault);
+    return table;
+}
+
 struct PyVocabulary {
     Array1<uint8_t> text;
     Array1<int64_t> bounds;
@@ -81,13 +94,9 @@ struct PyVocabulary {
         for (Index* each : {&vocabulary.words, &vocabulary.pieces}) each->longest = longest_of(each->bounds, each->words);
     }
 
-    // A seed other than 0 stands behind the slots, whose number is a power of two.
     Index index(int64_t first, int64_t words, const Array1<uint64_t>& slots_of) const {
-        uint64_t size = slots_of.shape(0), seed = 0;
-        if (size & (size - 1)) seed = slots_of(size_t(--size));
-        const char* fault = fault_of(slots_of.data(), size, words);
-        if (fault) throw std::invalid_argument(std::string("damaged slots: ") + fault);
-        return {text.data(), bounds.data() + first, words, slots_of.data(), size - 1, seed, first, 0};
+        const Slots table = checked_slots(slots_of, words);
+        return {text.data(), bounds.data() + first, words, slots_of.data(), table.size - 1, table.seed, first, 0};
     }
 
     int32_t find(const std::string& word) const {
@@ -161,6 +170,8 @@ void bind_text(nb::module_& module) {
     module.def("tokenize", &tokenize, "text"_a);
     module.def("first_other", &first_other, "items"_a);
     module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);
+    module.def(
+        "check_slots", [](Array1<uint64_t> slots, int64_t words) { checked_slots(slots, words); }, "slots"_a, "words"_a);
     nb::class_<PyVocabulary>(module, "Vocabulary")
         .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
                       std::optional<Array1<uint64_t>>>(),
