@@ -83,7 +83,8 @@ class Source:
             if not any(parts):
                 if isinstance(error, FileError):
                     raise
-                raise FileError(f"{self.file.name} {damage(error)}: fetch it again") from error
+                name = getattr(self.file, "name", "the input")
+                raise FileError(f"{name} {damage(error)}: fetch it again") from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def peek(self, size: int) -> bytes:

@@ -23,7 +23,7 @@ def require_readable(path: Path, name: str, missing: str = "check the name") -> 
             f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}"
         ) from error
     if stat.S_ISDIR(mode):
-        raise FileError(f"{name} is a folder without vectors in it: give the file itself")
+        raise FileError(f"{name} is a folder and no file: give the file itself")
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
         raise FileError(f"{name} is a device and no file: give a file")
 
