@@ -14,10 +14,10 @@ from noppa.serve.models import Watch
 #: Numbers of a block that is worked on between two looks at the watch: some megabytes, some hundredths of a second.
 BLOCK_VALUES = 1 << 20
 #: Up to this many dimensions all their products are summed once; beyond, the rows are read in every round.
-MOST_PRODUCTS = 512
+MOST_PRODUCTS = 1024
 CENTRAL = 3
 ROUNDS = 40
-SETTLED = 1e-9
+SETTLED = 1e-10
 AXES = 10
 LISTED_GROUPS = 500
 
@@ -85,14 +85,14 @@ def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
     # Two of many eigenvectors are wanted: a few more than two, multiplied again and again, turn to the first ones.
     some = min(rows.shape[1], AXES)
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(rows.shape[1], some)))[0]
-    sizes = np.zeros(1)
+    settled = np.zeros(0)
     for _ in range(ROUNDS):
         watch.check()
-        before = sizes
-        basis, scale = np.linalg.qr(spread(basis))
-        sizes = np.abs(np.diag(scale))[:2]
-        if np.allclose(sizes, before, rtol=SETTLED, atol=0):
+        product = spread(basis)
+        before, settled = settled, np.linalg.eigvalsh(basis.T @ product)[-2:]
+        if len(before) and np.allclose(settled, before, rtol=SETTLED, atol=0):
             break
+        basis = np.linalg.qr(product)[0]
     values, turn = np.linalg.eigh(basis.T @ spread(basis))
     two = (basis @ turn)[:, ::-1][:, :2]
     # The sign of an axis is free: the largest entry is positive, so that a picture stays the same.
