@@ -16,6 +16,7 @@ Float = NDArray[np.float64]
 
 ROUNDS = 100
 BLOCK = 1 << 14
+BLOCK_VALUES = 1 << 20
 
 
 #: Called in every round, by whoever set it in this thread; it may raise to stop the work.
@@ -31,11 +32,12 @@ def k_means(points: ArrayLike, k: int, weights: ArrayLike | None = None, seed: i
     random = np.random.default_rng(seed)
     centroids = rows[random.choice(len(rows), 1, p=mass / mass.sum())]
     distance = np.full(len(rows), np.inf)
+    step = max(1, BLOCK_VALUES // rows.shape[1])
     while len(centroids) < k:
         check()
-        for at in range(0, len(rows), BLOCK):
-            near = ((rows[at : at + BLOCK] - centroids[-1]) ** 2).sum(axis=1)
-            distance[at : at + BLOCK] = np.minimum(distance[at : at + BLOCK], near)
+        for at in range(0, len(rows), step):
+            near = ((rows[at : at + step] - centroids[-1]) ** 2).sum(axis=1)
+            distance[at : at + step] = np.minimum(distance[at : at + step], near)
         chance = mass * distance if (mass * distance).any() else mass
         centroids = np.vstack([centroids, rows[random.choice(len(rows), p=chance / chance.sum())]])
     labels = np.full(len(rows), -1)

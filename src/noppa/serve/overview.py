@@ -85,7 +85,7 @@ def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
     # Two of many eigenvectors are wanted: a few more than two, multiplied again and again, turn to the first ones.
     some = min(rows.shape[1], AXES)
     basis = np.linalg.qr(np.random.default_rng(0).normal(size=(rows.shape[1], some)))[0]
-    settled = np.zeros(0)
+    settled: NDArray[np.floating[Any]] = np.zeros(0)
     for _ in range(ROUNDS):
         watch.check()
         product = spread(basis)
