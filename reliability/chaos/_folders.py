@@ -34,7 +34,8 @@ def made(kind: str, name: str) -> Any:
     words = ["a", "cake", "and", "lake", "the", *(f"w{number}" for number in range(3995))]
     if kind == "index":
         return Index(words, vectors, header={"model": None, "seal of model": None})
-    return Encoder(WordVectors(words, vectors), noppa.Average(), noppa.Normalise())
+    texts = [" ".join(rng.choice(words, 5)) for _ in range(100)]
+    return Encoder(WordVectors(words, vectors), noppa.Average(), noppa.Whitening()).fit(texts)
 
 
 def state(kind: str, path: Path) -> bytes:
