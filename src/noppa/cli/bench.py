@@ -173,16 +173,14 @@ def search_(
     refuse_input_as_output(output, [vectors, counts])
     words = words_of(vectors, counts)
     ranges = [search.Range.of(text) for text in space or search.SPACE]
-    fixed = parameters_of(parameter or [], settings.kind_of(method))
-    settings.method_of(
-        method,
-        fixed | {part.name: part.choices[0] if part.choices else part.high for part in ranges},
-    )
-    title = noppa.METHODS[method].__name__
+    kind = settings.kind_of(method)
+    fixed, title = parameters_of(parameter or [], kind), kind.__name__
 
     def make(values: dict[str, Any]) -> Candidate:
-        return Recipe(words, settings.method_of(method, fixed | values), title)
+        typed = parameters_of([f"{name}={value}" for name, value in values.items()], kind)
+        return Recipe(words, settings.method_of(method, fixed | typed), title)
 
+    make({part.name: part.choices[0] if part.choices else part.high for part in ranges})
     wanted = scoring.tasks_in(data, tasks)
     seeds = search_seed or [0]
     plan = search.Plan(make, tuple(ranges), trials, select_on)

@@ -16,7 +16,9 @@ from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
 from noppa.errors import ParameterError
 from noppa.files.arrays import read_words
+from noppa.files.options import DTYPES
 from noppa.outputs import refuse_input_as_output
+from noppa.parameters import one_of, whole
 
 
 def distill(
@@ -61,6 +63,9 @@ def distill(
 
     Example: noppa distill all-MiniLM-L6-v2 sentences.txt -o my-encoder
     """
+    one_of(dtype, "dtype", DTYPES)
+    for name, number in {"--size": size, "--dim": dim, "--sentences": sentences}.items():
+        whole(number, name, 1)
     local = model if Path(model).exists() else None
     refuse_input_as_output(output, [local, vocabulary, kept, *(inputs or [])])
     texts = list(texts_of_inputs(inputs, form, column, no_header, on_bad)) if inputs else []

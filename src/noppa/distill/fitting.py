@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
+from noppa.parameters import LARGEST, number, positive, seed_number, settle, whole
 
 Float = NDArray[np.float32]
 
@@ -32,12 +35,21 @@ class Fit:
     held_out: int = 8192
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        some = partial(whole, least=1)
+        settle(self, epochs=some, rate=positive, batch=some, held_out=some, seed=seed_number)
+        settle(self, pairs=_weight, pull=_weight)
+
     def for_texts(self, count: int) -> Fit:
         """The same for fewer texts: a tenth of them held out, and batches that leave some steps."""
         held_out = min(self.held_out, max(1, count // 10))
         return replace(
             self, held_out=held_out, batch=min(self.batch, max(1, (count - held_out) // 50))
         )
+
+
+def _weight(value: Any, name: str) -> float:
+    return number(value, name, 0, LARGEST)
 
 
 def fitted(

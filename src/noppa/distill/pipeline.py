@@ -20,6 +20,7 @@ from noppa.errors import ParameterError
 from noppa.files import in_dtype
 from noppa.methods import Average
 from noppa.methods.weighting import inverse_frequency_weight
+from noppa.parameters import whole
 from noppa.refine import Whitening
 from noppa.words import WordVectors
 
@@ -70,11 +71,12 @@ def distil(
     Without texts the words keep what the teacher says of each, weighted by frequency.
     frequencies: of words, where they are not to be counted in the texts. progress: as of `fitting.fitted`.
     """
+    dim = whole(dim, "dim", 1)
     pieces = needed_pieces(teacher.known_pieces(), words)
     rows = [*words, *pieces]
     taught = [teacher.sentences(words)] + ([teacher.pieces(pieces)] if pieces else [])
     vectors = np.concatenate(taught).astype(np.float32)
-    if not 1 <= dim <= vectors.shape[1]:
+    if dim > vectors.shape[1]:
         raise ParameterError(f"dim={dim}, but the model's vectors have {vectors.shape[1]}")
     ids, offsets = _look_up(rows, len(pieces), texts)
     probabilities = _probabilities(rows, len(pieces), ids, frequencies)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from noppa import storage
 from noppa.atomic import whole_file
+from noppa.errors import FileError
 from noppa.external import sentence_transformer
 from noppa.pieces import MARK
 from noppa.processes import processes
@@ -74,13 +75,23 @@ class Teacher:
                         np.save(file, rows)
                     done += len(rows)
                     self.progress(kind, done, len(texts))
-        return np.concatenate([np.load(file) for file in files])
+        return np.concatenate([_read(file) for file in files])
 
     def _file(self, kind: str, texts: Sequence[str]) -> Path:
         digest = sha256(f"{self._identity} {kind}".encode())
         for text in texts:
             digest.update(b"\0" + text.encode("utf-8", "replace"))
         return self.kept / f"{digest.hexdigest()[:32]}.npy"
+
+
+def _read(path: Path) -> NDArray[np.float16]:
+    try:
+        rows: NDArray[np.float16] = np.load(path)
+    except (OSError, ValueError, EOFError) as error:
+        raise FileError(
+            f"{path} is damaged ({error}): delete it, and the model is asked again"
+        ) from error
+    return rows
 
 
 def identity(model: str) -> str:

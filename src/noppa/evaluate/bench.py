@@ -16,6 +16,7 @@ from noppa.evaluate.files import Row
 from noppa.evaluate.protocols import Outcome
 from noppa.evaluate.records import Record
 from noppa.evaluate.tasks import Task
+from noppa.parameters import settle
 from noppa.processes import Run
 
 
@@ -30,6 +31,9 @@ class Conditions:
     unchecked: bool = False
     shuffled_labels: bool = False
     corpus: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        settle(self, seed=protocols.seed_number)
 
 
 def load(task: Task, conditions: Conditions) -> tuple[dict[str, list[Row]], dict[str, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from noppa.evaluate.probes import PROBES, Exam
 from noppa.evaluate.similarity import cosines, pearson, spearman
 from noppa.evaluate.splits import stratified
 from noppa.evaluate.tasks import Task
-from noppa.parameters import one_of
+from noppa.parameters import one_of, whole
 from noppa.processes import Run
 
 SEED = 1111
+#: What scikit-learn's generator takes.
+seed_number = partial(whole, most=(1 << 32) - 1)
 OUTER_FOLDS = 10
 PROTOCOLS = tuple(PROBES)
 TRAIN = ("train", "all")
@@ -72,6 +75,7 @@ def score(
     corpus: texts to fit on where a task has no training rows. run: a `map`, for example that of a pool of processes.
     """
     one_of(protocol, "protocol", PROTOCOLS)
+    seed = seed_number(seed, "seed")
     if task.layout == "similarity":
         return _similarity(task, parts, candidate, transductive, corpus)
     names = sorted({row.label for rows in parts.values() for row in rows}, key=str)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.records import Record
 from noppa.evaluate.tasks import Task
 from noppa.extras import needs
-from noppa.parameters import one_of
+from noppa.parameters import LARGEST, one_of, settle, whole
 from noppa.processes import Run
 
 SPACE = ("a=0.01:0.15", "k=0:24")
 TRIALS = 40
 SELECT_ON = ("dev", "test")
+#: Each trial has a seed of its own, of which optuna takes 32 bits.
+MOST_SEARCHES = (1 << 32) // 1000 - TRIALS
 
 Make = Callable[[dict[str, Any]], Candidate]
 
@@ -52,7 +55,10 @@ class Range:
             if not colon:
                 return cls(text, name, choices=tuple(values.split("|")))
             kind = int if low.lstrip("-").isdigit() and high.lstrip("-").isdigit() else float
-            return cls(text, name, kind(low), kind(high))
+            least, most = kind(low), kind(high)
+            if not -LARGEST <= least <= most <= LARGEST:
+                raise ValueError
+            return cls(text, name, least, most)
         except ValueError:
             raise ParameterError(
                 f"{text!r} is no range: write a=0.01:0.15, k=0:24 or noise=paper|reference"
@@ -69,6 +75,7 @@ class Plan:
     select_on: str = "dev"
 
     def __post_init__(self) -> None:
+        settle(self, count=partial(whole, least=1))
         one_of(self.select_on, "select_on", SELECT_ON)
 
 
@@ -83,6 +90,7 @@ def searches(
     """For each task and seed the trials that are not among the old records, and then what was chosen."""
     for task in tasks:
         for seed in seeds:
+            whole(seed, "seed", most=MOST_SEARCHES)
             done = [row for row in old if _belongs(row, task, seed, plan, conditions)][: plan.count]
             for row in trials(task, plan, conditions, seed, tuple(done), run):
                 done.append(row)

@@ -12,8 +12,9 @@ from noppa.errors import ParameterError
 from noppa.explain import Explanation, PairExplanation
 from noppa.extras import needs
 from noppa.methods.noppa import smooth_frequency_weight
-from noppa.parameters import one_of
+from noppa.parameters import one_of, positive
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
+from noppa.texts import texts_of
 from noppa.words import WordVectors
 
 #: What a bar can show of each token, and how to read it.
@@ -107,6 +108,7 @@ def weights(
     What is drawn is (a/2) / (p + a/2), half the weight of equation 9, over the words that have a count, as the paper did.
     """
     probabilities = words.needed_probabilities("a picture of weights")
+    a = [positive(one, "a") for one in a]
     row_of = {word: row for row, word in enumerate(words.words)}
     counted = words.counted if words.counted is not None and words.counted.any() else None
     curves, sizes = {}, []
@@ -143,13 +145,16 @@ def sentence_map(
     layout: "pca", the two directions of most variance, or "umap" (`pip install 'noppa[umap]'`), which keeps neighbours.
     """
     one_of(layout, "layout", tuple(LAYOUTS))
-    items = list(texts)
+    items = texts_of(texts)
     given = [""] * len(items) if labels is None else [str(label) for label in labels]
     if len(given) != len(items):
         raise ParameterError(f"{len(items)} texts need {len(items)} labels, not {len(given)}")
     if len(items) < 3:
         raise ParameterError(f"a map needs at least 3 texts, and got {len(items)}")
-    points, x_axis, y_axis, note = LAYOUTS[layout](np.asarray(encoder.encode(items), float))
+    rows = np.asarray(encoder.encode(items), float)
+    if not np.isfinite(rows).all():
+        raise ParameterError("a map needs finite vectors, and the encoder gave others")
+    points, x_axis, y_axis, note = LAYOUTS[layout](rows)
     return Scatter(title, note, points, tuple(items), tuple(given), x_axis, y_axis)
 
 

@@ -1,0 +1,73 @@
+"""Hostile parameters of what stands on top of an encoder: evaluation, distillation, pictures, export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa import plot
+from noppa.distill.fitting import Fit
+from noppa.distill.teacher import Teacher
+from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.evaluate import search
+from noppa.evaluate.bench import Conditions
+from noppa.export import export
+
+from .test_hostile_parameters import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def model() -> noppa.Encoder:
+    words = noppa.WordVectors(["a", "b"], [[1.0, 2.0], [3.0, 4.0]], [0.5, 0.5])
+    return noppa.Encoder(words, noppa.Average())
+
+
+CALLS: dict[str, Any] = {
+    "Conditions(seed)": lambda model, value: Conditions("data", seed=value),
+    "Plan(count)": lambda model, value: search.Plan(dict, (), value),
+    "Plan(select_on)": lambda model, value: search.Plan(dict, (), 1, value),
+    "Fit(epochs)": lambda model, value: Fit(epochs=value),
+    "Fit(rate)": lambda model, value: Fit(rate=value),
+    "Fit(pairs)": lambda model, value: Fit(pairs=value),
+    "export(to)": lambda model, value: export(model, value, "nowhere"),
+    "weights(a)": lambda model, value: plot.weights(model.words, {"x": ["a"]}, [value]),
+    "sentence_map(texts)": lambda model, value: plot.sentence_map(model, value),
+    "sentence_map(layout)": lambda model, value: plot.sentence_map(model, [*"abc"], layout=value),
+    "contributions(measure)": lambda model, value: plot.contributions(model.explain("a"), value),
+}
+
+
+@pytest.mark.found(
+    "hypothesis", "bench search --trials 0, reversed ranges and odd seeds were raw errors"
+)
+@pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_every_parameter(model: noppa.Encoder, name: str) -> None:
+    refused = 0
+    for value in HOSTILE:
+        try:
+            CALLS[name](model, value)
+        except NoppaError:
+            refused += 1
+    assert refused
+
+
+@pytest.mark.parametrize(
+    "text", ["a=nan:1", "a=2:1", "a=0:inf", "a=1e400:1", "k=3:0", "=1:2", "a", "k=²:3"]
+)
+def test_ranges_that_are_none(text: str) -> None:
+    with pytest.raises(ParameterError, match="is no range"):
+        search.Range.of(text)
+
+
+def test_an_answer_that_is_damaged_is_named(tmp_path: Any) -> None:
+    teacher = Teacher("no model", tmp_path)
+    path = teacher._file("texts", ["a"])
+    path.write_bytes(b"\x93NUMPY nothing")
+    with pytest.raises(FileError, match=r"\.npy is damaged .*: delete it"):
+        teacher.sentences(["a"])
+    np.save(path, np.ones((1, 2), np.float16))
+    assert teacher.sentences(["a"]).shape == (1, 2)
