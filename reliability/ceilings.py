@@ -5,13 +5,14 @@ python reliability/ceilings.py /embed /lines/map  # those of some routes
 
 For each case it reports how far the server's memory peaked above where it stood before, the seconds until the answer,
 and the slowest /health meanwhile. Results are JSON lines in results/ceilings.jsonl; the exit status tells whether all
-stayed below their ceilings. Seconds depend on the machine, so no test asserts them.
+stayed below their ceilings. Seconds depend on the machine and its load, which is noted, so no test asserts them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -330,6 +331,7 @@ def record(case: Case, measured: Measured) -> dict[str, Any]:
         "health_seconds": round(measured.health_seconds, 3),
         "ceiling_health_seconds": case.health_seconds,
         "within": within,
+        "load": round(os.getloadavg()[0], 1),
     }
 
 
