@@ -16,7 +16,7 @@ import pytest
 import noppa
 from noppa import atomic
 from noppa.index import Index
-from reliability.faults import each_fault
+from reliability.faults import ALLOCATION, each_fault
 from tests.conftest import ROOT, made_texts, made_words
 
 TEXTS = ["the girl eats a cake", "a boy is eating"]
@@ -158,3 +158,44 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
         assert target.read_text() == "second"
     assert target.read_text() == "first"
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.found("fault injection", "a file that could not be written left a hidden one behind")
+def test_every_fault_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
+    target = tmp_path / "file"
+
+    def write() -> None:
+        with atomic.whole_file(target) as new:
+            new.write_text("new")
+
+    target.write_text("old")
+    faults = 0
+    for call, error in each_fault(write, tmp_path, errno.EIO):
+        faults += 1
+        assert error is None or isinstance(error, noppa.NoppaError), call
+        assert target.read_text() in (["new"] if error is None else ["old", "new"]), call
+        assert os.listdir(tmp_path) == ["file"], call
+        target.write_text("old")
+    assert faults >= 6
+
+
+def test_a_file_never_replaces_a_folder_or_a_device(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for target, message in ((tmp_path, "it is a folder"), (tmp_path / "pipe", "no regular file")):
+        with pytest.raises(noppa.NoppaError, match=message), atomic.whole_file(target):
+            pass
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_save_without_memory_leaves_the_old_one(tmp_path: Path, kind: str) -> None:
+    save_old, save_new, state = KINDS[kind]
+    save_old(tmp_path / "saved")
+    old, faults = state(tmp_path / "saved"), 0
+    for call, error in each_fault(
+        lambda: save_new(tmp_path / "saved"), tmp_path, kinds=(ALLOCATION,)
+    ):
+        faults += 1
+        assert isinstance(error, MemoryError), call
+        assert state(tmp_path / "saved") == old
+        assert os.listdir(tmp_path) == ["saved"]
+    assert faults
