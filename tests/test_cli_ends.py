@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from noppa import Average, Encoder, WordVectors
 from noppa.cli import program
 from noppa.cli.terminal import visible
+from noppa.records import READERS
 
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 HOSTILE = "a cake \x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -239,3 +240,22 @@ def test_messages_show_control_characters(folder):
 
 def test_visible():
     assert visible("a\tb\x1b\x7f é 日本 \u2028\ud800") == r"a\tb\x1b\x7f é 日本 \u2028\ud800"
+
+
+@pytest.mark.parametrize(
+    "command", ["fit t.txt -v glove.txt --ranks -p k=0 -o f", "index t.txt -m model -o i"]
+)
+def test_an_input_that_changes_while_it_is_learnt_from(folder, command, monkeypatch):
+    inputs(folder)
+    (folder / "t.txt").write_text("a cake\n" * 100)
+    real = READERS["lines"]
+
+    def changing(path, source):
+        yield from real(path, source)
+        with open(path, "a") as file:
+            file.write("more\n")
+
+    monkeypatch.setitem(READERS, "lines", changing)
+    result = CliRunner().invoke(program(), command.split())
+    assert "t.txt was changed while it was read" in str(result.exception)
+    assert not (folder / command.split()[-1]).exists()

@@ -118,6 +118,22 @@ def test_csv_with_embedded_separators(tmp_path):
         texts(path, column="body")
 
 
+@pytest.mark.found(
+    "fuzz: records", "A column number of nine digits took gigabytes, a longer one was a raw error."
+)
+@pytest.mark.parametrize("column", ["0", "3", "999999999", "9" * 30, "9" * 5000, "٣"])
+def test_columns_that_are_not_there(tmp_path, column):
+    path = tmp_path / "t.csv"
+    path.write_text("id,text\n1,a\n")
+    with pytest.raises(NoppaError, match="has no column"):
+        texts(path, column=column)
+    if len(column) in (1, 30, 5000) and column != "3":
+        with pytest.raises(NoppaError, match="has no column"):
+            texts(path, column=column, header=False)
+    else:
+        assert texts(path, column=column, header=False) == [None, None], "no row has so many"
+
+
 def test_csv_with_bad_records(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"id,text\n1,a\n2\n3,\xff\n\n4,d\n")

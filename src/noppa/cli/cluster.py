@@ -18,6 +18,7 @@ from noppa.cli.models import Counts, Ranks, Vectors, method_of, parameters_of, w
 from noppa.cli.options import Model
 from noppa.cli.progress import records_bar
 from noppa.errors import ParameterError
+from noppa.parameters import positive
 
 if TYPE_CHECKING:
     from noppa.cluster import Report
@@ -113,7 +114,7 @@ def encode(
             into=into,
             form=source,
             header=not no_header,
-            shard_size=int(shard_size * MEGABYTE),
+            shard_size=_bytes(shard_size),
             progress=progress,
         )
     _tell(report, output, on_bad)
@@ -184,7 +185,7 @@ def fit(
             on_bad=on_bad,
             form=source,
             header=not no_header,
-            shard_size=int(shard_size * MEGABYTE),
+            shard_size=_bytes(shard_size),
             work=work,
             progress=progress,
         )
@@ -192,6 +193,10 @@ def fit(
         f"{output}: fitted on {report.sentences:,} sentences of {report.records:,} records, "
         f"passes over {report.shards} shard{'s' * (report.shards != 1)}: {', '.join(report.passes)}"
     )
+
+
+def _bytes(megabytes: float) -> int:
+    return int(positive(megabytes, "--shard-size") * MEGABYTE)
 
 
 def _encoder(

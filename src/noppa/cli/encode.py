@@ -20,7 +20,8 @@ from noppa.cli.terminal import visible
 from noppa.errors import FileError, ParameterError
 from noppa.outputs import refuse_input_as_output
 from noppa.records import READERS, WRITERS, Input, Job, Outcome, read
-from noppa.records.job import ON_BAD
+from noppa.records.fingerprint import facts_of, refuse_changed
+from noppa.records.job import LISTED, ON_BAD
 
 Inputs = Annotated[
     list[str] | None, typer.Argument(help="Files with text; - or none for standard input.")
@@ -160,8 +161,10 @@ def texts_of_inputs(
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     outcome = Outcome()
+    before = facts_of(wanted.paths)
     with records_bar("read", _size(wanted)) as update:
         yield from _texts(wanted, on_bad, outcome, update)
+    refuse_changed(before)
     _tell(outcome, on_bad)
 
 
@@ -177,7 +180,7 @@ def _texts(source: Input, on_bad: str, outcome: Outcome, update: Any) -> Iterato
     for batch in read(source):
         outcome.records += len(batch.texts)
         outcome.bad += len(batch.bad)
-        outcome.listed += [why for _, why in batch.bad]
+        outcome.listed += [why for _, why in batch.bad[: LISTED - len(outcome.listed)]]
         if batch.bad and on_bad == "error":
             raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip")
         update(outcome.records, batch.position)
@@ -191,10 +194,10 @@ def _tell(outcome: Outcome, on_bad: str) -> None:
             f"noppa: {outcome.bad} of {outcome.records} records were bad and {done}:",
             file=sys.stderr,
         )
-        for line in outcome.listed[:20]:
+        for line in outcome.listed:
             print(f"  {visible(line)}", file=sys.stderr)
-        if outcome.bad > 20:
-            print(f"  and {outcome.bad - 20} more", file=sys.stderr)
+        if outcome.bad > LISTED:
+            print(f"  and {outcome.bad - LISTED} more", file=sys.stderr)
     zero = outcome.zero - (outcome.bad if on_bad == "empty" else 0)
     if zero > 0:
         print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -15,6 +16,7 @@ BATCH = 4096
 #: Characters of a batch, which one long row may pass alone.
 CHARACTERS = 8 << 20
 NAMED = 20
+LAST_COLUMN = 10**9
 
 
 def read_csv(path: str, wanted: Input) -> Iterator[Batch]:
@@ -83,12 +85,9 @@ def column_of(names: list[str] | None, column: str | None, path: str) -> int:
     """The place of the column with the text: its name, its number from 1 on, or the only one there is."""
     if names is not None and (column or TEXT) in names:
         return names.index(column or TEXT)
-    if (
-        column is not None
-        and column.isdecimal()
-        and 1 <= int(column) <= len(names or [column] * int(column))
-    ):
-        return int(column) - 1
+    number = int(column) if column is not None and re.fullmatch("[0-9]{1,9}", column) else 0
+    if 1 <= number <= (LAST_COLUMN if names is None else len(names)):
+        return number - 1
     if names is None and column is None:
         return 0
     if column is None and names is not None and len(names) <= 1:

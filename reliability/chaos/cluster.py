@@ -1,0 +1,152 @@
+"""`noppa cluster` on one process under kills, second drivers, full disks, changed inputs and damaged books.
+
+Whatever happens, the same command ends with the parts of a whole run, or is refused in one sentence.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import noppa
+from reliability.chaos.encode import _limited, ended
+
+MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
+RECORDS = 20_000
+
+
+def prepared(folder: Path) -> dict[str, bytes]:
+    """A model and texts; gives the parts that they become."""
+    words = [f"word{at}" for at in range(100)]
+    matrix = np.random.default_rng(5).normal(size=(len(words), 16))
+    vectors = noppa.WordVectors(words, matrix, np.full(len(words), 1 / len(words)))
+    noppa.Encoder(vectors, noppa.NoPPA(k=0)).save(folder / "model")
+    drawn = np.random.default_rng(6).integers(len(words), size=(RECORDS, 12))
+    lines = [" ".join(words[at] for at in row) for row in drawn]
+    (folder / "texts.txt").write_text("\n".join(lines))
+    assert ended(start(folder, "whole")) == 0
+    return parts(folder, "whole")
+
+
+def start(folder: Path, output: str, **options: Any) -> subprocess.Popen[bytes]:
+    arguments = ["cluster", "encode", "texts.txt", "-o", output, "-m", "model"]
+    command = [*MAIN, *arguments, "--engine", "single", "--shard-size", "0.05"]
+    return subprocess.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, **options
+    )
+
+
+def parts(folder: Path, output: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / output).glob("part-*.parquet")}
+
+
+def begun(folder: Path, output: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a part is there."""
+    while process.poll() is None and not any((folder / output).glob("part-*")):
+        time.sleep(0.005)
+
+
+def scenario_killed_and_started_again(folder: Path, rounds: int) -> dict[str, int]:
+    """kill -9 and SIGTERM at random moments; the same command ends with the same bytes."""
+    whole = prepared(folder)
+    random_, outcomes = random.Random(1), Counter[str]()
+    for number in range(rounds):
+        output = f"out{number}"
+        process = start(folder, output)
+        begun(folder, output, process)
+        time.sleep(random_.uniform(0, 0.5))
+        sent = random_.choice((signal.SIGKILL, signal.SIGTERM))
+        process.send_signal(sent)
+        code = ended(process)
+        assert code in (0, -signal.SIGKILL, 128 + signal.SIGTERM), code
+        outcomes["was done before" if code == 0 else sent.name] += 1
+        assert all(whole[name] == content for name, content in parts(folder, output).items())
+        assert ended(start(folder, output)) == 0
+        assert parts(folder, output) == whole
+        assert not list((folder / output).rglob(".unfinished-*"))
+        outcomes["equal bytes in the end"] += 1
+    return dict(outcomes)
+
+
+def scenario_two_drivers(folder: Path, rounds: int) -> dict[str, int]:
+    """Several drivers to one output at once: one writes it, the others are refused or find it done."""
+    whole = prepared(folder)
+    outcomes = Counter[str]()
+    for number in range(rounds):
+        runs = [start(folder, f"out{number}") for _ in range(3)]
+        codes = [ended(process) for process in runs]
+        assert 0 in codes, codes
+        assert set(codes) <= {0, 1}, codes
+        assert parts(folder, f"out{number}") == whole
+        outcomes["refused"] += codes.count(1)
+        outcomes["written or found done"] += codes.count(0)
+    return dict(outcomes)
+
+
+def scenario_full_disk(folder: Path, rounds: int) -> dict[str, int]:
+    """No room for a part: refused, and with room the same command goes on."""
+    whole = prepared(folder)
+    random_ = random.Random(3)
+    for number in range(rounds):
+        size = random_.randrange(100, min(map(len, whole.values())))
+        output = f"out{number}"
+        assert ended(start(folder, output, preexec_fn=_limited(size))) == 1
+        assert not parts(folder, output)
+        assert ended(start(folder, output)) == 0
+        assert parts(folder, output) == whole
+    return {"refused, then equal bytes": rounds}
+
+
+def scenario_changed_input(folder: Path, rounds: int) -> dict[str, int]:
+    """The input changes during the run, or between a kill and the next run, in size and time the same: refused."""
+    prepared(folder)
+    texts = folder / "texts.txt"
+    content, facts = texts.read_bytes(), texts.stat()
+    other = b"\n".join(content.split(b"\n")[::-1])
+    outcomes = Counter[str]()
+    for number in range(rounds):
+        output = f"out{number}"
+        process = start(folder, output)
+        begun(folder, output, process)
+        if number % 2:
+            process.kill()
+        texts.write_bytes(other)
+        os.utime(texts, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        code = ended(process)
+        if number % 2:
+            code = ended(start(folder, output))
+        outcomes["refused" if code == 1 else "was done before"] += 1
+        texts.write_bytes(content)
+        os.utime(texts, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert outcomes["refused"], outcomes
+    return dict(outcomes)
+
+
+def scenario_damaged_books(folder: Path, rounds: int) -> dict[str, int]:
+    """Bytes of the manifest, of a finished run or of an outcome are damaged: one sentence, or the same bytes."""
+    whole = prepared(folder)
+    random_, outcomes = random.Random(4), Counter[str]()
+    for number in range(rounds):
+        output = f"out{number}"
+        assert ended(start(folder, output)) == 0
+        name = random_.choice(("manifest.json", "finished.json"))
+        book = folder / output / "_noppa" / name
+        damaged = bytearray(book.read_bytes())
+        for _ in range(random_.randint(1, 3)):
+            damaged[random_.randrange(len(damaged))] = random_.randrange(256)
+        book.write_bytes(bytes(damaged))
+        code = ended(start(folder, output))
+        assert code in (0, 1), code
+        if code == 0:
+            assert parts(folder, output) == whole
+        outcomes["refused" if code else "equal bytes"] += 1
+    return dict(outcomes)
