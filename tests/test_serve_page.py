@@ -356,6 +356,47 @@ def test_a_message_stands_beside_its_request(page: Any, server: Running) -> None
 
 
 @needs_browser
+@pytest.mark.found(
+    "reading the code", "Lines that were taken late came back after they were forgotten."
+)
+def test_lines_taken_late_are_forgotten_all_the_same(page: Any, server: Running) -> None:
+    page.goto(f"{server.url}/#tab=lines")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route) if route.request.method == "POST" else route.continue_()
+
+    page.route("**/lines", hold)
+    with page.expect_request("**/lines"):
+        page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    page.get_by_role("button", name="Forget the lines").click()
+    with page.expect_response(lambda answer: answer.request.method == "DELETE"):
+        held[0].continue_()
+    wait(page, "document.querySelector('#lines-state').textContent === 'No lines yet.'")
+    assert page.locator("#with-lines").is_hidden()
+    page.unroute("**/lines")
+    page.get_by_label("Paste lines").fill("A girl sings.\n")
+    wait(page, "document.querySelector('#lines-state').textContent === '1 line.'")
+
+
+@needs_browser
+def test_texts_are_shown_as_texts(page: Any, server: Running, tmp_path: Path) -> None:
+    """Lines, names of columns and messages of the server that look like HTML."""
+    html = "<img src=x onerror=alert(1)> dog"
+    table = tmp_path / "<b>.csv"
+    table.write_text(f"<i>text</i>,{html}\n{html},a\n{html} runs,b\n")
+    page.goto(f"{server.url}/#tab=lines&query={html}")
+    page.locator("#file").set_input_files(table)
+    wait(page, "document.querySelectorAll('#found li').length === 2")
+    assert html in page.locator("#found").inner_text()
+    assert page.locator("#column option").all_inner_texts() == ["<i>text</i>", html]
+    page.get_by_role("tab", name="One sentence").click()
+    page.get_by_label("Type a sentence").fill(html)
+    wait(page, "document.querySelector('#tokens').textContent.includes('onerror')")
+    assert page.locator("main img, main i:not(.bar i), main b b").count() == 0
+
+
+@needs_browser
 @pytest.mark.found("outside review", "#tab=constructor hid all panels.")
 def test_names_that_every_object_has(page: Any, server: Running, tmp_path: Path) -> None:
     page.goto(f"{server.url}/#tab=constructor&name=constructor&heat=constructor&model=constructor")
