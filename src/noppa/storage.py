@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import array_file, schema
-from noppa.atomic import whole_file as whole_file
-from noppa.atomic import whole_folder as whole_folder
+from noppa.atomic import replaced_copy, whole_folder
 from noppa.errors import FileError, NoppaError
 from noppa.schema import Field
 
@@ -187,8 +186,6 @@ def existing(folder: Path) -> Path:
     """The folder, or where a save that was killed has left it, where the system cannot exchange folders."""
     if folder.exists():
         return folder
-    from noppa.atomic import replaced_copy
-
     return replaced_copy(folder) or folder
 
 
