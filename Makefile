@@ -17,7 +17,7 @@ recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
 
-# Threads of linear algebra that wait for a busy core spin on another; the matrices of the tests are small.
+# One BLAS thread: spinning threads steal the core the other job needs.
 test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 
@@ -32,11 +32,11 @@ suite: $(VENV)/test chromium java
 	$(BIN)/python -m pytest
 	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
 
-# What the suite leaves of the machine: it is one process, and the longest.
+# Niced: the suite is the critical path; the extras use spare CPU.
 extras: $(VENV)/wheel
 	nice $(BIN)/python tools/try_extras.py --wheel $(VENV)/wheels/*.whl
 
-# Short forms of the targets below. Niced: the suite is the critical path.
+# Short forms of the targets below, niced as well.
 harness: $(VENV)/test build/fuzz/programs
 	nice $(BIN)/python reliability/fuzz/run.py --native build/fuzz --total 60
 	nice $(BIN)/python reliability/builds.py address --short
