@@ -42,7 +42,7 @@ KINDS = pytest.mark.parametrize("kind", PACK)
 def content_of(path):
     source = open_plain(path)
     try:
-        return b"".join(iter(lambda: source.read(1000), b""))
+        return b"".join(iter(lambda: source.read(20_000), b""))
     finally:
         source.close()
 
@@ -123,17 +123,17 @@ def test_encrypted_archive(tmp_path):
     "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 )
 def test_damaged_archives(tmp_path, method):
-    whole = zipped(TEXT, method)
+    whole = zipped(TEXT[:3000], method)
     path = tmp_path / "v.zip"
     path.write_bytes(whole)
-    assert content_of(path) == TEXT
+    assert content_of(path) == TEXT[:3000]
     for at in (*range(60), len(whole) // 2, *range(len(whole) - 88, len(whole))):
         for change in (0x01, 0x80):
             damaged = bytearray(whole)
             damaged[at] ^= change
             path.write_bytes(damaged)
             with suppress(NoppaError):
-                assert content_of(path) in (TEXT, damaged)  # not every byte matters
+                assert content_of(path) in (TEXT[:3000], damaged)  # not every byte matters
     for size in (30, 200, len(whole) // 2, len(whole) - 30, len(whole) - 1):
         path.write_bytes(whole[:size])
         with pytest.raises(NoppaError, match="damaged or cut short"):
@@ -155,17 +155,17 @@ def test_names_of_members_are_shown_safely(tmp_path):
 
 @pytest.mark.parametrize("kind", [*PACK, "zip"])
 def test_what_grows_is_taken_in_pieces(tmp_path, monkeypatch, kind):
-    """32 MB of zeros in some kilobytes: only what was asked for, or what a piece of zstd becomes, is in memory."""
-    monkeypatch.setattr(members, "ZSTD_PIECE", 256)
+    """24 MB of zeros in some kilobytes: only what was asked for, or what a piece of zstd becomes, is in memory."""
+    monkeypatch.setattr(members, "ZSTD_PIECE", 64)
     path = tmp_path / "v"
-    path.write_bytes(PACK.get(kind, zipped)(bytes(32 << 20)))
+    path.write_bytes(PACK.get(kind, zipped)(bytes(24 << 20)))
     tracemalloc.start()
     source = open_plain(path)
     assert source.read(1000) == bytes(1000)
     source.close()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 20 << 20
+    assert peak < 14 << 20
 
 
 @pytest.mark.found("code review", "Some bytes of xz could ask for 4 GB of memory.")

@@ -200,17 +200,17 @@ for path in sys.argv[1:]:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 def test_memory_is_a_constant_times_the_file(tmp_path):
     """The worst that was seen is a file of counts, of 34 times its size; the others take 5 to 20 times theirs."""
-    words = [b"z%x" % at for at in range(120_000)]
+    words = [b"z%x" % at for at in range(60_000)]
     (tmp_path / "text").write_bytes(b"".join(word + b" 1\n" for word in words))
     (tmp_path / "counts").write_bytes(b"".join(word + b" 1\n" for word in words))
     (tmp_path / "binary").write_bytes(
-        b"120000 1\n" + b"".join(word + b" \0\0\x80?" for word in words)
+        b"60000 1\n" + b"".join(word + b" \0\0\x80?" for word in words)
     )
-    np.save(tmp_path / "m.npy", np.ones((120_000, 1), np.float32))
+    np.save(tmp_path / "m.npy", np.ones((60_000, 1), np.float32))
     (tmp_path / "m.vocab.txt").write_bytes(b"\n".join(words))
     names = ["m.npy", "text", "binary", "counts"]
     command = [sys.executable, "-c", MEASURED, *(tmp_path / name for name in names)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for name, grown in zip(names, map(int, done.stdout.split()), strict=True):
         size = (tmp_path / name).stat().st_size
-        assert grown < 60 * size + (40 << 20), f"{name} of {size} bytes takes {grown}"
+        assert grown < 60 * size + (36 << 20), f"{name} of {size} bytes takes {grown}"
