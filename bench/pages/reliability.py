@@ -121,7 +121,7 @@ def fuzzers() -> str:
             "target|what it is given|engine|executions:|time:|inputs that reach new code:|cases kept:|crashes in the last run:",
             rows,
         )
-        + "The cases kept are replayed by `tests/test_fuzz.py`, with the inputs that each target starts from.\n\n"
+        + "The cases kept are replayed by `tests/test_fuzz.py`, those of the C++ by each run of its fuzzers.\n\n"
     )
 
 
