@@ -56,7 +56,7 @@ def interrupted(function, **options):
         function(progress=stop, **options)
 
 
-@pytest.mark.found("chaos", "Two drivers to one output removed each other's files.")
+@pytest.mark.found("code review", "Two drivers to one output removed each other's files.")
 @pytest.mark.parametrize("function", [encode, fit])
 def test_a_second_driver_is_refused(function):
     reached, proceed = Event(), Event()
@@ -77,7 +77,9 @@ def test_a_second_driver_is_refused(function):
     assert function().shards > 1
 
 
-@pytest.mark.found("chaos", "A resume took another input of the same size and time for the same.")
+@pytest.mark.found(
+    "code review", "A resume took another input of the same size and time for the same."
+)
 @pytest.mark.parametrize("function", [encode, fit])
 def test_another_input_of_the_same_size_and_time_is_refused(function):
     interrupted(function)
@@ -105,7 +107,7 @@ def changed(**changes):
     return change
 
 
-@pytest.mark.found("chaos", "A damaged manifest was a KeyError or a TypeError.")
+@pytest.mark.found("code review", "A damaged manifest was a KeyError or a TypeError.")
 @pytest.mark.parametrize(
     "change",
     [

@@ -119,7 +119,8 @@ def test_csv_with_embedded_separators(tmp_path):
 
 
 @pytest.mark.found(
-    "fuzz: records", "A column number of nine digits took gigabytes, a longer one was a raw error."
+    "wrong arguments tried in turn",
+    "A column number of nine digits took gigabytes, a longer one was a raw error.",
 )
 @pytest.mark.parametrize("column", ["0", "3", "999999999", "9" * 30, "9" * 5000, "٣"])
 def test_columns_that_are_not_there(tmp_path, column):
