@@ -51,8 +51,9 @@ async def read(request: Request, settings: Settings, lease: Lease) -> bytearray:
     timer = task.get_loop().call_later(settings.body_seconds, arrived.stop, task)
     try:
         await arrived.read(request)
-    except asyncio.CancelledError:
-        if not arrived.stopped:
+    except BaseException as error:
+        arrived.data.clear()  # the traceback would hold it until the client has its answer
+        if not arrived.stopped or not isinstance(error, asyncio.CancelledError):
             raise
         if sys.version_info >= (3, 11):
             task.uncancel()
