@@ -191,10 +191,11 @@ Ids look_up_tokens(const Vocabulary& vocabulary, const std::vector<Text>& tokens
 
 namespace {
 
-// One sentence at a time through `pool`, which gives the known tokens; runs of sentences are refined together.
-template <class Cost, class Pool>
+// One sentence at a time through `pool`, which gives the known tokens, with scratch for the longest of a task;
+// runs of sentences are refined together.
+template <class Cost, class Bytes, class Pool>
 void pool_batch(const Table& table, const Batch& batch, int64_t width, const std::vector<Step>& steps, int threads,
-                float* rows, int32_t* known, const Cost& cost_of, const Pool& pool) {
+                float* rows, int32_t* known, const Cost& cost_of, const Bytes& scratch_of, const Pool& pool) {
     const int64_t last = width_after(steps, width);
     double steps_cost = 0;
     for (const Step& step : steps)
@@ -207,11 +208,15 @@ void pool_batch(const Table& table, const Batch& batch, int64_t width, const std
         TaskMemory& memory = TaskMemory::of_thread();
         const int64_t first = cuts[size_t(task)], count = cuts[size_t(task) + 1] - first;
         float* pooled = steps.empty() ? rows + first * width : memory.pooled.take_floats(times(count, width));
+        int64_t longest = 0;
+        for (int64_t r = 0; r < count; ++r)
+            longest = std::max(longest, batch.offsets[first + r + 1] - batch.offsets[first + r]);
+        void* scratch = memory.sentence.take(scratch_of(longest));
         for (int64_t r = 0; r < count; ++r) {
             const int64_t begin = batch.offsets[first + r], tokens = batch.offsets[first + r + 1] - begin;
             if (r + 1 < count)
                 prefetch(table, batch.ids + begin + tokens, batch.offsets[first + r + 2] - begin - tokens);
-            known[first + r] = int32_t(pool(batch.ids + begin, tokens, memory.sentence, pooled + r * width));
+            known[first + r] = int32_t(pool(batch.ids + begin, tokens, scratch, pooled + r * width));
         }
         refine(steps, pooled, width, known + first, count, memory, rows + first * last);
         memory.give_back();
@@ -223,11 +228,12 @@ void pool_batch(const Table& table, const Batch& batch, int64_t width, const std
 void pool_noppa(const Table& table, const Noppa& noppa, const Batch& batch, const std::vector<Step>& steps, int threads,
                 float* rows, int32_t* known) {
     const auto cost = [&](double n) { return double(table.dim) * n * (1.0 + 0.15 * n); };
-    pool_batch(table, batch, noppa.width, steps, threads, rows, known, cost,
-               [&](const int32_t* ids, int64_t tokens, Scratch& scratch, float* row) {
-                   void* memory = scratch.take(kernels().noppa_scratch(tokens, table.dim));
-                   return kernels().noppa(table, noppa, ids, tokens, memory, row);
-               });
+    pool_batch(
+        table, batch, noppa.width, steps, threads, rows, known, cost,
+        [&](int64_t longest) { return kernels().noppa_scratch(longest, table.dim); },
+        [&](const int32_t* ids, int64_t tokens, void* scratch, float* row) {
+            return kernels().noppa(table, noppa, ids, tokens, scratch, row);
+        });
 }
 
 void pool_words(const Table& table, const Pooling& pooling, const Batch& batch, const std::vector<Step>& steps,
@@ -238,11 +244,12 @@ void pool_words(const Table& table, const Pooling& pooling, const Batch& batch, 
         if (pooling.kind == Pooling::GEM) return 0.3 * dim * n * (slots + n);
         return 0.3 * dim * (n + slots * slots);
     };
-    pool_batch(table, batch, pooling.width, steps, threads, rows, known, cost,
-               [&](const int32_t* ids, int64_t tokens, Scratch& scratch, float* row) {
-                   void* memory = scratch.take(kernels().pools->scratch(table, pooling, tokens));
-                   return kernels().pools->pool(table, pooling, ids, tokens, memory, row);
-               });
+    pool_batch(
+        table, batch, pooling.width, steps, threads, rows, known, cost,
+        [&](int64_t longest) { return kernels().pools->scratch(table, pooling, longest); },
+        [&](const int32_t* ids, int64_t tokens, void* scratch, float* row) {
+            return kernels().pools->pool(table, pooling, ids, tokens, scratch, row);
+        });
 }
 
 void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count, const std::vector<Step>& steps,
