@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,3 +193,16 @@ def few_files(kind: str, folder: Path, rounds: int) -> dict[str, int]:
     """From too few file descriptors up to enough."""
     limits = [f"resource.setrlimit(resource.RLIMIT_NOFILE, ({count}, {count}))" for count in FILES]
     return hindered(kind, folder, (limits * rounds)[:rounds])
+
+
+def scenarios(kind: str) -> dict[str, Callable[[Path, int], dict[str, int]]]:
+    """Every scenario, for one kind of folder, under the names that the driver looks for."""
+    every = (
+        killed_while_saving,
+        loaded_while_saving,
+        two_writers,
+        full_disk,
+        read_only_folder,
+        few_files,
+    )
+    return {f"scenario_{play.__name__}": partial(play, kind) for play in every}
