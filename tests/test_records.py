@@ -379,3 +379,14 @@ def test_wrong_jobs(tmp_path, monkeypatch, target, options, told):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoppaError, match=told):
         Job(MODEL, Input(["-"]), target, **options)
+
+
+@pytest.mark.found("code review", "A device or a file without line feeds filled the memory.")
+def test_a_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("noppa.records.lines.LONGEST_LINE", 1 << 19)
+    path = tmp_path / "endless"
+    path.write_bytes(b"fine\n" + b"x" * (1 << 18))
+    assert list(map(len, texts(path))) == [4, 1 << 18]
+    path.write_bytes(b"fine\n" + b"x" * (1 << 20))
+    with pytest.raises(NoppaError, match="endless: a line is longer than"):
+        texts(path)

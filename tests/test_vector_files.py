@@ -343,7 +343,11 @@ def test_frequent_words_without_a_count_are_told():
 def test_limit_keep_and_dtype(tmp_path):
     path = text_file(tmp_path / "v", LINES)
     same(WordVectors.load(path, limit=2), WORDS[:2], MATRIX[:2])
-    same(WordVectors.load(path, keep={"cake", "日本", "none"}), ["cake", "日本"], MATRIX[[1, 3]])
+    same(
+        WordVectors.load(path, keep={"cake", "日本", "none", "\ud800"}),
+        ["cake", "日本"],
+        MATRIX[[1, 3]],
+    )
     same(WordVectors.load(path, keep=["日本", "cake"], limit=1), ["cake"], MATRIX[[1]])
     half = WordVectors.load(path, dtype="float16")
     assert half.matrix.dtype == np.float16

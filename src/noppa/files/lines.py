@@ -10,9 +10,8 @@ def whole_lines(blocks: Iterable[bytes], longest: int | None = None) -> Iterator
 
     longest: how many bytes of a line to hold. Of a longer one the beginning is given, without a newline, and no more.
     """
-    held: list[
-        bytes
-    ] = []  # joined once: adding to bytes would copy a long line for each of its blocks
+    # Joined once: adding to bytes would copy a long line for each of its blocks.
+    held: list[bytes] = []
     size = 0
     for block in blocks:
         end = block.rfind(b"\n") + 1

@@ -66,8 +66,8 @@ class Rows:
         self.options = options
         self.report = report
         self.count = 0
-        self._keep = None if options.keep is None else {word.encode() for word in options.keep}
-        self._drop = {word.encode() for word in options.drop}
+        self._keep = None if options.keep is None else set(map(_encoded, options.keep))
+        self._drop = set(map(_encoded, options.drop))
         self._text: list[bytes] = []
         self._lengths: list[NDArray[np.int64]] = []
         self._scales: list[NDArray[np.float32]] = []
@@ -201,3 +201,8 @@ class _Spill:
             raise FileError(
                 f"cannot write {self.path}, where the rows wait: {error.strerror or error}; make room"
             ) from error
+
+
+def _encoded(word: str) -> bytes:
+    """A word as a file has it; half of a surrogate pair becomes bytes that no file of UTF-8 has."""
+    return word.encode("utf-8", "surrogatepass")

@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from noppa.errors import FileError
 from noppa.files.compression import Source
 from noppa.files.lines import whole_lines
 from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
 
 PIECE = 1 << 18
+#: Bytes of the longest line that is read: a device or a file without line feeds must not fill the memory.
+LONGEST_LINE = 1 << 28
 
 
 #: Records one after the other, None for a bad one, and the place and fault of each bad one.
@@ -33,7 +36,11 @@ def read_lines(path: str, wanted: Input) -> Iterator[Batch]:
 
 def lines_of(source: Source, path: str, marked: bool = True) -> Iterator[Found]:
     """The lines of a stream, a piece at a time; `marked` says that it may begin with a byte order mark."""
-    for piece in whole_lines(_blocks(source, path)):
+    for piece in whole_lines(_blocks(source, path), LONGEST_LINE):
+        if len(piece) > LONGEST_LINE and b"\n" not in piece:
+            raise FileError(
+                f"{shown(path)}: a line is longer than {LONGEST_LINE >> 20} MB; is this a file of text lines?"
+            )
         if marked:
             piece, marked = piece.removeprefix(b"\xef\xbb\xbf"), False
         bad: list[tuple[int, str]] = []
