@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -88,6 +89,14 @@ def planned(
     return Plan(shards, fields)
 
 
+def _is_data(path: str, folder: Place) -> bool:
+    """Whether a path in a folder is a file of its data: no link to a folder, and not what other programs leave beside it."""
+    if folder.is_local and os.path.isdir(path):
+        return False
+    # such as _SUCCESS
+    return not any(part[:1] in ("_", ".") for part in path.removeprefix(folder.path).split("/"))
+
+
 def files_of(addresses: Sequence[str]) -> list[Place]:
     """The files at addresses, of which each is a file, a folder or a pattern; in order, those of one address by name."""
     places: list[Place] = []
@@ -97,15 +106,7 @@ def files_of(addresses: Sequence[str]) -> list[Place]:
             if any(sign in place.path for sign in "*?[") and not place.exists():
                 paths = [path for path in place.files.glob(place.path) if place.files.isfile(path)]
             elif place.is_folder():
-                every = place.files.find(place.path)
-                # what other programs leave beside the data, such as _SUCCESS, begins so
-                paths = [
-                    path
-                    for path in every
-                    if not any(
-                        part[:1] in ("_", ".") for part in path.removeprefix(place.path).split("/")
-                    )
-                ]
+                paths = [path for path in place.files.find(place.path) if _is_data(path, place)]
             elif place.exists():
                 paths = [place.path]
             else:
