@@ -1,91 +1,83 @@
-"""Speed of this noppa against another version of it, as ratios in one run.
+"""What this noppa costs against another version of it: instructions, which are the same on a busy machine and a quiet one.
 
-    python bench/versions.py --before OTHER_ENVIRONMENT/bin/python --data ../shared/data --save bench/results/versions.jsonl
+    python bench/versions.py --before OTHER_ENVIRONMENT/bin/python --save bench/results/versions.jsonl
 
-Each version runs in processes of its own, which take turns, so that both meet the same machine. CPU time where one thread
-works, which other work on the machine changes least; the fastest of all turns counts.
+Needs valgrind. Encoding is what a program takes with the texts less what it takes without them.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
+import tempfile
 from itertools import islice
 from pathlib import Path
 
 from corpora import arguments
 
-TURNS = 15
+TEXTS = 2000
 
-#: Runs in either version and prints seconds by name. It uses only what both have.
+#: Runs in either version: it uses only what both have. Two calls warm up what is built once.
 PROGRAM = """
-import json, sys, time, warnings
-warnings.simplefilter("ignore")
-begun = time.process_time()
+import sys, warnings
 import noppa
-imported = time.process_time() - begun
-noppa.load().encode("a first sentence")
-cold = time.process_time() - begun
-texts = open(sys.argv[1], encoding="utf-8").read().splitlines()
-
-def best(run, times=3):
-    seconds = []
-    for _ in range(times):
-        start = time.process_time()
-        run()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-def singles(model):
-    for text in texts[:2000]:
-        model.encode(text)
-
-words = noppa.WordVectors.load(sys.argv[2])
-paper = noppa.Encoder(words.with_ranks(), noppa.NoPPA(a=0.05, k=12)).fit(texts)
-average = noppa.Encoder(words, noppa.Average())
-embedded, similar = noppa.load(), noppa.load("similarity")
-print(json.dumps({
-    "import": imported,
-    "import, load, first vector": cold,
-    "NoPPA, 300 dimensions": best(lambda: paper.encode(texts, threads=1)),
-    "Average, 300 dimensions": best(lambda: average.encode(texts, threads=1)),
-    "noppa.load()": best(lambda: embedded.encode(texts, threads=1)),
-    'noppa.load("similarity")': best(lambda: similar.encode(texts, threads=1)),
-    "noppa.load(), one text a call": best(lambda: singles(embedded)),
-    "load word2vec's binary file": best(lambda: noppa.WordVectors.load(sys.argv[2])),
-}))
+warnings.simplefilter("ignore")
+model, texts, vectors = sys.argv[1:]
+texts = open(texts, encoding="utf-8").read().splitlines()
+if model in ("default", "similarity"):
+    encoder = noppa.load(model)
+elif model != "import":
+    words = noppa.WordVectors.load(vectors).with_ranks()
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0) if model == "noppa" else noppa.Average())
+if model != "import":
+    for some in (["a girl"], ["a cake"], texts):
+        encoder.encode(some, threads=1)
 """
+WHAT = {
+    "import": "`import noppa`",
+    "default": "`noppa.load()`: encode",
+    "similarity": '`noppa.load("similarity")`: encode',
+    "noppa": "NoPPA on word2vec, 300 dimensions: encode",
+    "average": "Average on word2vec, 300 dimensions: encode",
+}
 
 
-def seconds_of(python: str, texts: Path, vectors: Path) -> dict[str, float]:
-    """What each thing takes in one process of that interpreter."""
-    command = [python, "-c", PROGRAM, str(texts), str(vectors)]
-    figures: dict[str, float] = json.loads(subprocess.check_output(command))
-    return figures
+def instructions(python: str, *given: str) -> int:
+    """Of one run, the same each time: one thread, no random hashes."""
+    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [*tool, python, "-c", PROGRAM, *given]
+    subprocess.run([python, "-c", PROGRAM, *given], env=environment, check=True)  # compiles modules
+    told = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return int(re.findall(r"I\s+refs:\s+([\d,]+)", told.stderr)[0].replace(",", ""))
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--before", required=True, help="the Python of the other version")
-    parser.add_argument("--save", type=Path, help="a file for the ratios, as JSON lines")
+    parser.add_argument("--save", type=Path, help="a file for the figures, as JSON lines")
     options = parser.parse_args()
-    texts = options.data / "text" / "neutral.en.txt"
-    sample = Path("build") / "versions.txt"
-    sample.parent.mkdir(exist_ok=True)
-    with texts.open(encoding="utf-8") as lines:
-        sample.write_text("".join(islice(lines, 20_000)), encoding="utf-8")
-    vectors = options.data / "vectors" / "word2vec-googlenews-300d-26k.bin"
-    pythons = {"before": options.before, "after": sys.executable}
-    turns: dict[str, list[dict[str, float]]] = {name: [] for name in pythons}
-    for _ in range(TURNS):
-        for name, python in pythons.items():
-            turns[name].append(seconds_of(python, sample, vectors))
+    vectors = str(options.data / "vectors" / "word2vec-googlenews-300d-26k.bin")
     lines = []
-    for what in turns["before"][0]:
-        before, after = (min(turn[what] for turn in turns[name]) for name in pythons)
-        lines.append({"what": what, "before": before, "after": after, "ratio": after / before})
-        print(f"{what:34}{before:9.4f} s {after:9.4f} s {after / before:7.3f}")
+    with tempfile.TemporaryDirectory() as folder:
+        none, some = Path(folder, "none.txt"), Path(folder, "some.txt")
+        none.touch()
+        with (options.data / "text" / "neutral.en.txt").open(encoding="utf-8") as texts:
+            some.write_text("".join(islice(texts, TEXTS)), encoding="utf-8")
+        for model, what in WHAT.items():
+            counts = []
+            for python in (options.before, sys.executable):
+                count = instructions(python, model, str(none), vectors)
+                if model != "import":
+                    count = instructions(python, model, str(some), vectors) - count
+                counts.append(count)
+            before, after = counts
+            lines.append({"what": what, "before": before, "after": after, "ratio": after / before})
+            print(f"{what:48}{before:14,}{after:14,}{after / before:8.3f}")
     if options.save:
         options.save.write_text(
             "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"

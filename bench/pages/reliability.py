@@ -215,11 +215,10 @@ def share(counts: dict[str, int], what: str) -> str:
 
 
 def cost() -> str:
-    rows = [[line["what"], f"{line['ratio']:.2f}"] for line in results.lines_of("versions")]
+    rows = [[line["what"], f"{line['ratio']:.3f}"] for line in results.lines_of("versions")]
     return (
-        "## What the checks cost\n\nProcessor time of one thread, as a ratio to the version before all this, both in one run on a quiet machine "
-        "(`bench/versions.py`, the fastest of many turns; runs differ by some hundredths).\n\n"
-        + table("what|after / before:", rows)
+        "## What the checks cost\n\nInstructions of one thread, as a ratio to the version before all this (`bench/versions.py`): they are the same "
+        "on a busy machine and a quiet one.\n\n" + table("what|after / before:", rows)
     )
 
 
