@@ -5,6 +5,8 @@ PIP := $(BIN)/pip --disable-pip-version-check
 # Python compiles what it imports, once, and keeps it; most of what is installed is never imported.
 INSTALL := $(PIP) install --quiet --no-compile
 unexport PYTHONDONTWRITEBYTECODE
+# Ninja takes these flags for an offer of Make's job server, which Make keeps to itself, and gives up.
+unexport MAKEFLAGS
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find src tools -name '*.py' -o -name '*.pyi' -o -name '*.?pp' -o -name noppa.json -o -path '*/serve/page/*')
 
 # `make fuzz SECONDS=600`: for each fuzzer. `RESULTS=reliability/results`: where fuzz, sanitize and chaos record what they did.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -132,26 +133,32 @@ def test_convert_on_a_failing_disk(tmp_path, monkeypatch):
     assert contents(tmp_path) == {**before, "new.bin": new}
 
 
-@pytest.fixture
+@contextmanager
 def small_disk():
-    """No file may grow beyond 20 kB; unlike injected faults, this meets what writes past Python."""
+    """No file may grow beyond 20 kB; unlike injected faults, this meets what writes past Python.
+
+    Nothing else may be written meanwhile: the output of the tests may go to a file that is longer.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("name", ["v.txt", "v.npy", "v.safetensors", "v.bin"])
-def test_a_file_that_may_not_grow(tmp_path, small_disk, name):
-    with pytest.raises(NoppaError, match=r"cannot write .*File too large"):
+def test_a_file_that_may_not_grow(tmp_path, name):
+    with small_disk(), pytest.raises(NoppaError, match=r"cannot write .*File too large"):
         files.write(WORDS, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_scratch_that_may_not_grow(tmp_path, small_disk):
-    rows = tmp_path / "v.txt"
-    with pytest.raises(NoppaError, match=r"cannot write .*where the rows wait: File too large"):
-        files.read(text_file(rows), files.Options(scratch=tmp_path))
+def test_scratch_that_may_not_grow(tmp_path):
+    rows = text_file(tmp_path / "v.txt")
+    waiting = r"cannot write .*where the rows wait: File too large"
+    with small_disk(), pytest.raises(NoppaError, match=waiting):
+        files.read(rows, files.Options(scratch=tmp_path))
 
 
 def text_file(path):
