@@ -22,7 +22,8 @@ SKIPPED: list[str] = []
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs a second time on the NumPy twin")
     config.addinivalue_line(
-        "markers", "unsanitized: counts memory or threads, of which a sanitizer takes its own"
+        "markers",
+        "unsanitized: looks at flags of a release, or counts memory or threads, of which a sanitizer takes its own",
     )
     config.addinivalue_line(
         "markers",

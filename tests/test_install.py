@@ -120,6 +120,7 @@ def test_the_wheel_says_under_which_licences_it_comes(plain_wheel: Path) -> None
 @pytest.mark.found(
     "outside review", "The native module was built without a stack protector or BIND_NOW."
 )
+@pytest.mark.unsanitized
 def test_the_native_module_is_hardened() -> None:
     from noppa import _native
 
