@@ -43,7 +43,6 @@ harness: $(VENV)/test build/fuzz/programs
 	nice $(BIN)/python reliability/fuzz/run.py --native build/fuzz --total 60
 	nice $(BIN)/python reliability/builds.py address --short
 	nice $(BIN)/python reliability/builds.py thread --short
-	nice $(BIN)/python reliability/builds.py clang --short
 
 # The native module under sanitizers, and as Clang builds it, with all tests that touch it.
 sanitize: $(VENV)/test clang

@@ -28,7 +28,7 @@ now; the last table lists them. [SECURITY.md](../SECURITY.md) says what is trust
 
 USE = """## How to run it
 
-    make test                                        # all tests, and a short form of each of these:
+    make test                                        # all tests, and a short form of the next two
     make fuzz SECONDS=600                            # every fuzzer, for so long each
     make sanitize                                    # sanitizers, and Clang's build
     make chaos ROUNDS=50                             # killed, starved and competing commands
