@@ -13,6 +13,7 @@ import noppa
 from noppa import storage
 from noppa.errors import NoppaError
 from noppa.index import Index
+from noppa.index_graph import DESCRIPTION, HEAD, check_graph
 from tests.conftest import made_texts, made_words
 from tests.serving import PROGRAM, made_encoder
 
@@ -145,3 +146,41 @@ def test_an_index_of_a_preset_names_the_preset(tmp_path: Path) -> None:
     index.header["model"] = "/gone/site-packages/noppa/model/similarity"  # as it was stored before
     index.save(tmp_path / "index")
     assert run("search", tmp_path / "index", "some cake", "-n", 1) == found
+
+
+GRAPH_ROWS, GRAPH_DIM = 40, 4
+#: Where parts of a graph of so many rows lie.
+DESCRIBED = 8 + GRAPH_ROWS * GRAPH_DIM * 4
+NUMBERS = DESCRIBED + DESCRIPTION
+LEVELS = NUMBERS + 5 * 8
+NODES = LEVELS + 2 * GRAPH_ROWS
+
+
+@pytest.mark.found("reading uncovered lines", "Most checks of a graph had no test.")
+@pytest.mark.parametrize(
+    ("start", "values"),
+    {
+        "more rows": (0, [200]),
+        "another name": (DESCRIBED, [0]),
+        "another metric": (DESCRIBED + 13, [0]),
+        "another count": (DESCRIBED + 17, [7]),
+        "another size": (NUMBERS, [7]),
+        "no links": (NUMBERS + 8, [0] * 8),
+        "too many links": (NUMBERS + 16, [255] * 8),
+        "too high": (NUMBERS + 24, [255] * 8),
+        "a wild entry": (NUMBERS + 32, [255] * 8),
+        "a negative level": (LEVELS, [255, 255]),
+        "another level": (LEVELS + 2, [60, 0]),
+        "a wild key": (NODES, [255] * 8),
+        "a node of another level": (NODES + 8, [9]),
+        "more links than there is room for": (NODES + HEAD, [255] * 4),
+        "a wild link": (NODES + HEAD + 4, [255] * 4),
+    }.values(),
+)
+def test_a_damaged_graph_is_refused(start: int, values: list[int]) -> None:
+    rows, texts = rows_and_texts(GRAPH_ROWS, GRAPH_DIM)
+    graph = np.frombuffer(Index(texts, rows, exact=False)._graph.save(), np.uint8).copy()
+    check_graph(graph, GRAPH_ROWS, GRAPH_DIM, Path("graph.npy"))
+    graph[start : start + len(values)] = values
+    with pytest.raises(NoppaError, match=r"graph\.npy is no graph of 40 vectors"):
+        check_graph(graph, GRAPH_ROWS, GRAPH_DIM, Path("graph.npy"))
