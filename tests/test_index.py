@@ -156,7 +156,6 @@ LEVELS = NUMBERS + 5 * 8
 NODES = LEVELS + 2 * GRAPH_ROWS
 
 
-@pytest.mark.found("reading uncovered lines", "Most checks of a graph had no test.")
 @pytest.mark.parametrize(
     ("start", "values"),
     {
