@@ -41,7 +41,7 @@ CALLS: dict[str, Any] = {
 
 
 @pytest.mark.found(
-    "hypothesis", "bench search --trials 0, reversed ranges and odd seeds were raw errors"
+    "code review", "bench search --trials 0, reversed ranges and odd seeds were raw errors"
 )
 @pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 @pytest.mark.parametrize("name", CALLS)

@@ -344,7 +344,8 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
 
 
 @pytest.mark.found(
-    "hypothesis", "wrong types in public calls were raw errors, or an endless loop in k_means"
+    "hostile values tried in turn",
+    "wrong types in public calls were raw errors, or an endless loop in k_means",
 )
 @pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 @pytest.mark.filterwarnings("ignore:Warning. converting a masked element")

@@ -144,9 +144,7 @@ def test_a_map_of_many_dimensions_equals_that_of_few(monkeypatch: pytest.MonkeyP
     assert large["shares"] == pytest.approx(small["shares"], abs=1e-12)
 
 
-@pytest.mark.found(
-    "reading the code", "A method was fitted on lines of any length, without a stop."
-)
+@pytest.mark.found("code review", "A method was fitted on lines of any length, without a stop.")
 def test_a_fit_reads_what_would_be_encoded(
     client: TestClient, application: Application, encoder: noppa.Encoder
 ) -> None:
@@ -164,7 +162,7 @@ def test_a_fit_reads_what_would_be_encoded(
             variants.encoder(("small", method_name), Session("", long), 1, leaving_after(checks), 1)
 
 
-@pytest.mark.found("reading the code", "The memory of an explanation had no bound of dimensions.")
+@pytest.mark.found("code review", "The memory of an explanation had no bound of dimensions.")
 def test_wide_explanations_take_fewer_tokens(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -356,9 +356,7 @@ def test_a_message_stands_beside_its_request(page: Any, server: Running) -> None
 
 
 @needs_browser
-@pytest.mark.found(
-    "reading the code", "Lines that were taken late came back after they were forgotten."
-)
+@pytest.mark.found("code review", "Lines that were taken late came back after they were forgotten.")
 def test_lines_taken_late_are_forgotten_all_the_same(page: Any, server: Running) -> None:
     page.goto(f"{server.url}/#tab=lines")
     held: list[Any] = []
