@@ -9,8 +9,8 @@ import numpy as np
 from corpora import arguments, glove, sick, sst, word2vec
 
 import noppa
-from noppa import reference
-from noppa.backend import kernels
+from noppa.kernels import reference
+from noppa.kernels.backend import kernels
 from noppa.methods.noppa import smooth_frequency_weight
 
 A = 0.05

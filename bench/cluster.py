@@ -31,7 +31,8 @@ from corpora import ROOT, arguments
 import noppa
 from noppa import cluster
 from noppa.cluster import ENGINES
-from noppa.evaluate import files, records
+from noppa.evaluate import results as records
+from noppa.evaluate import task_files as files
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
 
 RESULTS = ROOT / "bench" / "results" / "cluster.jsonl"

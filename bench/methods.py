@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import noppa
-from noppa.backend import kernels
+from noppa.kernels.backend import kernels
 
 LENGTHS = (5, 10, 20, 40, 80)
 PIECE = 500

@@ -18,8 +18,8 @@ import mteb
 
 import noppa
 from noppa.evaluate import TASKS, Fixed, score
-from noppa.evaluate.files import hashes_of, read
-from noppa.evaluate.records import surroundings
+from noppa.evaluate.results import surroundings
+from noppa.evaluate.task_files import hashes_of, read
 from noppa.integrations.mteb import NoppaEncoder, classification_task, sts_task
 
 RESULTS = Path(__file__).parent / "results" / "mteb.jsonl"

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import noppa
 from noppa.evaluate import TASKS
-from noppa.evaluate.files import read
-from noppa.evaluate.records import surroundings
+from noppa.evaluate.results import surroundings
+from noppa.evaluate.task_files import read
 from noppa.export import export
 from noppa.integrations.onnx import padded
 

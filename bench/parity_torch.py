@@ -20,7 +20,8 @@ import numpy as np
 import torch
 
 import noppa
-from noppa.evaluate import TASKS, Recipe, check, read, records, score
+from noppa.evaluate import TASKS, Recipe, check, read, score
+from noppa.evaluate import results as records
 from noppa.evaluate.probes import SENTEVAL_FOLDS, SENTEVAL_HELD_OUT, SENTEVAL_L2, Exam, Marks
 from noppa.evaluate.splits import stratified
 

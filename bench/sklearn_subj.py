@@ -23,8 +23,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from noppa.evaluate import TASKS
-from noppa.evaluate.files import hashes_of, read
-from noppa.evaluate.records import surroundings
+from noppa.evaluate.results import surroundings
+from noppa.evaluate.task_files import hashes_of, read
 from noppa.integrations.sklearn import NoppaTransformer
 
 RESULTS = Path(__file__).parent / "results" / "sklearn.jsonl"

@@ -15,8 +15,8 @@ from corpora import arguments, sick, word2vec
 from figures import best
 
 import noppa
-from noppa import reference
-from noppa.backend import kernels
+from noppa.kernels import reference
+from noppa.kernels.backend import kernels
 from noppa.methods.noppa import smooth_frequency_weight
 
 A, K = 0.05, 12

@@ -20,7 +20,8 @@ import figures
 import numpy as np
 from figures import best
 
-from noppa import WordVectors, files
+from noppa import WordVectors
+from noppa.words import formats as files
 
 SHARED = Path(os.environ.get("NOPPA_SHARED", Path(__file__).parents[2] / "shared"))
 tell = partial(figures.tell, 4)

@@ -13,10 +13,11 @@ from pathlib import Path
 import wordllama
 
 import noppa
-from noppa.evaluate import Fixed, records
+from noppa.encoder.external import External
+from noppa.evaluate import Fixed
+from noppa.evaluate import results as records
 from noppa.evaluate.bench import Conditions, results
-from noppa.evaluate.files import available
-from noppa.external import External
+from noppa.evaluate.task_files import available
 from noppa.processes import processes
 
 

@@ -85,7 +85,7 @@ class Faults:
             for name in _ALLOCATING:
                 self._patch(np, name, self._allocating(getattr(np, name)))
         with suppress(ImportError):
-            from noppa import atomic
+            from noppa.io import atomic
 
             self._patch(atomic, "exchange", self._failing("rename", atomic.exchange))
         return self

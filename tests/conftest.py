@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import backend
+from noppa.kernels import backend
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("NOPPA_SHARED", ROOT.parent / "shared"))

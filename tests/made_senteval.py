@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from noppa.evaluate.files import GOLD
+from noppa.evaluate.task_files import GOLD
 from noppa.evaluate.tasks import TASKS, File
 
 GOOD = ["delicious", "cake", "girl", "eats"]

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import atomic
-from noppa.index import Index
+from noppa.io import atomic
+from noppa.search.index import Index
 from reliability.faults import ALLOCATION, each_fault
 from tests.conftest import ROOT, made_texts, made_words
 
@@ -88,7 +88,7 @@ KILLS = """
 import os, sys
 from pathlib import Path
 from unittest import mock
-from noppa import atomic
+from noppa.io import atomic
 from reliability.faults import each_kill
 from tests.test_atomic import KINDS
 save_old, save_new, state = KINDS[sys.argv[1]]

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.evaluate import records, report
+from noppa.evaluate import report
+from noppa.evaluate import results as records
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
 
@@ -283,7 +284,7 @@ def test_data_check(place: Path, shared: Callable[..., Path]) -> None:
 
 
 def test_without_optuna_the_install_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from noppa.evaluate import search
+    from noppa.evaluate import tuning as search
 
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[eval\]'"):

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import _native, reference, word_folder
+from noppa.kernels import _native, reference
+from noppa.words import word_folder
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 

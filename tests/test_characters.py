@@ -11,8 +11,9 @@ from types import ModuleType
 
 import pytest
 
-from noppa import _native, character_data, characters
-from noppa.tokens import tokenize
+from noppa.kernels import _native
+from noppa.text import character_data, characters
+from noppa.text.tokens import tokenize
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "character_tables.py"
 CODES = range(0x110000)

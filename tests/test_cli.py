@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa.cli import COMMANDS, program
-from noppa.cli.models import method_of
+from noppa.cli.encoder_options import method_of
 from noppa.errors import ParameterError
 
 

@@ -12,8 +12,8 @@ import noppa
 from noppa import cluster
 from noppa.cluster import sums
 from noppa.cluster.places import Place
-from noppa.frequencies import WordCounts
 from noppa.refine import Normalise, Whitening
+from noppa.words.frequencies import WordCounts
 from tests.conftest import made_texts, made_words
 
 WORDS = made_words(dim=5, extra=30)

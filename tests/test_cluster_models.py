@@ -42,7 +42,7 @@ def test_the_model_is_found_by_its_checksum(tmp_path, model) -> None:
 
 
 def test_workers_take_the_instruction_set_of_the_driver(model) -> None:
-    kernels = noppa.backend.kernels
+    kernels = noppa.kernels.backend.kernels
     before = kernels.instruction_set()
     try:
         for name in kernels.instruction_sets():

@@ -15,8 +15,8 @@ import pytest
 import zstandard
 
 from noppa import NoppaError, NoppaWarning, WordVectors
-from noppa.files import members
-from noppa.files.compression import open_plain
+from noppa.io import members
+from noppa.io.compression import open_plain
 from noppa.records import Input
 from noppa.records.tables import read_csv
 

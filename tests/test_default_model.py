@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import embedded, storage
+from noppa.encoder import embedded
 from noppa.evaluate import TASKS, Fixed, score
-from noppa.evaluate.files import read
+from noppa.evaluate.task_files import read
+from noppa.io import storage
 from tests.conftest import ROOT
 
 PINNED = json.loads((ROOT / "tools/build_default_model/checksums.json").read_text(encoding="utf-8"))

@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa.cli import program
-from noppa.distill import fitting, joining, vocabulary
-from noppa.distill.fitting import Fit, fitted
+from noppa.distill import joining, vocabulary
+from noppa.distill import word_fit as fitting
 from noppa.distill.pipeline import distil
 from noppa.distill.teacher import Teacher, identity
+from noppa.distill.word_fit import Fit, fitted
 
 #: A module that stands for sentence-transformers: each letter has a vector, and words weigh by their length.
 MADE = """

@@ -15,9 +15,9 @@ from typing import ClassVar
 import pytest
 
 from noppa import NoppaError
-from noppa.files import download as module
-from noppa.files.catalogue import CATALOGUE, Entry
-from noppa.files.download import Patience, https_opener
+from noppa.words.formats import download as module
+from noppa.words.formats.catalogue import CATALOGUE, Entry
+from noppa.words.formats.download import Patience, https_opener
 from reliability.faults import each_fault
 
 CONTENT = bytes(range(256)) * 8192

@@ -13,9 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import noppa
-from noppa import backend, embedded
 from noppa.cli import program
-from noppa.files import in_dtype
+from noppa.encoder import embedded
+from noppa.kernels import backend
+from noppa.words.formats import in_dtype
 from tests.conftest import VOCABULARY, made_texts
 
 PIECES = ["##s", "##ing"]
@@ -180,7 +181,7 @@ def test_small_and_large_folders_give_the_same(
 ) -> None:
     encoder = noppa.load()
     encoder.save(tmp_path / "small")
-    monkeypatch.setattr("noppa.word_folder.SMALL", 0)
+    monkeypatch.setattr("noppa.words.word_folder.SMALL", 0)
     encoder.save(tmp_path / "large")
     files = [
         {file.name for file in (tmp_path / name / "words").iterdir()} for name in ("small", "large")
@@ -286,7 +287,7 @@ class TestColumns:
     def test_files_have_the_columns_alone(self, tmp_path: Path) -> None:
         view = self.words.columns(3, 9)
         for name in ("v.npy", "v.safetensors", "v.txt", "v"):
-            noppa.files.write(view, tmp_path / name)
+            noppa.words.formats.write(view, tmp_path / name)
             again = noppa.WordVectors.load(tmp_path / name)
             assert (again["cake"] == view["cake"]).all()
         few = noppa.WordVectors.load(tmp_path / "v", keep=["cake"], dtype="int8")

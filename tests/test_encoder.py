@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import storage
+from noppa.io import storage
 from tests.conftest import made_texts, made_words
 
 WORDS = made_words(dim=9, extra=30)
@@ -35,7 +35,7 @@ def test_fit_streams() -> None:
 
 
 def test_fit_in_blocks_gives_the_same_directions() -> None:
-    with mock.patch("noppa.encoder.FIT_BLOCK", 7):
+    with mock.patch("noppa.encoder.encoder.FIT_BLOCK", 7):
         blocks = noppa.Encoder(WORDS, noppa.NoPPA(k=3)).fit(TEXTS)
     assert np.allclose(blocks.encode(TEXTS), fitted().encode(TEXTS), atol=1e-5)
 
@@ -204,7 +204,7 @@ class TestFiles:
         content = bytearray(matrix.read_bytes())
         content[-1] ^= 1
         matrix.write_bytes(content)
-        monkeypatch.setattr("noppa.storage.VERIFIED_BYTES", 0)  # every file counts as large
+        monkeypatch.setattr("noppa.io.storage.VERIFIED_BYTES", 0)  # every file counts as large
         assert noppa.load(tmp_path / "model").dim == 18
         with pytest.raises(noppa.NoppaError, match=r"matrix\.npy is damaged: its checksum"):
             noppa.load(tmp_path / "model", verify=True)
@@ -236,7 +236,7 @@ class TestFiles:
         before = {file.name: file.read_bytes() for file in (tmp_path / "model").glob("*.*")}
         with (
             mock.patch(
-                "noppa.array_file.write", side_effect=OSError(28, "No space left on device")
+                "noppa.io.array_file.write", side_effect=OSError(28, "No space left on device")
             ),
             pytest.raises(noppa.NoppaError, match="No space left on device"),
         ):

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
-from noppa import formulas
-from noppa.backend import kernels
 from noppa.errors import InputError, NotFittedError, ParameterError
+from noppa.kernels import formulas
+from noppa.kernels.backend import kernels
 from noppa.methods.vlawe import CANCELLED, power_terms
 
 from .conftest import VOCABULARY, made_texts, made_words

@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 import noppa
-from noppa import files
 from noppa.cli import program
 from noppa.errors import MissingPackageError, NoppaError, ParameterError
 from noppa.export import FORMATS, export
 from noppa.export.means import OBSTACLES, mean_words
 from noppa.methods import METHODS
+from noppa.words import formats as files
 from tests.conftest import made_texts, made_words
 
 

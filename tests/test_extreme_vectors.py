@@ -9,10 +9,10 @@ import pytest
 
 import noppa
 from noppa import METHODS
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
-from noppa.matrix import LARGEST
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
+from noppa.words.matrix import LARGEST
 
 pytestmark = [pytest.mark.twin, pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")]
 

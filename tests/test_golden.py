@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.encoder import Fitted
+from noppa.encoder.encoder import Fitted
 from noppa.refine import Remove
 
 CLOSE = 1e-6

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from noppa import NoppaError, WordVectors, files
-from noppa.files.arrays import read_words
+from noppa import NoppaError, WordVectors
+from noppa.words import formats as files
+from noppa.words.formats.arrays import read_words
 
 MATRIX = np.float32([[1, 2], [3, 4], [5, 6]])
 DATA = MATRIX.tobytes()

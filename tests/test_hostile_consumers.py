@@ -9,10 +9,10 @@ import pytest
 
 import noppa
 from noppa import plot
-from noppa.distill.fitting import Fit
 from noppa.distill.teacher import Teacher
+from noppa.distill.word_fit import Fit
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.evaluate import search
+from noppa.evaluate import tuning as search
 from noppa.evaluate.bench import Conditions
 from noppa.export import export
 

@@ -14,10 +14,10 @@ import pytest
 
 import noppa
 from noppa import METHODS, refine
-from noppa.clusters import k_means
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
-from noppa.nearest import nearest
+from noppa.methods.k_means import k_means
+from noppa.words.nearest import nearest
 
 TEXTS = ["a b c", "b c d e", "a d", "c e a b", "e", "d d a"]
 

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from noppa import NoppaError, NoppaWarning, WordVectors
-from noppa import reference_text as twin
-from noppa.files import sniff, text
-from noppa.files.lines import whole_lines
+from noppa.io.whole_lines import whole_lines
+from noppa.kernels import vector_text as twin
+from noppa.words.formats import sniff
+from noppa.words.formats import text_lines as text
 
 
 def refused(path, match, **options):
@@ -184,7 +185,8 @@ def test_a_binary_word_without_end(tmp_path):
 
 MEASURED = """
 import sys, warnings
-from noppa import WordVectors, files
+from noppa import WordVectors
+from noppa.words import formats as files
 warnings.simplefilter("ignore")
 
 def peak():

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import storage
 from noppa.errors import NoppaError
-from noppa.index import Index
-from noppa.index_graph import DESCRIPTION, HEAD, check_graph
+from noppa.io import storage
+from noppa.search.index import Index
+from noppa.search.index_graph import DESCRIPTION, HEAD, check_graph
 from tests.conftest import made_texts, made_words
 from tests.serving import PROGRAM, made_encoder
 

@@ -114,7 +114,7 @@ def test_the_wheel_says_under_which_licences_it_comes(plain_wheel: Path) -> None
     assert "Apache License" in texts["LICENSE"]
     assert "Wenzel Jakob" in texts["licenses/nanobind.txt"]
     assert "Thibaut Goetghebuer-Planchon" in texts["licenses/robin_map.txt"]
-    assert "CC BY-SA 4.0" in texts["src/noppa/model/NOTICE.md"]
+    assert "CC BY-SA 4.0" in texts["src/noppa/encoder/model/NOTICE.md"]
 
 
 @pytest.mark.found(
@@ -122,7 +122,7 @@ def test_the_wheel_says_under_which_licences_it_comes(plain_wheel: Path) -> None
 )
 @pytest.mark.unsanitized
 def test_the_native_module_is_hardened() -> None:
-    from noppa import _native
+    from noppa.kernels import _native
 
     def shown(*options: str) -> str:
         command = ["readelf", "--wide", *options, _native.__file__]

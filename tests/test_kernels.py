@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noppa import _native, reference
+from noppa.kernels import _native, reference
 
 SIZES = (0, 1, 2, 7, 63, 64, 65, 97, 200)
 DIMS = (1, 3, 8, 50, 100, 300)

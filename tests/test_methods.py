@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.backend import kernels
-from noppa.clusters import k_means
-from noppa.corpus import Corpus
 from noppa.errors import NotFittedError, ParameterError
+from noppa.kernels.backend import kernels
+from noppa.methods.corpus import Corpus
 from noppa.methods.gem import coarse
+from noppa.methods.k_means import k_means
 
 from .conftest import made_texts, made_words
 

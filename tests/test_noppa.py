@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import _native, reference
+from noppa.kernels import _native, reference
 from noppa.methods.noppa import smooth_frequency_weight
 from noppa.methods.windows import averaged, truncated, windows
 from tests.conftest import made_texts, made_words

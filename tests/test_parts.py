@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import _native, reference
 from noppa.errors import ParameterError
-from noppa.formulas import PARTS, attention, part_number
+from noppa.kernels import _native, reference
+from noppa.kernels.formulas import PARTS, attention, part_number
 
 from .conftest import made_texts, made_words
 from .test_kernels import DIMS, SIZES, pooled

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
-from noppa import _native, files, reference
-from noppa.nearest import nearest
+from noppa.kernels import _native, reference
+from noppa.words import formats as files
+from noppa.words.nearest import nearest
 from tests.conftest import made_texts
 from tests.test_methods import CASES
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noppa import _native, reference
+from noppa.kernels import _native, reference
 
 from .test_kernels import DIMS, SIZES, batch, stored
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from noppa.evaluate import logistic, perceptron
+from noppa.evaluate.correlation import cosines, pearson, spearman
 from noppa.evaluate.perceptron import Stream
 from noppa.evaluate.probes import PROBES, Exam, Marks
-from noppa.evaluate.similarity import cosines, pearson, spearman
 from noppa.evaluate.splits import stratified
 
 

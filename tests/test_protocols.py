@@ -13,11 +13,11 @@ import pytest
 import noppa
 from noppa.evaluate import TASKS, Fixed, Recipe, read, score
 from noppa.evaluate.bench import Conditions, results, shuffled
-from noppa.evaluate.files import Row
 from noppa.evaluate.protocols import PROTOCOLS, texts_to_fit, units_of
-from noppa.evaluate.search import Plan, Range, chosen, trials
-from noppa.evaluate.settings import ablations, every_method
+from noppa.evaluate.recipes import ablations, every_method
+from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.evaluate.tuning import Plan, Range, chosen, trials
 from tests.conftest import made_words
 from tests.made_senteval import write_folder
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
-from noppa import reference
+from noppa.kernels import reference
 from noppa.refine import Moments, Step, fit_steps
 
 ROWS = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.linspace(3, 0.1, 12)) + 0.7

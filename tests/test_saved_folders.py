@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import storage
-from noppa.index import Index
+from noppa.io import storage
+from noppa.search.index import Index
 from reliability.fuzz import saved_folder as target
 from reliability.fuzz.saved_folder import Files, folders, use, write
 from tests.conftest import made_texts, made_words
@@ -258,7 +258,10 @@ def test_a_load_during_a_save_gives_one_of_the_two(
         for words in (made_words(seed=0), made_words(seed=1))
     )
     old.save(tmp_path / "model")
-    place = {"words": "noppa.words.WordVectors.open_folder", "arrays": "noppa.array_file.read"}
+    place = {
+        "words": "noppa.words.word_vectors.WordVectors.open_folder",
+        "arrays": "noppa.io.array_file.read",
+    }
     module, name = place[moment].rsplit(".", 1)
     owner: Any = noppa.WordVectors if moment == "words" else __import__(module, fromlist=["x"])
     real, waiting = getattr(owner, name), [new]
@@ -278,7 +281,7 @@ def test_a_folder_that_is_always_replaced_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_words().save(tmp_path / "words")
-    monkeypatch.setattr("noppa.storage._is_still", lambda *_: False)
+    monkeypatch.setattr("noppa.io.storage._is_still", lambda *_: False)
     with pytest.raises(noppa.NoppaError, match="replaced again and again"):
         noppa.WordVectors.load(tmp_path / "words")
 

@@ -17,9 +17,9 @@ import noppa
 from noppa.serve import receive, service
 from noppa.serve.app import ROUTES, Application
 from noppa.serve.gate import PIECE
-from noppa.serve.models import Models, Watch
 from noppa.serve.openai import answer
 from noppa.serve.problems import Problem
+from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
 from noppa.serve.tei import written
 from tests.serving import ask, made_encoder

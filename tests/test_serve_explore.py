@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.serve.models import Watch
 from noppa.serve.overview import alike, plane
+from noppa.serve.served_models import Watch
 from tests.conftest import made_texts, made_words
 from tests.serving import Running, made_encoder, serving
 

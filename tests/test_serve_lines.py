@@ -10,10 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 import noppa
-from noppa.serve import explore, lines, overview, sessions
+from noppa.serve import explore, overview, sessions
+from noppa.serve import line_routes as lines
 from noppa.serve.app import Application
-from noppa.serve.models import Watch
 from noppa.serve.overview import alike, clustered, plane
+from noppa.serve.served_models import Watch
 from noppa.serve.sessions import Session
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left

@@ -10,8 +10,8 @@ import pytest
 
 import noppa
 from noppa.evaluate import TASKS, check, read
-from noppa.evaluate.files import available, tasks_of
 from noppa.evaluate.splits import stratified
+from noppa.evaluate.task_files import available, tasks_of
 from tests.made_senteval import write_folder
 
 HERE = [name for name in TASKS if name[:3] != "STS" or name == "STS-B"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from noppa import _native
-from noppa.tokens import tokenize
+from noppa.kernels import _native
+from noppa.text.tokens import tokenize
 
 RULES = {
     "": [],

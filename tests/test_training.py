@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import _native, reference
+from noppa.kernels import _native, reference
 from noppa.methods.sent2vec import with_pairs
 
 from .conftest import made_words

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import NoppaError, NoppaWarning, WordVectors, files
+from noppa import NoppaError, NoppaWarning, WordVectors
+from noppa.words import formats as files
 
 WORDS = ["the", "cake", "über", "日本", ".\u00a0.\u00a0."]
 MATRIX = np.random.default_rng(7).normal(size=(5, 6)).astype(np.float32)

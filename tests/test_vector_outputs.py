@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from noppa import NoppaError, WordVectors, files
+from noppa import NoppaError, WordVectors
 from noppa.cli import program
+from noppa.words import formats as files
 from reliability.faults import each_fault
 
 WORDS = WordVectors([f"w{at}" for at in range(600)], np.eye(600, 20))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from noppa import reference_text as twin
-from noppa.backend import kernels, name
+from noppa.kernels import vector_text as twin
+from noppa.kernels.backend import kernels, name
 
 pytestmark = pytest.mark.skipif(name != "native", reason="the native module is not in use")
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noppa
-from noppa import _native, reference
-from noppa.frequencies import CLOSED_CLASS
+from noppa.kernels import _native, reference
+from noppa.words.frequencies import CLOSED_CLASS
 from tests.conftest import made_words
 
 MATRIX = np.arange(12, dtype=np.float32).reshape(4, 3)

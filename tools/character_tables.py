@@ -1,6 +1,6 @@
 """The tables of characters, pinned to one version of Unicode.
 
-`python tools/character_tables.py` writes `src/noppa/character_data.py`, and needs the Python that has this version (3.11).
+`python tools/character_tables.py` writes `src/noppa/text/character_data.py`, and needs the Python that has this version (3.11).
 `python tools/character_tables.py OUT.hpp` writes the same tables for the native scanner, with any Python: the build does.
 """
 
@@ -12,7 +12,7 @@ import unicodedata
 from itertools import groupby
 from pathlib import Path
 
-DATA = Path(__file__).resolve().parent.parent / "src" / "noppa" / "character_data.py"
+DATA = Path(__file__).resolve().parent.parent / "src" / "noppa" / "text" / "character_data.py"
 sys.path.insert(0, str(DATA.parent))
 
 UNICODE = "14.0.0"

@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from noppa.backend import kernels
+from noppa.kernels.backend import kernels
 
 CLOSED = re.compile(r"[^\w\s]+|'\w+|n't|\d{1,2}")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from noppa.evaluate import records, report
+from noppa.evaluate import report
+from noppa.evaluate import results as records
 from noppa.evaluate.report import Table
 from pages.comparisons import gain, mean_gain, uncertainty
 from pages.results import found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from noppa.evaluate import records
+from noppa.evaluate import results as records
 from noppa.evaluate.protocols import OUTER_FOLDS, SEED
 from pages.ablations import ablations
 from pages.classifier import parity, senteval
@@ -44,7 +44,7 @@ From Python, anything that has `encode` can be scored:
 ```python
 import noppa
 from noppa.evaluate import TASKS, Fixed, score
-from noppa.evaluate.files import Row
+from noppa.evaluate.task_files import Row
 
 rows = [Row((f"a {'good' if n % 2 else 'bad'} film {n}",), n % 2) for n in range(60)]
 encoder = noppa.external(lambda texts: [["good" in text, len(text)] for text in texts])

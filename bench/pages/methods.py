@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from noppa.evaluate import records, report
+from noppa.evaluate import report
+from noppa.evaluate import results as records
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION
 from pages.comparisons import gain, uncertainty

@@ -19,7 +19,7 @@ import numpy as np
 
 import noppa
 from noppa import Encoder, NoppaError, WordVectors
-from noppa.index import Index
+from noppa.search.index import Index
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NAMES = ("old", "new")

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from noppa import NoppaError, WordVectors, files
+from noppa import NoppaError, WordVectors
+from noppa.words import formats as files
 
 #: Options by the bits of a byte.
 CHOICES: list[dict[str, Any]] = [
@@ -39,7 +40,7 @@ def load(data: bytes, name: str, beside: dict[str, bytes] | None = None, **optio
         for file, content in {name: data, **(beside or {})}.items():
             Path(folder, file).write_bytes(content)
         try:
-            # WordVectors.load imports noppa.files late, when the fuzzer no longer adds its counters of coverage.
+            # WordVectors.load imports noppa.words.formats late, when the fuzzer no longer adds its counters of coverage.
             words = WordVectors.of(files.read(Path(folder, name), files.Options(**options)))
         except NoppaError as error:
             return assert_sentence(error)

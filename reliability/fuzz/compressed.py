@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 import zstandard
 
 from noppa import NoppaError
-from noppa.files.compression import MAGIC, open_plain
+from noppa.io.compression import MAGIC, open_plain
 from reliability.fuzz._vector_files import assert_sentence
 
 MOST = 1 << 20

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 import noppa
-from noppa import Encoder, WordVectors, storage
-from noppa.index import Index
+from noppa import Encoder, WordVectors
+from noppa.io import storage
 from noppa.methods import METHODS
+from noppa.search.index import Index
 
 WORDS = ["the", "a", "girl", "boy", "eats", "cake", "café", "##ing", "##s", "<unk>"]
 TEXTS = ["the girl eats a cake", "a boy", "cakes eating café", "unknown", ""]

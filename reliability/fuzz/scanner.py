@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from noppa import backend
-from noppa.tokens import tokenize
+from noppa.kernels import backend
+from noppa.text.tokens import tokenize
 
 SEEDS = [
     b"1It's 3.50 dollars, isn't it? Mail a.b@c.org, see www.x.com/y.",

@@ -8,7 +8,7 @@ from functools import cache
 
 import noppa
 from noppa.serve.app import Application
-from noppa.serve.models import Models
+from noppa.serve.served_models import Models
 from noppa.serve.settings import Settings
 from noppa.serve.variants import NAMES
 from tests.conftest import made_texts, made_words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from noppa import reference_text as twin
-from noppa.backend import kernels
+from noppa.kernels import vector_text as twin
+from noppa.kernels.backend import kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
 
 ROW = struct.pack("<2f", 1.5, -1e-40)

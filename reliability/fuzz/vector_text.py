@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from noppa import reference_text as twin
-from noppa.backend import kernels
+from noppa.kernels import vector_text as twin
+from noppa.kernels.backend import kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
 
 #: A byte of options, a byte for the dimension, and the file.

@@ -12,10 +12,10 @@ model.encode(["a cake", "cake"])
 
 from __future__ import annotations
 
-from noppa.embedded import load
-from noppa.encoder import Encoder
+from noppa.encoder.embedded import load
+from noppa.encoder.encoder import Encoder
+from noppa.encoder.external import external
 from noppa.errors import NoppaError, NoppaWarning
-from noppa.external import external
 from noppa.methods import (
     DCT,
     GEM,
@@ -31,7 +31,7 @@ from noppa.methods import (
     TfIdf,
 )
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 
 def __getattr__(name: str) -> str:

@@ -11,7 +11,7 @@ from gensim.models import KeyedVectors, Word2Vec
 import noppa
 from noppa.errors import InputError
 from noppa.integrations.gensim import keyed_vectors, word_vectors
-from noppa.nearest import nearest
+from noppa.words.nearest import nearest
 from tests.conftest import made_texts, made_words
 
 

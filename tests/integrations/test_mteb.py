@@ -17,7 +17,7 @@ from mteb.models.models_protocols import EncoderProtocol
 import noppa
 from noppa.errors import ParameterError
 from noppa.evaluate import TASKS, Fixed, score
-from noppa.evaluate.files import read
+from noppa.evaluate.task_files import read
 from noppa.integrations.mteb import NoppaEncoder, classification_task, sts_task
 from tests.conftest import made_texts, made_words
 

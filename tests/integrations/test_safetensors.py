@@ -10,8 +10,8 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import noppa
-from noppa import files
 from noppa.errors import FileError
+from noppa.words import formats as files
 from tests.conftest import made_texts, made_words
 
 

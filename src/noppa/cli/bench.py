@@ -8,16 +8,19 @@ from typing import Annotated, Any
 import typer
 
 import noppa
-from noppa import embedded
-from noppa.atomic import whole_file
 from noppa.cli import scoring
-from noppa.cli.models import parameters_of, words_of
+from noppa.cli.encoder_options import parameters_of, words_of
 from noppa.cli.options import Model
+from noppa.encoder import embedded
 from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
-from noppa.evaluate import protocols, records, report, search, settings
+from noppa.evaluate import protocols, report
+from noppa.evaluate import recipes as settings
+from noppa.evaluate import results as records
+from noppa.evaluate import tuning as search
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
-from noppa.outputs import refuse_input_as_output
+from noppa.io.atomic import whole_file
+from noppa.io.outputs import refuse_input_as_output
 from noppa.parameters import one_of
 from noppa.processes import processes
 

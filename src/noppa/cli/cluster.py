@@ -14,7 +14,7 @@ import typer
 import noppa
 from noppa import Encoder
 from noppa.cli.encode import From, NoHeader
-from noppa.cli.models import Counts, Ranks, Vectors, method_of, parameters_of, words_of
+from noppa.cli.encoder_options import Counts, Ranks, Vectors, method_of, parameters_of, words_of
 from noppa.cli.options import Model
 from noppa.cli.progress import records_bar
 from noppa.errors import ParameterError

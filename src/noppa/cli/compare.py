@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from noppa.cli import scoring
-from noppa.cli.models import words_of
+from noppa.cli.encoder_options import words_of
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
-from noppa.evaluate import settings
+from noppa.evaluate import recipes as settings
 from noppa.evaluate.protocols import SEED
 from noppa.processes import processes
 

@@ -9,7 +9,7 @@ import typer
 
 from noppa.cli import scoring
 from noppa.errors import FileError
-from noppa.evaluate import files
+from noppa.evaluate import task_files as files
 
 group = typer.Typer(no_args_is_help=True, help="The data that encoders are scored on.")
 

@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
-from noppa import frequencies
 from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import counts_bar
 from noppa.distill.pipeline import distil, encoder_of
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
 from noppa.errors import ParameterError
-from noppa.files.arrays import read_words
-from noppa.files.options import DTYPES
-from noppa.outputs import refuse_input_as_output
+from noppa.io.outputs import refuse_input_as_output
 from noppa.parameters import one_of, whole
+from noppa.words import frequencies
+from noppa.words.formats.arrays import read_words
+from noppa.words.formats.load_options import DTYPES
 
 
 def distill(

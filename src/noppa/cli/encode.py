@@ -13,12 +13,12 @@ import typer
 
 import noppa
 from noppa import METHODS, Encoder
-from noppa.cli.models import method_of, words_of
+from noppa.cli.encoder_options import method_of, words_of
 from noppa.cli.options import Model, Threads
 from noppa.cli.progress import records_bar
 from noppa.cli.terminal import visible
 from noppa.errors import FileError, ParameterError
-from noppa.outputs import refuse_input_as_output
+from noppa.io.outputs import refuse_input_as_output
 from noppa.records import READERS, WRITERS, Input, Job, Outcome, read
 from noppa.records.fingerprint import facts_of, refuse_changed
 from noppa.records.job import LISTED, ON_BAD

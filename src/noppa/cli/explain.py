@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from noppa.atomic import whole_file
-from noppa.cli.models import Counts, Parameters, Ranks, Vectors, encoder_of
+from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model
 from noppa.cli.terminal import printable
 from noppa.errors import InputError
-from noppa.explain import Explanation, PairExplanation
-from noppa.outputs import folders_of, refuse_input_as_output
+from noppa.explain.explanation import Explanation, PairExplanation
+from noppa.io.atomic import whole_file
+from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.plot import Picture, alignment, attention, contributions, save
 from noppa.plot.pictures import EXTENSIONS, checked
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from noppa.cli.models import Counts, Parameters, Ranks, Vectors, encoder_of
+from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model
-from noppa.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.plot.figures import figures as write_figures
 
 

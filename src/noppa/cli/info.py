@@ -8,9 +8,10 @@ import numpy as np
 import typer
 
 import noppa
-from noppa import backend, embedded
 from noppa.cli.options import Model
 from noppa.cli.terminal import printable
+from noppa.encoder import embedded
+from noppa.kernels import backend
 from noppa.threads import thread_count
 
 

@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from noppa.errors import FileError, NoppaWarning
-from noppa.evaluate import files, records
+from noppa.evaluate import results as records
+from noppa.evaluate import task_files as files
 from noppa.evaluate.bench import Conditions
-from noppa.evaluate.records import Record
+from noppa.evaluate.results import Record
 from noppa.evaluate.tasks import Task
 from noppa.threads import thread_count
 

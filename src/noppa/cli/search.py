@@ -10,13 +10,15 @@ import numpy as np
 import typer
 
 import noppa
-from noppa import Encoder, embedded, storage
+from noppa import Encoder
 from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.options import Model, Threads
 from noppa.cli.terminal import printable
+from noppa.encoder import embedded
 from noppa.errors import FileError
-from noppa.index import KIND, Index
-from noppa.outputs import folders_of, refuse_input_as_output
+from noppa.io import storage
+from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.search.index import KIND, Index
 
 #: The preset for cosines.
 COSINES = "similarity"

@@ -10,19 +10,20 @@ from typing import Annotated
 
 import typer
 
-from noppa import WordVectors, files
-from noppa.atomic import scratch_folder, whole_file
-from noppa.backend import kernels
+from noppa import WordVectors
 from noppa.cli.encode import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import bytes_bar
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
-from noppa.files.arrays import read_words, vocabulary_of
-from noppa.files.catalogue import CATALOGUE
-from noppa.files.download import download, home
-from noppa.nearest import nearest as nearest_words
-from noppa.outputs import refuse_input_as_output
-from noppa.storage import HEADER
+from noppa.io.atomic import scratch_folder, whole_file
+from noppa.io.outputs import refuse_input_as_output
+from noppa.io.storage import HEADER
+from noppa.kernels.backend import kernels
+from noppa.words import formats as files
+from noppa.words.formats.arrays import read_words, vocabulary_of
+from noppa.words.formats.catalogue import CATALOGUE
+from noppa.words.formats.download import download, home
+from noppa.words.nearest import nearest as nearest_words
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
 

@@ -17,7 +17,7 @@ from noppa.cluster.progress import Progress, Teller
 from noppa.cluster.request import Request, input_facts, program_facts, refuse_inputs, wanted_input
 from noppa.cluster.shard import BAD, BAD_ROWS, BOOKS, DONE, DTYPES, Encoding
 from noppa.cluster.tasks import Outcome
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
 from noppa.parameters import one_of
 

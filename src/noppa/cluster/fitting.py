@@ -37,12 +37,12 @@ from noppa.cluster.sums import (
     write_sums,
 )
 from noppa.cluster.tasks import Run
-from noppa.encoder import Encoder
-from noppa.encoder_folder import KIND
+from noppa.encoder.encoder import Encoder
+from noppa.encoder.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
+from noppa.io.storage import kind_of
 from noppa.methods import USIF, Average
 from noppa.parameters import one_of
-from noppa.storage import kind_of
 
 FREQUENCIES = ("corpus", "model")
 #: In the folder of the encoder: what it was fitted from, so that a second run knows that it has nothing to do.

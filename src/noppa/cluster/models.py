@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from noppa import embedded, storage
-from noppa.backend import kernels
 from noppa.cluster.places import Place
-from noppa.encoder import Encoder
-from noppa.encoder_folder import fingerprint, words_of
+from noppa.encoder import embedded
+from noppa.encoder.encoder import Encoder
+from noppa.encoder.encoder_folder import fingerprint, words_of
 from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.io import storage
+from noppa.kernels.backend import kernels
 
 MODEL = "model"
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noppa.atomic import make_file
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
-from noppa.files.compression import Source, plain
+from noppa.io.atomic import make_file
+from noppa.io.compression import Source, plain
 
 #: What file systems call the mark that changes when a file does, the surest first.
 MARKS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "modified", "created")

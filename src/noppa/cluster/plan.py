@@ -13,7 +13,7 @@ from noppa.cluster.fields import Fields, table_of
 from noppa.cluster.places import Place, explained
 from noppa.cluster.rows import QUOTING, row_ends
 from noppa.errors import FileError, ParameterError
-from noppa.files.compression import MAGIC
+from noppa.io.compression import MAGIC
 from noppa.records.batch import Input
 
 #: Bytes of text of a shard: a second or so of work, and a part of a few hundred megabytes.

@@ -17,9 +17,9 @@ from noppa.cluster.shard import ON_BAD
 from noppa.cluster.single import single
 from noppa.cluster.spark import spark
 from noppa.cluster.tasks import Engine, Run
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
-from noppa.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of, whole
 from noppa.records.batch import Input
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from noppa.cluster.places import Place, explained
 from noppa.errors import FileError
-from noppa.files.compression import Source
+from noppa.io.compression import Source
 from noppa.records import parquet
 from noppa.records.batch import is_clean
 from noppa.records.lines import lines_of, parsed

@@ -16,7 +16,7 @@ from noppa.cluster.models import Model
 from noppa.cluster.places import Place
 from noppa.cluster.plan import Shard
 from noppa.cluster.rows import Rows, rows_of_shard
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaWarning
 from noppa.records.parquet import pyarrow_parquet
 

@@ -19,12 +19,12 @@ from noppa.cluster.places import Place
 from noppa.cluster.plan import Shard
 from noppa.cluster.rows import rows_of_shard
 from noppa.cluster.shard import BAD, BadRecord
-from noppa.encoder import FIT_BLOCK, Encoder
+from noppa.encoder.encoder import FIT_BLOCK, Encoder
+from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError
-from noppa.fitting import Counted, moments_of
-from noppa.frequencies import WordCounts
 from noppa.refine import Moments, Refinement
-from noppa.texts import blocks_of
+from noppa.text.texts import blocks_of
+from noppa.words.frequencies import WordCounts
 
 Sums = dict[str, NDArray[Any]]
 

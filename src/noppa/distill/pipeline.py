@@ -11,18 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.distill.fitting import Fit, fitted
 from noppa.distill.joining import principal_axes, root_mean_square_length
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import needed_pieces
-from noppa.encoder import Encoder
+from noppa.distill.word_fit import Fit, fitted
+from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
-from noppa.files import in_dtype
 from noppa.methods import Average
 from noppa.methods.weighting import inverse_frequency_weight
 from noppa.parameters import whole
 from noppa.refine import Whitening
-from noppa.words import WordVectors
+from noppa.words.formats import in_dtype
+from noppa.words.word_vectors import WordVectors
 
 Float = NDArray[np.float32]
 

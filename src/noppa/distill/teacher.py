@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import storage
-from noppa.atomic import whole_file
+from noppa.encoder.external import sentence_transformer
 from noppa.errors import FileError
-from noppa.external import sentence_transformer
-from noppa.pieces import MARK
+from noppa.io import storage
+from noppa.io.atomic import whole_file
 from noppa.processes import processes
+from noppa.text.pieces import MARK
 from noppa.threads import thread_count
 
 SHARD = 8192

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from noppa.backend import kernels
-from noppa.characters import DIGIT, LETTER, character_class
-from noppa.pieces import MARK
+from noppa.kernels.backend import kernels
+from noppa.text.characters import DIGIT, LETTER, character_class
+from noppa.text.pieces import MARK
 
 
 def counted(texts: Iterable[str]) -> Counter[str]:

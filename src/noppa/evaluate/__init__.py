@@ -7,8 +7,8 @@ files -> tasks -> splits -> protocols (logistic, perceptron, similarity) -> reco
 from __future__ import annotations
 
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
-from noppa.evaluate.files import check, read
 from noppa.evaluate.protocols import PROTOCOLS, Outcome, score
+from noppa.evaluate.task_files import check, read
 from noppa.evaluate.tasks import TASKS, Task
 
 __all__ = [

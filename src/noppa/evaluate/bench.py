@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from noppa.evaluate import files, protocols
+from noppa.evaluate import protocols
+from noppa.evaluate import task_files as files
 from noppa.evaluate.candidates import Candidate
-from noppa.evaluate.files import Row
 from noppa.evaluate.protocols import Outcome
-from noppa.evaluate.records import Record
+from noppa.evaluate.results import Record
+from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
 from noppa.parameters import settle
 from noppa.processes import Run

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import refine
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.methods import METHODS
 from noppa.methods.protocol import Method, learns
 from noppa.refine import Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 Vectors = NDArray[np.float32]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from noppa.errors import FileError, ParameterError
 from noppa.evaluate.candidates import Candidate
-from noppa.evaluate.files import Row
 from noppa.evaluate.protocols import OUTER_FOLDS, SEED, score
+from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
 from noppa.processes import Run
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.evaluate.candidates import Candidate, Encodes
-from noppa.evaluate.files import Row
+from noppa.evaluate.correlation import cosines, pearson, spearman
 from noppa.evaluate.probes import PROBES, Exam
-from noppa.evaluate.similarity import cosines, pearson, spearman
 from noppa.evaluate.splits import stratified
+from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
 from noppa.parameters import one_of, whole
 from noppa.processes import Run

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from noppa.evaluate.records import Record
+from noppa.evaluate.results import Record
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
 from noppa.plot import page as pages
 from noppa.plot.pictures import Bars

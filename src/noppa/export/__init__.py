@@ -12,13 +12,14 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-from noppa import Encoder, files
+from noppa import Encoder
 from noppa.errors import ParameterError
 from noppa.export.means import mean_words
-from noppa.export.model2vec import write_model2vec
+from noppa.export.model2vec_folder import write_model2vec
+from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.methods import Average
-from noppa.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of
+from noppa.words import formats as files
 
 
 def write_word2vec(encoder: Encoder, path: Path) -> None:
@@ -35,7 +36,7 @@ def write_safetensors(encoder: Encoder, path: Path) -> None:
 
 def write_onnx(encoder: Encoder, path: Path) -> None:
     """The method as a graph, with the words beside it in `.vocab.txt`."""
-    from noppa.export.onnx import write
+    from noppa.export.onnx_file import write
 
     _need_ending(path, "onnx", (".onnx",))
     write(encoder, path)

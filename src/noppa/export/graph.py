@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 OPSET, IR_VERSION = 17, 8
 #: A protobuf message holds 2 GiB.

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import formulas
 from noppa.errors import ParameterError
 from noppa.export.graph import Graph, Texts
+from noppa.kernels import formulas
 from noppa.methods import DCT, SIF, USIF, Average, FastSent, NoPPA, Sent2Vec, TfIdf
 from noppa.methods.protocol import Learnt
 from noppa.methods.trained import trained_matrix
 from noppa.methods.usif import lengths_of
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 MANY = 1e30
 

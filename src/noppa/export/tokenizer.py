@@ -1,6 +1,6 @@
 """Our tokeniser and look-up as a `tokenizer.json` of Hugging Face's tokenizers.
 
-The rules of `noppa.tokens` become one regular expression, and the look-up becomes its WordLevel model or, with pieces,
+The rules of `noppa.text.tokens` become one regular expression, and the look-up becomes its WordLevel model or, with pieces,
 its WordPiece model. Where words are taken apart into pieces, a word of several parts (`mother-in-law`) stays whole only if
 the vocabulary has it, so the expression lists those. What it then cannot say: the inside of addresses and of initials
 (`U.S.S.R.`), and the pieces of a word whose accents have to go first. `bench/model2vec_tokens.py` counts how often that matters.
@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from noppa.characters import APOSTROPHES, HYPHENS, IDEOGRAPHS, QUOTES, lower
-from noppa.pieces import LONGEST
-from noppa.tokens import (
+from noppa.text.characters import APOSTROPHES, HYPHENS, IDEOGRAPHS, QUOTES, lower
+from noppa.text.pieces import LONGEST
+from noppa.text.tokens import (
     ABBREVIATIONS,
     CLITICS,
     CLITICS_LIMIT,
@@ -22,7 +22,7 @@ from noppa.tokens import (
     LETTERS_LIMIT,
     LOCAL_LIMIT,
 )
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 _LETTERS = r"\p{L}\p{M}\p{Nl}\p{No}_"
 _APART = "".join(f"\\x{{{low:X}}}-\\x{{{high:X}}}" for low, high in IDEOGRAPHS)
@@ -40,7 +40,7 @@ END = rf"(?!{WORD}|{JOINT})"
 CUT = rf"(?=(?:(?i:n't)|{CLITIC}){{0,{CLITICS_LIMIT}}}{END})"
 DOMAIN = rf"(?i:{'|'.join(sorted(DOMAINS, key=len, reverse=True))})(?!{WORD})"
 
-#: The rules in the order of `noppa.tokens`.
+#: The rules in the order of `noppa.text.tokens`.
 RULES = (
     rf"(?i:https?://|ftp://|www\.){WORD}{TAIL}",
     rf"{WORD}(?:{WORD}|[.+-]){{0,{LOCAL_LIMIT - 1}}}@{WORD}+(?:-{WORD}+)*\.{WORD}+(?:[.-]{WORD}+)*",
@@ -91,7 +91,7 @@ def cased(tokens: Iterable[str]) -> bool:
 
 
 def _normalizers(small: bool) -> list[dict[str, Any]]:
-    """`noppa.characters.clean`, doubled quotes, runs of dots and dashes, and lower case where it is always right."""
+    """`noppa.text.characters.clean`, doubled quotes, runs of dots and dashes, and lower case where it is always right."""
     replaced = {
         f"[{APOSTROPHES}]": "'",
         f"[{QUOTES}]|''|``": '"',

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa import embedded
+from noppa.encoder import embedded
 from noppa.errors import InputError, ParameterError
 
 SIMILARITY = "similarity"

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from noppa import storage
 from noppa.errors import InputError, ParameterError
 from noppa.integrations import encoder_of
+from noppa.io import storage
 
 
 class Encode:

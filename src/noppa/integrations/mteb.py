@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import storage
 from noppa.errors import ParameterError
 from noppa.extras import needs
 from noppa.integrations import encoder_of
+from noppa.io import storage
 
 with needs("mteb", "noppa.integrations.mteb"):
     from datasets import Dataset, DatasetDict

@@ -8,7 +8,7 @@ from noppa.methods.protocol import Learnt, Pooler
 from noppa.methods.split import Ids, Split, kept_of, mean_split, rows_of, spread
 from noppa.methods.weighting import weighted_mean
 from noppa.refine import Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.formulas import dct_waves
+from noppa.kernels.backend import kernels
+from noppa.kernels.formulas import dct_waves
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, plain, rows_of, spread
 from noppa.parameters import settle, some
 from noppa.refine import Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)

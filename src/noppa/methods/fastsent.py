@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.corpus import Ids
-from noppa.formulas import DIVISORS
+from noppa.kernels.backend import kernels
+from noppa.kernels.formulas import DIVISORS
+from noppa.methods.corpus import Ids
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, mean_split, spread
 from noppa.methods.trained import TRAINED, TRAINING, trained, trained_rows, trained_table
 from noppa.parameters import boolean, settle
 from noppa.refine import Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.corpus import Ids
 from noppa.errors import ParameterError
-from noppa.formulas import gem_weights
+from noppa.kernels.backend import kernels
+from noppa.kernels.formulas import gem_weights
+from noppa.methods.corpus import Ids
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split, kept_of, plain, rows_of, spread
 from noppa.parameters import settle, some, whole
 from noppa.refine import Moments, Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 #: The square of its root, times that of the largest vector, is still a float64.
 MOST_PRODUCT = 1e240

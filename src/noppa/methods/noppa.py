@@ -17,16 +17,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import formulas
-from noppa.backend import kernels
 from noppa.errors import ParameterError, warn
+from noppa.kernels import formulas
+from noppa.kernels.backend import kernels
 from noppa.methods.noppa_split import joined, noppa_split
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Split
 from noppa.methods.windows import averaged, truncated, windows
 from noppa.parameters import any_number, boolean, one_of, optional, positive, settle, shown, whole
 from noppa.refine import NoiseRemoval, Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 KERNELS = tuple(formulas.PAIR_KERNELS)
 PARTS = ("context", "word")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import formulas
+from noppa.kernels import formulas
 from noppa.methods.split import Float, Ids, Split, kept_of, rows_of, spread
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 if TYPE_CHECKING:
     from noppa.methods.noppa import NoPPA

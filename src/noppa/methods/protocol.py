@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.corpus import Ids
 from noppa.errors import ParameterError
+from noppa.kernels.backend import kernels
+from noppa.methods.corpus import Ids
 from noppa.methods.split import Split
 from noppa.parameters import MOST_DIMENSIONS, MOST_REFINED
 from noppa.refine import Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 Learnt = Mapping[str, NDArray[Any]]
 Rows = tuple[NDArray[Any], NDArray[np.int32]]

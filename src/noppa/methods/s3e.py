@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.clusters import centroids_of_corpus, labels_of
-from noppa.corpus import Ids, counts
-from noppa.formulas import residuals, s3e_residuals
+from noppa.kernels.backend import kernels
+from noppa.kernels.formulas import residuals, s3e_residuals
+from noppa.methods.corpus import Ids, counts
+from noppa.methods.k_means import centroids_of_corpus, labels_of
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
 from noppa.methods.weighting import inverse_frequency_weight, probabilities_of
 from noppa.parameters import any_number, boolean, one_of, positive, seed_number, settle, some
 from noppa.refine import CommonComponents, Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.corpus import Ids, known_tokens, sentence_of_each
-from noppa.formulas import DIVISORS
+from noppa.kernels.backend import kernels
+from noppa.kernels.formulas import DIVISORS
+from noppa.kernels.training import PAIR
+from noppa.methods.corpus import Ids, known_tokens, sentence_of_each
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, spread
 from noppa.methods.trained import (
@@ -25,8 +26,7 @@ from noppa.methods.trained import (
 )
 from noppa.parameters import settle, whole
 from noppa.refine import Refinement
-from noppa.training import PAIR
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 #: Twice what the paper has.
 MOST_BUCKETS = 1 << 22

@@ -14,7 +14,7 @@ from noppa.methods.weighting import (
 )
 from noppa.parameters import any_number, positive, settle
 from noppa.refine import CommonComponents, Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A pooled vector split over the tokens of its sentence: what each method tells `noppa.explain` about itself."""
+"""A pooled vector split over the tokens of its sentence: what each method tells `noppa.explain.explanation` about itself."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.formulas import mean_terms
-from noppa.words import WordVectors
+from noppa.kernels.formulas import mean_terms
+from noppa.words.word_vectors import WordVectors
 
 Float = NDArray[np.float64]
 Ids = NDArray[np.int32]

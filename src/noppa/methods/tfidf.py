@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.corpus import Ids, sentence_of_each
+from noppa.methods.corpus import Ids, sentence_of_each
 from noppa.methods.protocol import Learnt, Pooler
 from noppa.methods.split import Split, kept_of, mean_split, rows_of, spread
 from noppa.methods.weighting import weighted_mean
 from noppa.refine import Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.corpus import Ids, counts
 from noppa.errors import ParameterError
-from noppa.matrix import LARGEST
+from noppa.kernels.backend import kernels
+from noppa.methods.corpus import Ids, counts
 from noppa.methods.protocol import Learnt
 from noppa.methods.split import Float, rows_of
 from noppa.parameters import Check, positive, seed_number, whole
-from noppa.words import WordVectors
+from noppa.words.matrix import LARGEST
+from noppa.words.word_vectors import WordVectors
 
 NOISE = 1 << 17
 #: What `trained` gives, but for the pairs of words, as it is saved: see `schema`.

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.corpus import Ids, known_tokens
 from noppa.errors import ParameterError
+from noppa.methods.corpus import Ids, known_tokens
 from noppa.methods.noppa import smooth_frequency_weight
 from noppa.methods.protocol import Learnt, Pooler
 from noppa.methods.split import Split, kept_of, mean_split, rows_of, spread
 from noppa.methods.weighting import Float, probabilities_of, weighted_mean
 from noppa.parameters import any_number, one_of, optional, positive, settle
 from noppa.refine import CommonComponents, Refinement
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 #: One over less than this would leave float32.
 SHORTEST = 1e-30

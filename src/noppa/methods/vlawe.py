@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.clusters import centroids_of_corpus, labels_of
-from noppa.corpus import Ids, counts
+from noppa.kernels.backend import kernels
+from noppa.methods.corpus import Ids, counts
+from noppa.methods.k_means import centroids_of_corpus, labels_of
 from noppa.methods.protocol import Learnt, Pooler, Rows
 from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
 from noppa.parameters import number, optional, positive, seed_number, settle, some
 from noppa.refine import Refinement, Whitening
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 #: Why a number of a VLAWE vector belongs to no word.
 CANCELLED = "residuals that cancel"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
-from noppa.formulas import DIVISORS
+from noppa.kernels.backend import kernels
+from noppa.kernels.formulas import DIVISORS
 from noppa.methods.protocol import Pooler, Rows
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 Float = NDArray[np.float64]
 

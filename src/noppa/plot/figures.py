@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from noppa.atomic import whole_file
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
+from noppa.io.atomic import whole_file
 from noppa.plot import paper
 from noppa.plot.page import page
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, save
 from noppa.plot.views import attention, contributions, weights
-from noppa.words import WordVectors
+from noppa.words.word_vectors import WordVectors
 
 NOTICE = (
     "The paper used GloVe vectors of 300 dimensions, and settings that it does not print beside its figures. Where other "

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.atomic import whole_file
 from noppa.errors import FileError, ParameterError
+from noppa.io.atomic import whole_file
 
 Float = NDArray[np.float64]
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError
-from noppa.explain import Explanation, PairExplanation
+from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.extras import needs
 from noppa.methods.noppa import smooth_frequency_weight
 from noppa.parameters import one_of, positive
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
-from noppa.texts import texts_of
-from noppa.words import WordVectors
+from noppa.text.texts import texts_of
+from noppa.words.word_vectors import WordVectors
 
 #: What a bar can show of each token, and how to read it.
 MEASURES = {

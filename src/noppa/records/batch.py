@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from noppa.files.compression import MAGIC, Source, open_plain
+from noppa.io.compression import MAGIC, Source, open_plain
 from noppa.parameters import one_of
 
 STDIN = "-"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from noppa import __version__
-from noppa.backend import kernels
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
+from noppa.io.storage import HEADER
+from noppa.kernels.backend import kernels
 from noppa.records.batch import Input
-from noppa.storage import HEADER
 
 #: How many words tell one model from another that was never saved.
 PROBED = 1000

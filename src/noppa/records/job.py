@@ -19,9 +19,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.encoder import Encoder
+from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
-from noppa.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of
 from noppa.records.ahead import ahead
 from noppa.records.batch import STDIN, Batch, Input

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from noppa.errors import FileError
-from noppa.files.compression import Source
-from noppa.files.lines import whole_lines
+from noppa.io.compression import Source
+from noppa.io.whole_lines import whole_lines
 from noppa.records.batch import STDIN, TEXT, Batch, Input, is_clean, open_input, place, shown
 
 PIECE = 1 << 18

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from noppa.errors import FileError, NoppaError
-from noppa.files.compression import damage
+from noppa.io.compression import damage
 from noppa.records.batch import Batch, Input, shown
 from noppa.records.lines import read_jsonl, read_lines
 from noppa.records.parquet import read_parquet

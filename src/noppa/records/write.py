@@ -7,7 +7,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.backend import kernels
+from noppa.kernels.backend import kernels
 from noppa.records.parquet import pyarrow_parquet
 from noppa.threads import thread_count
 

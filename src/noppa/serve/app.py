@@ -6,10 +6,11 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from noppa.serve import explore, health, lines, openai, openapi, pages, tei
+from noppa.serve import explore, health, openai, openapi, pages, tei
+from noppa.serve import line_routes as lines
 from noppa.serve.gate import Gate
 from noppa.serve.metrics import Metrics
-from noppa.serve.models import Models
+from noppa.serve.served_models import Models
 from noppa.serve.service import Service
 from noppa.serve.settings import Settings
 

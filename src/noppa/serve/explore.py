@@ -12,13 +12,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from noppa import METHODS, Encoder, NoPPA
-from noppa.backend import kernels
-from noppa.explain import Explanation
-from noppa.formulas import PARTS
-from noppa.index import Index
+from noppa.explain.explanation import Explanation
+from noppa.kernels.backend import kernels
+from noppa.kernels.formulas import PARTS
+from noppa.search.index import Index
 from noppa.serve import body
-from noppa.serve.models import Counts, Watch
 from noppa.serve.problems import invalid, too_large
+from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
 from noppa.serve.variants import NAMES, SETTABLE, note
 

@@ -14,10 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from noppa import Encoder
-from noppa.backend import kernels
+from noppa.kernels.backend import kernels
 from noppa.serve import body
-from noppa.serve.models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.problems import invalid
+from noppa.serve.served_models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.service import Service
 
 FORMATS = ("float", "base64")

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 import noppa
 from noppa.serve.explore import MOST_FOUND
-from noppa.serve.lines import FORMATS, MOST_CLUSTERS
+from noppa.serve.line_routes import FORMATS, MOST_CLUSTERS
 from noppa.serve.service import Service
 from noppa.serve.settings import Settings
 from noppa.serve.variants import MOST_K, MOST_PARTS, NAMES

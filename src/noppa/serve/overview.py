@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.clusters import k_means, nearest
-from noppa.serve.models import Watch
+from noppa.methods.k_means import k_means, nearest
+from noppa.serve.served_models import Watch
 
 #: Numbers of a block that is worked on between two looks at the watch: some megabytes, some hundredths of a second.
 BLOCK_VALUES = 1 << 20

@@ -16,7 +16,7 @@ import uvicorn
 from noppa.errors import NoppaError, NoppaWarning, ParameterError
 from noppa.serve import logs
 from noppa.serve.app import Application
-from noppa.serve.protocol import bounded
+from noppa.serve.http_protocol import bounded
 from noppa.serve.settings import VARIABLE, Settings
 from noppa.serve.workers import shared_folder, supervise
 from noppa.threads import available

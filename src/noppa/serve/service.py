@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from noppa import backend
+from noppa.kernels import backend
 from noppa.serve import receive
 from noppa.serve.budget import Budget
 from noppa.serve.metrics import Metrics
-from noppa.serve.models import Counts, Models, Watch
+from noppa.serve.served_models import Counts, Models, Watch
 from noppa.serve.sessions import Sessions
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Turns

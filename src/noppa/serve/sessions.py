@@ -21,8 +21,8 @@ from starlette.requests import Request
 
 from noppa import Encoder
 from noppa.serve.metrics import Metrics
-from noppa.serve.models import Watch
 from noppa.serve.problems import Problem
+from noppa.serve.served_models import Watch
 from noppa.serve.settings import Settings
 
 if TYPE_CHECKING:

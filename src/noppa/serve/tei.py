@@ -9,11 +9,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import noppa
-from noppa.backend import kernels
+from noppa.kernels.backend import kernels
 from noppa.serve import body
-from noppa.serve.models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.openai import dimensions
 from noppa.serve.problems import invalid
+from noppa.serve.served_models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.service import Service
 
 

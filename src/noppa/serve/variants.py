@@ -10,13 +10,13 @@ from importlib import resources
 from typing import Any
 
 from noppa import METHODS, Encoder
-from noppa.corpus import Ids
+from noppa.encoder.fitting import learnt_from
 from noppa.errors import NoppaError
-from noppa.fitting import learnt_from
+from noppa.methods.corpus import Ids
 from noppa.methods.protocol import learns
 from noppa.serve.body import kind_of
-from noppa.serve.models import Models, Watch
 from noppa.serve.problems import invalid
+from noppa.serve.served_models import Models, Watch
 from noppa.serve.sessions import Session
 
 #: Those that train weights of their own take longer than anybody waits for a page.

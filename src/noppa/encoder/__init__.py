@@ -1,0 +1,1 @@
+"""The whole: words + method + what was fitted, from texts to vectors."""

@@ -1,0 +1,404 @@
+"""`Encoder`: words, a method, and what was fitted; from texts to vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa import refine
+from noppa.encoder import encoder_folder
+from noppa.encoder.encoder_folder import Contents
+from noppa.encoder.fitted import Fitted
+from noppa.encoder.fitting import learnt_from, warn_of_uncounted
+from noppa.errors import FileError, NotFittedError, ParameterError, warn
+from noppa.explain.explanation import Explanation, PairExplanation, explanation, pair_explanation
+from noppa.io import storage
+from noppa.kernels.backend import kernels
+from noppa.methods import METHODS, NoPPA
+from noppa.methods.corpus import Ids, checked_ids
+from noppa.methods.protocol import Method, Pooler, check_width, learns
+from noppa.parameters import boolean, shown, whole
+from noppa.refine import Map, Moments, Refinement, steps_without_text
+from noppa.text.texts import blocks_of, texts_of, token_lists_of, tokens_of
+from noppa.text.tokens import Tokenizer
+from noppa.threads import thread_count
+from noppa.words.word_vectors import WordVectors
+
+FIT_BLOCK = 4096
+#: What an encoder makes of what it has learnt when it first encodes.
+BUILT = ("_pooler", "_steps")
+
+Vectors = NDArray[np.float32]
+
+
+class Encoder:
+    """Turns texts into vectors.
+
+    words: a `WordVectors`. method: one of `METHODS`, for example `NoPPA(a=0.05, k=12)`.
+    refine: one refinement or several in a row, applied after the method's own.
+    tokenizer: a function from a text to its tokens, in place of the built-in one.
+
+    >>> import noppa
+    >>> words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], [0.9, 0.1])
+    >>> noppa.Encoder(words, noppa.NoPPA(k=0)).encode(["a cake", "cake"]).shape
+    (2, 4)
+    """
+
+    def __init__(
+        self,
+        words: WordVectors,
+        method: Method,
+        refine: Refinement | Sequence[Refinement] | None = None,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        if not isinstance(words, WordVectors):
+            raise ParameterError(f"words must be a WordVectors, not a {type(words).__name__}")
+        if type(method) not in METHODS.values():
+            known = ", ".join(kind.__name__ for kind in METHODS.values())
+            raise ParameterError(f"method must be one of {known}, not {shown(method)}")
+        if tokenizer is not None and not callable(tokenizer):
+            raise ParameterError(
+                f"tokenizer must be a function from a text to tokens, not {shown(tokenizer)}"
+            )
+        if refine is None:
+            refine = ()
+        check_width(method, words)
+        self.words = words
+        self.method = method
+        self.refine = tuple(refine) if isinstance(refine, Sequence) else (refine,)
+        for refinement in self.refine:
+            if not hasattr(refinement, "fit"):
+                raise ParameterError(f"{shown(refinement)} is no refinement: see noppa.refine")
+        self.tokenizer = tokenizer
+        self.path: Path | None = None
+        self.fingerprint: str | None = None
+        width = method.width(words)
+        steps = None if learns(method) else steps_without_text(self._refinements, width)
+        self._fitted = None if steps is None else Fitted(tuple(steps))
+        with suppress(KeyError):  # a method that learns stops at what it has yet to learn
+            method.pooler(words, {})  # says now what the words lack
+
+    @property
+    def _refinements(self) -> tuple[Refinement, ...]:
+        return (*self.method.refinements(), *self.refine)
+
+    def __repr__(self) -> str:
+        state = "not fitted" if self._fitted is None else f"dim={self.dim}"
+        return f"Encoder({self.words!r}, {self.method!r}, refine={self.refine!r}, {state})"
+
+    # Learning
+
+    def fit(self, texts: Iterable[str], threads: int | None = None) -> Encoder:
+        """Learn from texts, read once and in constant memory, what the method and the refinements need; returns self.
+
+        Texts without a known word are passed over.
+        """
+        count = thread_count(threads)
+        blocks = (self._ids(texts_of(block), count) for block in blocks_of(texts, FIT_BLOCK))
+        refined = bool(self._refinements)
+        return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
+
+    def conclude(
+        self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
+    ) -> Encoder:
+        """The end of a fit: from what the method learnt, the moments of what it gives, and how often each word was seen
+        (words + 1,); returns self.
+        """
+        warn_of_uncounted(self.words, self.method, seen)
+        steps = refine.fit_steps(self._refinements, moments)
+        self._fitted = Fitted(tuple(steps), learnt, moments.count)
+        self._forget()
+        return self
+
+    def _forget(self) -> None:
+        for name in BUILT:
+            self.__dict__.pop(name, None)
+        self.path = self.fingerprint = None
+
+    # What was learnt
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        width = self.method.width(self.words)
+        if self._fitted is None:
+            for refinement in self._refinements:
+                width = getattr(refinement, "dim", None) or width
+            return width
+        for step in self._fitted.steps:
+            width = step.matrix.shape[1] if isinstance(step, Map) else width
+        return width
+
+    @property
+    def fitted_on(self) -> int:
+        """From how many sentences with a known word `fit` has learnt."""
+        return self._state.sentences
+
+    @property
+    def fitted(self) -> Fitted:
+        """What was learnt: the steps after pooling, and the method's own arrays."""
+        return self._state
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first dimensions matter most, so that `dim` of them mean something."""
+        return any(isinstance(step, Map) for step in self._state.steps)
+
+    @property
+    def _state(self) -> Fitted:
+        if self._fitted is None:
+            needed = ", ".join(map(repr, self._refinements))
+            raise NotFittedError(
+                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
+                "call fit(texts) first"
+                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
+            )
+        return self._fitted
+
+    # Encoding
+
+    def encode(
+        self,
+        texts: Any,
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+        on_invalid: str = "error",
+    ) -> Vectors:
+        """Vectors of texts: (dim,) for one text, (n, dim) for a collection of n, always float32 and finite.
+
+        dim: only the first dimensions; needs a `Whitening` in `refine`, which makes a prefix meaningful.
+        normalize: scale each vector to length one, after any cut.
+        on_invalid: "error", or "empty" to take a missing value (None, NaN) for an empty text.
+        """
+        cut = self._cut(dim)
+        if isinstance(texts, str):
+            return np.asarray(self._encode([texts], threads, cut, normalize)[0])
+        if isinstance(texts, Iterator):
+            blocks = [
+                self._encode(texts_of(block, on_invalid), threads, cut, normalize, at * FIT_BLOCK)
+                for at, block in enumerate(blocks_of(texts, FIT_BLOCK))
+            ]
+            return np.concatenate(blocks) if blocks else np.empty((0, cut), np.float32)
+        return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
+
+    def encode_tokens(
+        self,
+        token_lists: Any,
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+    ) -> Vectors:
+        """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
+        cut = self._cut(dim)
+        found = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
+        return self._vectors(found, thread_count(threads), cut, normalize)
+
+    def look_up(self, texts: Any, threads: int | None = None) -> Ids:
+        """The ids (tokens,) of texts, -1 for a dropped token, and their offsets (n + 1,): what `encode_ids` takes."""
+        return self._ids(texts_of(texts), thread_count(threads))
+
+    def encode_ids(
+        self,
+        ids: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+    ) -> tuple[Vectors, NDArray[np.int32]]:
+        """Vectors (n, dim) and the known tokens of each text (n,), where `encode` would warn of those without."""
+        known = checked_ids(ids, offsets, len(self.words))
+        return self._rows(known, thread_count(threads), self._cut(dim), normalize)
+
+    def encode_iter(
+        self,
+        texts: Iterable[str],
+        block: int = 1024,
+        threads: int | None = None,
+        *,
+        dim: int | None = None,
+        normalize: bool = False,
+        on_invalid: str = "error",
+    ) -> Iterator[Vectors]:
+        """Vectors of texts from any iterable, in blocks (up to `block`, dim), in constant memory."""
+        size = whole(block, "block", 1)
+        cut = self._cut(dim)
+        for at, items in enumerate(blocks_of(texts, size)):
+            yield self._encode(texts_of(items, on_invalid), threads, cut, normalize, at * size)
+
+    def similarity(self, a: Any, b: Any) -> Any:
+        """Cosine of two texts, a float; of two collections, all against all, (len(a), len(b)).
+
+        A text without a known word has similarity 0 with everything.
+        """
+        left, right = self.encode(a, normalize=True), self.encode(b, normalize=True)
+        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
+        return float(cosines) if cosines.ndim == 0 else cosines
+
+    def _encode(
+        self, texts: list[str], threads: int | None, dim: int, normalize: bool, first: int = 0
+    ) -> Vectors:
+        count = thread_count(threads)
+        return self._vectors(self._ids(texts, count), count, dim, normalize, first)
+
+    def _vectors(
+        self, found: Ids, threads: int, dim: int, normalize: bool, first: int = 0
+    ) -> Vectors:
+        """The rows alone, with a warning of those without a known word, counted from `first`."""
+        rows, known = self._rows(found, threads, dim, normalize)
+        if np.count_nonzero(known) < len(known):
+            _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
+        return rows
+
+    def _rows(
+        self, found: Ids, threads: int, dim: int, normalize: bool
+    ) -> tuple[Vectors, NDArray[np.int32]]:
+        rows, known = self._pooler(*found, self._steps, threads)
+        if dim != rows.shape[1]:
+            rows = np.ascontiguousarray(rows[:, :dim])
+        if boolean(normalize, "normalize"):
+            unit = kernels.Steps([("normalise", dim)])
+            rows = kernels.apply_steps(rows, None, unit, threads)
+        return np.asarray(rows, np.float32), known
+
+    def _ids(self, texts: list[str], threads: int) -> Ids:
+        if self.tokenizer is None:
+            return self.words.vocabulary.look_up(texts, threads)
+        return self.words.vocabulary.look_up_tokens(tokens_of(texts, self.tokenizer))
+
+    @cached_property
+    def _pooler(self) -> Pooler:
+        return self.method.pooler(self.words, self._state.learnt)
+
+    @cached_property
+    def _steps(self) -> kernels.Steps:
+        return refine.kernel_steps(self._state.steps)
+
+    def _cut(self, dim: int | None) -> int:
+        if dim is None:
+            return self.dim
+        if not self.ordered:
+            raise ParameterError(
+                f"dim={dim} would keep an arbitrary part of the vector: fit the encoder with "
+                "refine=Whitening(), whose first dimensions matter most"
+            )
+        if not 1 <= whole(dim, "dim", 1) <= self.dim:
+            raise ParameterError(f"dim={dim}, but a vector has {self.dim} dimensions")
+        return int(dim)
+
+    # Seeing inside
+
+    def explain(self, text: str) -> Explanation:
+        """What each token of a text gave to its vector: `contributions` (tokens, width) that add up to `pooled`, and more."""
+        state = self._state
+        tokens = tokens_of(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
+        return explanation(
+            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+        )
+
+    def explain_pair(self, a: str, b: str) -> PairExplanation:
+        """The cosine of two texts divided over their pairs of tokens, (tokens of a, tokens of b)."""
+        return pair_explanation(self.explain(a), self.explain(b))
+
+    # Files
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a folder that `noppa.load` reads: words, parameters and what was fitted, with checksums, no pickle."""
+        encoder_folder.write(path, self._contents)
+
+    def save_beside(
+        self,
+        path: str | PathLike[str],
+        words: str,
+        columns: tuple[int, int] | None,
+        scales: NDArray[np.float32] | None,
+    ) -> None:
+        """Write a small folder: `words` says, relative to it, where the words lie, `columns` which of theirs it takes.
+
+        scales: of the vectors, where they are not those of the words.
+
+        The header has their seal, so that a preset and words of different versions do not go together. Steps are in
+        float32, which is how the native kernels apply them.
+        """
+        encoder_folder.write_beside(path, self._contents, words, columns, scales)
+
+    @property
+    def _contents(self) -> Contents:
+        custom = self.tokenizer is not None
+        return Contents(self.words, self.method, self.refine, self._state, custom)
+
+    @classmethod
+    def load(
+        cls, path: str | PathLike[str], tokenizer: Tokenizer | None = None, verify: bool = False
+    ) -> Encoder:
+        """A saved encoder; one with a tokenizer of its own needs that again.
+
+        verify: compare the checksums of large files too, which reads them whole.
+        """
+        verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
+        return cls.open_folder(path, tokenizer, verified)
+
+    @classmethod
+    def open_folder(
+        cls,
+        path: str | PathLike[str],
+        tokenizer: Tokenizer | None = None,
+        verified: int = storage.VERIFIED_BYTES,
+    ) -> Encoder:
+        """A saved encoder, its files up to `verified` bytes compared with their checksums."""
+        saved, fingerprint = encoder_folder.read(path, tokenizer is not None, verified)
+        encoder = cls(saved.words, saved.method, saved.refine, tokenizer)
+        encoder._fitted = saved.fitted
+        encoder.path, encoder.fingerprint = Path(path).absolute(), fingerprint
+        return encoder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A saved encoder travels as its path, so that every process maps the same file; a preset as its name.
+
+        One whose folder is gone, or holds another encoder by now, travels whole.
+        """
+        if self.path is not None and self.tokenizer is None and self._is_still_saved():
+            from noppa.encoder import embedded
+
+            return (embedded.reopened, (embedded.name_of(self.path), self.fingerprint))
+        return (object.__new__, (type(self),), {**self._parts, "path": None, "fingerprint": None})
+
+    def _is_still_saved(self) -> bool:
+        assert self.path is not None
+        try:
+            return encoder_folder.fingerprint(self.path) == self.fingerprint
+        except FileError:
+            return False
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        """All that makes this encoder, without what is built from it."""
+        return {name: value for name, value in self.__dict__.items() if name not in BUILT}
+
+    def __copy__(self) -> Encoder:
+        other = object.__new__(type(self))
+        other.__dict__.update(self._parts)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Encoder:
+        """What was loaded is mapped and read-only, so that the copy shares it."""
+        other = self.__copy__()
+        if self.path is None:
+            other.__dict__ = deepcopy(other.__dict__, memo)
+        return other
+
+
+def _warn_of_empty(rows: NDArray[np.int64], count: int) -> None:
+    shown = ", ".join(map(str, rows[:5].tolist())) + (", …" if len(rows) > 5 else "")
+    warn(f"{len(rows)} of {count} texts have no known word and became rows of zeros: {shown}")

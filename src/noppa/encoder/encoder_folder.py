@@ -1,0 +1,179 @@
+"""The saved folder of an encoder: which arrays and facts it holds, and where its words lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from os import PathLike
+from os.path import islink, normpath
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa import refine
+from noppa.encoder import fitted
+from noppa.encoder.fitted import Fitted
+from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.io import schema, storage
+from noppa.io.storage import Folder
+from noppa.methods import METHODS
+from noppa.methods.protocol import Method
+from noppa.refine import Refinement
+from noppa.words import word_folder
+from noppa.words.word_vectors import WordVectors
+
+KIND = "encoder"
+WORDS = "words"
+#: Where the words of an encoder may lie: inside it, or beside it as those of presets do.
+PLACES = (WORDS, f"../{WORDS}")
+SEAL, SCALES = "seal of words", "scales of words"
+
+FIELDS = {
+    "method": schema.NAMED,
+    "refine": schema.NAMED_ONES,
+    "tokenizer": schema.one_of(("noppa", "custom")),
+    "?words": schema.one_of(PLACES),
+    f"?{SEAL}": schema.SEAL,
+    "?columns": schema.maybe(schema.wholes(0, schema.MOST_ROWS, 2)),
+    **fitted.FIELDS,
+}
+
+
+class Contents(NamedTuple):
+    """All that makes an encoder, but a tokenizer of its own, which no file holds: `custom` tells that it has one."""
+
+    words: WordVectors
+    method: Method
+    refine: tuple[Refinement, ...]
+    fitted: Fitted
+    custom: bool
+
+
+def write(path: str | PathLike[str], contents: Contents) -> None:
+    """Write a folder with the words inside; an existing one is replaced only by a complete new one."""
+
+    def inside(new: Path) -> dict[str, str]:
+        contents.words.save(new / WORDS)
+        return {SEAL: storage.seal_of(new / WORDS)}
+
+    _write(path, contents, {"words": WORDS}, contents.fitted.arrays(), inside)
+
+
+def write_beside(
+    path: str | PathLike[str],
+    contents: Contents,
+    words: str,
+    columns: tuple[int, int] | None,
+    scales: NDArray[np.float32] | None,
+) -> None:
+    """Write a small folder for words that lie elsewhere: see `Encoder.save_beside`."""
+    if words not in PLACES:
+        raise ParameterError(f"the words of a saved encoder lie in {PLACES}, not in {words!r}")
+    state = contents.fitted
+    small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
+    seal = storage.seal_of(Path(normpath(Path(path) / words)))
+    place = {"words": words, SEAL: seal, "columns": columns}
+    own = {} if scales is None else {SCALES: scales}
+    _write(path, contents, place, {**state.learnt, **small, **own})
+
+
+def _write(
+    path: str | PathLike[str],
+    contents: Contents,
+    words: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    inside: Callable[[Path], Mapping[str, Any]] | None = None,
+) -> None:
+    name = next(name for name, kind in METHODS.items() if kind is type(contents.method))
+    header = {
+        "method": {"name": name, **asdict(contents.method)},  # type: ignore[call-overload]
+        "refine": [refine.described(refinement) for refinement in contents.refine],
+        "tokenizer": "custom" if contents.custom else "noppa",
+        **words,
+        **contents.fitted.header(),
+    }
+    storage.write_folder(path, KIND, header, arrays, inside)
+
+
+def read(path: str | PathLike[str], custom: bool, verified: int) -> tuple[Contents, str]:
+    """What a folder holds, which was saved with a tokenizer of its own or not, as `custom` says; and its fingerprint."""
+    return storage.consistently(path, lambda place: _read(place, custom, verified))
+
+
+def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
+    folder = storage.read_folder(path, KIND, FIELDS, verified)
+    header = folder.header
+    if (header["tokenizer"] == "custom") != custom:
+        raise ParameterError(
+            f"{path} was saved with noppa's own tokenizer: load it without tokenizer="
+            if custom
+            else f"{path} was saved with a tokenizer of its own: pass it as tokenizer="
+        )
+    words = _words(folder)
+    method = _named(METHODS, header["method"], folder)
+    parts = tuple(_named(refine.REFINEMENTS, part, folder) for part in header["refine"])
+    own = {name: value for name, value in vars(method).items() if type(value) is int}
+    sizes = {**own, "words": len(words), "dim": words.dim}
+    state = Fitted.read(folder, getattr(method, "LEARNT", {}), sizes, method.width(words))
+    folder.check_nothing_else()
+    if len(state.steps) != len(method.refinements()) + len(parts):
+        raise FileError(
+            f"{path / storage.HEADER} is damaged: it has {len(state.steps)} steps for "
+            f"{len(method.refinements()) + len(parts)} refinements"
+        )
+    return Contents(words, method, parts, state, custom), _fingerprint(folder)
+
+
+def _words(folder: Folder) -> WordVectors:
+    """The words of an encoder, with the columns and the scales that it takes."""
+    header, place = folder.header, _place_of_words(folder)
+    if islink(place) and folder.verified != storage.INSTALLED:
+        raise FileError(f"{place} is a symbolic link: copy the folder with its links followed")
+    words = WordVectors.open_folder(place, verified=folder.verified)
+    if SEAL in header and storage.seal_of(place) != header[SEAL]:
+        raise FileError(f"{folder.path} was written for other words than {place}: copy both again")
+    if header.get("columns") is not None:
+        words = words.columns(*header["columns"])
+    sizes = {"words": len(words), "blocks": len(words.rows.blocks)}
+    if scales := folder.read({f"?{SCALES}": word_folder.scales_line(words.rows.blocks)}, sizes):
+        words = words.with_scales(scales[SCALES])
+    return words
+
+
+def words_of(path: Path) -> Path:
+    """Where the words of a saved encoder lie."""
+    return _place_of_words(storage.read_folder(path, KIND, FIELDS, storage.INSTALLED))
+
+
+def fingerprint(path: Path) -> str:
+    """One checksum for an encoder and its words, from the seals of their headers, which hold those of the arrays."""
+    return _fingerprint(storage.read_folder(path, KIND, FIELDS, storage.INSTALLED))
+
+
+def _fingerprint(folder: Folder) -> str:
+    import hashlib
+
+    seals = folder.seal + storage.seal_of(_place_of_words(folder))
+    return hashlib.sha256(seals.encode()).hexdigest()
+
+
+def _place_of_words(folder: Folder) -> Path:
+    return Path(normpath(folder.path / folder.header.get("words", WORDS)))
+
+
+def _named(kinds: Mapping[str, type[Any]], described: dict[str, Any], folder: Folder) -> Any:
+    """The method or refinement that a header describes by its name and its parameters."""
+    fields = dict(described)
+    name = fields.pop("name")
+    if name not in kinds:
+        raise FileError(
+            f"{folder.path} cannot be understood ({name!r}): it was written by another version of noppa"
+        )
+    try:
+        return kinds[name](**fields)
+    except (TypeError, ValueError, OverflowError, AttributeError, NoppaError) as error:
+        raise FileError(
+            f"{folder.path} cannot be understood ({name!r}: {error}): it was written by another version of noppa"
+        ) from error

@@ -1,0 +1,209 @@
+"""Search over the parameters of a method: trials, which are records too, and the choice among them.
+
+Honest choice: each outer fold takes the trial that did best on development rows inside its own training part. Where a
+task has outer folds the proposals are random, because a proposal that followed the mean of development scores would
+follow the test rows of the other folds. `select_on="test"` replays the paper: proposals and choice follow the test score.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from noppa.errors import ParameterError
+from noppa.evaluate import bench
+from noppa.evaluate.bench import Conditions
+from noppa.evaluate.candidates import Candidate
+from noppa.evaluate.results import Record
+from noppa.evaluate.tasks import Task
+from noppa.extras import needs
+from noppa.parameters import LARGEST, one_of, settle, whole
+from noppa.processes import Run
+
+SPACE = ("a=0.01:0.15", "k=0:24")
+TRIALS = 40
+SELECT_ON = ("dev", "test")
+#: Each trial has a seed of its own, of which optuna takes 32 bits.
+MOST_SEARCHES = (1 << 32) // 1000 - TRIALS
+
+Make = Callable[[dict[str, Any]], Candidate]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Values that one parameter may take: numbers from low to high, both included, or some choices."""
+
+    text: str
+    name: str
+    low: float = 0
+    high: float = 0
+    choices: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> Range:
+        """From `a=0.01:0.15`, `k=0:24` (whole numbers) or `noise=paper|reference`."""
+        name, equals, values = text.partition("=")
+        low, colon, high = values.partition(":")
+        try:
+            if not equals or not name:
+                raise ValueError
+            if not colon:
+                return cls(text, name, choices=tuple(values.split("|")))
+            kind = int if low.lstrip("-").isdigit() and high.lstrip("-").isdigit() else float
+            least, most = kind(low), kind(high)
+            if not -LARGEST <= least <= most <= LARGEST:
+                raise ValueError
+            return cls(text, name, least, most)
+        except ValueError:
+            raise ParameterError(
+                f"{text!r} is no range: write a=0.01:0.15, k=0:24 or noise=paper|reference"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a search tries, how often, and what it looks at to choose."""
+
+    make: Make
+    space: tuple[Range, ...]
+    count: int = TRIALS
+    select_on: str = "dev"
+
+    def __post_init__(self) -> None:
+        settle(self, count=partial(whole, least=1))
+        one_of(self.select_on, "select_on", SELECT_ON)
+
+
+def searches(
+    tasks: Sequence[Task],
+    seeds: Sequence[int],
+    plan: Plan,
+    conditions: Conditions,
+    old: Sequence[Record] = (),
+    run: Run = map,
+) -> Iterator[Record]:
+    """For each task and seed the trials that are not among the old records, and then what was chosen."""
+    for task in tasks:
+        for seed in seeds:
+            whole(seed, "seed", most=MOST_SEARCHES)
+            done = [row for row in old if _belongs(row, task, seed, plan, conditions)][: plan.count]
+            for row in trials(task, plan, conditions, seed, tuple(done), run):
+                done.append(row)
+                yield row
+            yield chosen(done, f"{done[0]['encoder']}, searched", plan.select_on)
+
+
+def _belongs(row: Record, task: Task, seed: int, plan: Plan, conditions: Conditions) -> bool:
+    """Whether a record is a trial of this very search."""
+    trial = row.get("trial")
+    if trial is None or trial["seed"] != seed or trial.get("space") != _written(plan.space):
+        return False
+    candidate = plan.make(trial["parameters"])
+    wanted = {
+        "task": task.name,
+        "encoder": candidate.name,
+        "parameters": json.loads(json.dumps(candidate.described())),
+        "protocol": conditions.protocol,
+        "seed": conditions.seed,
+        "transductive": conditions.transductive,
+        "checked": not conditions.unchecked,
+        "selected_on": plan.select_on,
+    }
+    return all(row.get(key) == value for key, value in wanted.items())
+
+
+def _written(space: Sequence[Range]) -> list[str]:
+    return [part.text for part in space]
+
+
+def trials(
+    task: Task,
+    plan: Plan,
+    conditions: Conditions,
+    seed: int = 0,
+    done: Sequence[Record] = (),
+    run: Run = map,
+) -> Iterator[Record]:
+    """The trials of one search that are not in `done`; an interrupted search goes on as if it had not been."""
+    optuna = _optuna()
+    guided = plan.select_on == "test" or task.layout != "folds"
+    study = optuna.create_study(direction="maximize")
+    distributions = {part.name: _distribution(optuna, part) for part in plan.space}
+    for old in done:
+        study.add_trial(
+            optuna.trial.create_trial(
+                params=old["trial"]["parameters"],
+                distributions=distributions,
+                value=_value(old, plan.select_on),
+            )
+        )
+    for number in range(len(done), plan.count):
+        kind = optuna.samplers.TPESampler if guided else optuna.samplers.RandomSampler
+        study.sampler = kind(seed=1000 * seed + number)
+        trial = study.ask(distributions)
+        (record,) = bench.results([task], [plan.make(trial.params)], conditions, run)
+        about = {
+            "number": number,
+            "seed": seed,
+            "space": _written(plan.space),
+            "parameters": trial.params,
+        }
+        record |= {"selected_on": plan.select_on, "trial": about}
+        study.tell(trial, _value(record, plan.select_on))
+        yield record
+
+
+def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
+    """The record of a whole search: the honest choice fold by fold, or the paper's single best test score."""
+    first = done[0]
+    if select_on == "test":
+        best = [int(np.argmax([trial["score"] for trial in done]))] * len(first["folds"])
+    else:
+        best = np.argmax([trial["dev_folds"] for trial in done], axis=0).tolist()
+    folds = [done[at]["folds"][fold] for fold, at in enumerate(best)]
+    picked = [done[at]["trial"]["parameters"] for at in best]
+    dropped = ("trial", "l2", "f1", "pearson")
+    return {key: value for key, value in first.items() if key not in dropped} | {
+        "score": round(float(np.mean(folds)), 4),
+        "encoder": name,
+        "folds": folds,
+        "dev_folds": [done[at]["dev_folds"][fold] for fold, at in enumerate(best)],
+        "dev": round(float(np.mean([done[at]["dev"] for at in best])), 4),
+        "parameters": {"chosen": picked if len(set(best)) > 1 else picked[0]},
+        "selected_on": select_on,
+        "search": {
+            "trials": len(done),
+            "seed": first["trial"]["seed"],
+            "space": first["trial"]["space"],
+        },
+        "seconds": round(sum(trial["seconds"] for trial in done), 2),
+        "cpu_seconds": round(sum(trial.get("cpu_seconds", 0) for trial in done), 2),
+    }
+
+
+def _value(record: Record, select_on: str) -> float:
+    value = record["score"] if select_on == "test" else record["dev"]
+    if value is None:
+        raise ParameterError(
+            f"{record['task']} has no development rows to choose on: leave it out of the search"
+        )
+    return float(value)
+
+
+def _distribution(optuna: Any, part: Range) -> Any:
+    if part.choices:
+        return optuna.distributions.CategoricalDistribution(part.choices)
+    kind = "IntDistribution" if isinstance(part.low, int) else "FloatDistribution"
+    return getattr(optuna.distributions, kind)(part.low, part.high)
+
+
+def _optuna() -> Any:
+    with needs("eval", "the search"):
+        import optuna
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna

@@ -1,0 +1,1 @@
+"""Disk: saved folders, atomic writes, compressed files."""

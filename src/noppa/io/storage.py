@@ -1,0 +1,290 @@
+"""Folders on disk: a JSON header, arrays as `.npy`, checksums, a format version; written whole or not at all.
+
+A saved folder is data that nobody vouches for: its checksums tell damage, not intent. So the header is read up to a bound,
+files are named by what is declared and never by the header, and every type, size and row number is checked before it is used.
+Arrays are memory-mapped on reading. Every file's size and, up to `VERIFIED_BYTES`, its checksum are verified on opening;
+the checksums of larger ones cost as much as reading them, and are compared where somebody asks for it.
+
+What only writing needs, or only a folder, is imported there: `import noppa` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.errors import FileError, NoppaError
+from noppa.io import array_file, schema
+from noppa.io.atomic import replaced_copy, whole_folder
+from noppa.io.schema import Field
+
+FORMAT = 2
+HEADER = "noppa.json"
+MOST_HEADER_BYTES = 1 << 20
+VERIFIED_BYTES = 16 << 20
+EVERY_BYTE = 1 << 62
+#: For folders of the package itself: the installer verified them, and may have linked their files.
+INSTALLED = 0
+#: How often a folder is read anew that somebody replaces meanwhile.
+ATTEMPTS = 100
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A saved folder: its header, checked, and its arrays for whoever declares them."""
+
+    path: Path
+    header: dict[str, Any]
+    seal: str
+    verified: int
+    opened: set[str] = field(default_factory=set)
+
+    def read(
+        self,
+        declared: Mapping[str, str],
+        sizes: dict[str, int],
+        prefix: str = "",
+        verified: int | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays that are declared (see `schema`), mapped and read-only; their files begin with `prefix`.
+
+        verified: as in `read_folder`, where it is another for these.
+        """
+        limit = self.verified if verified is None else verified
+        arrays = {}
+        for optional, line in declared.items():
+            name = optional.lstrip("?")
+            file = self.file(prefix + name)
+            if file.name in self.header["files"]:
+                arrays[name] = self._read(file, line, sizes, limit)
+            elif name == optional:
+                raise FileError(f"{self.path} is damaged: it lacks {file.name}; copy it again")
+        return arrays
+
+    def _read(
+        self, file: Path, declared: str, sizes: dict[str, int], verified: int
+    ) -> NDArray[Any]:
+        self.opened.add(file.name)
+        facts, types = self.header["files"][file.name], schema.types_of(declared)
+        array = array_file.read(
+            file, facts["bytes"], facts["sha256"], verified, types, verified == INSTALLED
+        )
+        schema.check_array(array, declared, sizes, facts["bytes"] <= verified, file)
+        return array
+
+    def check_nothing_else(self) -> None:
+        """Refuse files that the header lists and nothing declares."""
+        if surplus := self.header["files"].keys() - self.opened:
+            raise FileError(
+                f"{self.path / HEADER} lists {min(surplus)!r}, which does not belong to this {self.header['kind']}"
+            )
+
+    def file(self, name: str) -> Path:
+        """Where the array of a name lies."""
+        return self.path / f"{name}.npy"
+
+
+def write_folder(
+    path: str | os.PathLike[str],
+    kind: str,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    inside: Callable[[Path], Mapping[str, Any]] | None = None,
+) -> None:
+    """Write a folder under its name only when it is complete; one of the same kind there is replaced.
+
+    `inside` may add folders of its own to the one being written, and gives fields for the header.
+    """
+    import hashlib
+    import json
+
+    target = Path(path)
+    if target.exists() and kind_of(target) != kind:
+        raise FileError(
+            f"{target} exists and is not a saved {kind}: choose another name or remove it first"
+        )
+    with whole_folder(target) as new:
+        files = {
+            f"{name}.npy": array_file.write(new / f"{name}.npy", array)
+            for name, array in arrays.items()
+        }
+        more = {} if inside is None else inside(new)
+        content = {"format": FORMAT, "kind": kind, **header, **more, "files": files}
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        if not _is_utf8(text):  # the name of a file that is not
+            text = json.dumps(content, indent=1, allow_nan=False)
+        seal = hashlib.sha256(text.encode()).hexdigest()
+        (new / HEADER).write_text(f"{text}\n{seal}\n", encoding="utf-8", newline="\n")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read_folder(
+    path: Path, kind: str, fields: Mapping[str, Field], verified: int = VERIFIED_BYTES
+) -> Folder:
+    """Open a saved folder of the given kind, with these header fields; its arrays are for `Folder.read`.
+
+    verified: up to how many bytes a file is compared with its checksum, larger ones with their size alone.
+    """
+    header, seal = _read_header(path, links=verified == INSTALLED)
+    if header["kind"] != kind:
+        raise FileError(f"{path} holds a saved {header['kind']}, not a saved {kind}")
+    schema.check_fields(header, fields, path / HEADER)
+    return Folder(path, header, seal, verified)
+
+
+def consistently(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
+    """What `read` gives of a folder that nobody replaces meanwhile: all of the old one, or all of the new one.
+
+    While it is held open no other folder gets its number, so that the same number before and after means the same folder.
+    """
+    folder = Path(path)
+    for _ in range(ATTEMPTS):
+        place = existing(folder)
+        try:
+            held = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))  # waits for no pipe
+        except FileNotFoundError:
+            if existing(folder).exists():
+                continue
+            return read(place)  # which says that it is missing
+        except OSError:  # a system that opens no folders
+            return read(place)
+        try:
+            result = read(place)
+            if _is_still(held, place):
+                return result
+        except NoppaError:
+            if _is_still(held, place):
+                raise
+        finally:
+            os.close(held)
+    raise FileError(f"{folder} is replaced again and again: load it when nobody saves to it")
+
+
+def _is_still(held: int, place: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(held), os.stat(place))
+    except OSError:
+        return False
+
+
+def existing(folder: Path) -> Path:
+    """The folder, or where a save that was killed has left it, where the system cannot exchange folders."""
+    if folder.exists():
+        return folder
+    return replaced_copy(folder) or folder
+
+
+def narrowed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The array in a smaller type where that loses nothing, else as it is."""
+    small = array.astype(dtype)
+    return small if np.array_equal(small.astype(array.dtype), array) else array
+
+
+def kind_of(path: Path) -> str | None:
+    """The kind of a saved folder, None for anything else."""
+    try:
+        return str(_read_header(path)[0]["kind"])
+    except FileError:
+        return None
+
+
+#: The fields that every header has.
+COMMON = ("format", "kind", "files")
+COMMON_FIELDS = {
+    "kind": schema.TEXT,
+    "files": Field(
+        lambda files: type(files) is dict and all(map(_are_facts, files.values())),
+        "an object of files with their bytes and their sha256",
+    ),
+}
+
+
+def _are_facts(facts: Any) -> bool:
+    return (
+        type(facts) is dict
+        and type(facts.get("bytes")) is int
+        and 0 <= facts["bytes"] < EVERY_BYTE
+        and schema.SEAL.holds(facts.get("sha256"))
+    )
+
+
+def _read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str]:
+    """The header and its checksum."""
+    import hashlib
+
+    text, seal = _sealed(folder, links)
+    try:
+        header = _parsed(text)
+        version = header["format"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FileError(f"{folder / HEADER} is damaged: {error}; copy the folder again") from error
+    if type(version) is not int or version > FORMAT:
+        raise FileError(
+            f"{folder} has format {version!r} and this noppa reads up to {FORMAT}: upgrade noppa"
+        )
+    if hashlib.sha256(text.encode()).hexdigest() != seal:
+        raise FileError(f"{folder / HEADER} is damaged: its checksum does not match; copy it again")
+    schema.check_fields(header, COMMON_FIELDS, folder / HEADER)
+    return header, seal
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    import json
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
+            raise ValueError("a field stands twice")
+        return fields
+
+    def no_number(name: str) -> None:
+        raise ValueError(f"{name} is no number")
+
+    header = json.loads(text, object_pairs_hook=once, parse_constant=no_number)
+    if not isinstance(header, dict):
+        raise ValueError("it holds no object")
+    return header
+
+
+def _sealed(folder: Path, links: bool = False) -> tuple[str, str]:
+    """The JSON of a header, and the checksum after it."""
+    if not folder.exists():
+        raise FileError(f"{folder} does not exist")
+    if not os.path.lexists(folder / HEADER):
+        raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}")
+    content = bytes(array_file.content(folder / HEADER, MOST_HEADER_BYTES, links))
+    try:
+        text, _, seal = content.decode().replace("\r\n", "\n").rstrip("\n").rpartition("\n")
+    except ValueError as error:
+        raise FileError(f"{folder / HEADER} is damaged: {error}; copy the folder again") from error
+    return text, seal
+
+
+def seal_of(folder: Path) -> str:
+    """The checksum at the end of a folder's header, which stands for all that is in it."""
+    return _sealed(folder, links=True)[1]
+
+
+def sha256(path: Path) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

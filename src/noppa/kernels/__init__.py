@@ -1,0 +1,1 @@
+"""The hot loops: the native module, or its float64 NumPy twin."""

@@ -1,0 +1,143 @@
+"""The interface that the native module and `noppa.kernels.reference` share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+REAL: str
+POSITION_UNIT: int
+
+Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
+StepTuple = tuple[Any, ...]
+VectorRows = tuple[
+    NDArray[np.uint8],
+    NDArray[np.int64],
+    NDArray[np.float32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    int,
+]
+Rows = tuple[NDArray[Any], NDArray[np.int32]]
+
+def tokenize(text: str) -> list[str]: ...
+def first_other(items: list[Any]) -> int: ...
+def build_slots(
+    text: NDArray[np.uint8], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...
+def check_slots(slots: NDArray[np.uint64], words: int) -> None: ...
+def instruction_set() -> str: ...
+def instruction_sets() -> list[str]: ...
+def use_instruction_set(name: str) -> bool: ...
+
+class Table:
+    def __init__(
+        self,
+        matrix: NDArray[Any],
+        scales: NDArray[np.float32] | None,
+        blocks: Sequence[int] = (),
+    ) -> None: ...
+
+class Vocabulary:
+    def __init__(
+        self,
+        text: NDArray[np.uint8],
+        bounds: NDArray[np.int64],
+        slots: NDArray[np.uint64],
+        letter_case: int,
+        unknown: int,
+        pieces: int = 0,
+        piece_slots: NDArray[np.uint64] | None = None,
+    ) -> None: ...
+    def find(self, word: str) -> int: ...
+    def look_up(self, texts: list[str], threads: int) -> Ids: ...
+    def look_up_tokens(self, sentences: list[list[str]]) -> Ids: ...
+
+class Steps:
+    def __init__(self, steps: Sequence[StepTuple]) -> None: ...
+
+def pool_noppa(
+    table: Table,
+    weights: NDArray[Any] | None,
+    positions: NDArray[Any] | None,
+    kernel: int,
+    attend_self: bool,
+    dropped_take_position: bool,
+    parts: Sequence[int],
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+def pool_mean(
+    table: Table,
+    weights: NDArray[Any] | None,
+    divisor: int,
+    scaled: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_dct(
+    table: Table,
+    k: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_vlawe(
+    table: Table,
+    labels: NDArray[np.int32],
+    centroids: NDArray[Any],
+    power: float,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_s3e(
+    table: Table,
+    weights: NDArray[Any] | None,
+    labels: NDArray[np.int32],
+    centroids: NDArray[Any],
+    average: bool,
+    published: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def pool_gem(
+    table: Table,
+    directions: NDArray[np.float64],
+    values: NDArray[np.float64],
+    window: int,
+    removed: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    steps: Steps,
+    threads: int,
+) -> Rows: ...
+def train(
+    source: NDArray[Any],
+    target: NDArray[Any],
+    keep: NDArray[np.float32],
+    noise: NDArray[np.int32],
+    negatives: int,
+    rate: float,
+    seed: int,
+    adjacent: bool,
+    itself: bool,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+) -> None: ...
+def apply_steps(
+    pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
+) -> NDArray[Any]: ...
+def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows: ...
+def parse_records(block: bytes, dim: int, most: int) -> VectorRows: ...
+def format_rows(matrix: NDArray[np.float32], separator: str, threads: int) -> list[bytes]: ...

@@ -1,0 +1,1 @@
+"""Texts found by meaning."""

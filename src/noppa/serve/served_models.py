@@ -1,0 +1,187 @@
+"""The encoders that are served, by name, and how their work is cut into pieces that can be stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import noppa
+from noppa import Encoder
+from noppa.encoder import embedded
+from noppa.methods.corpus import Ids
+from noppa.methods.k_means import interrupt
+from noppa.methods.windows import truncated
+from noppa.serve.problems import Problem, busy, too_large
+from noppa.serve.settings import Settings
+from noppa.serve.turns import Left
+
+COSINES = "similarity"
+BLOCK_TEXTS = 1024
+#: In token pairs, some tenths of a second: between two blocks a client that left is noticed.
+BLOCK_PAIRS = 1 << 21
+BLOCK_CHARACTERS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was encoded: texts, their tokens, those the vocabulary does not know, and texts without a known one."""
+
+    inputs: int
+    tokens: int
+    unknown: int
+    empty: int
+
+
+class Watch:
+    """Whether to go on: raises between two blocks when the client has left or the time is up."""
+
+    def __init__(self, left: Callable[[], bool], deadline: float) -> None:
+        self.left, self.deadline = left, deadline
+
+    @contextmanager
+    def over(self) -> Iterator[None]:
+        """Also asked inside k-means, which may be deep in a method's fit."""
+        token = interrupt.set(self.check)
+        try:
+            yield
+        finally:
+            interrupt.reset(token)
+
+    def check(self) -> None:
+        if self.left():
+            raise Left
+        if time.monotonic() > self.deadline:
+            raise busy(
+                "encoding took longer than this server allows for a request: send fewer or shorter texts",
+                code="request_timeout",
+            )
+
+
+class Models:
+    """The served encoders; the first one is meant where a request names none."""
+
+    def __init__(self, encoders: dict[str, Encoder], settings: Settings) -> None:
+        self.encoders, self.settings = encoders, settings
+        self.default = next(iter(encoders))
+        self.created = int(time.time())
+
+    @classmethod
+    def load(cls, settings: Settings) -> Models:
+        """The model that was asked for; without one, every preset of the embedded model."""
+        if settings.model is not None:
+            name = settings.name or _name_of(settings.model)
+            return cls({name: noppa.load(settings.model)}, settings)
+        # Who asks an endpoint for vectors nearly always compares them by cosine: the preset for that goes first.
+        names = sorted(embedded.presets(), key=lambda name: name != COSINES)
+        if not names:
+            return cls(
+                {settings.name or "noppa": noppa.load()}, settings
+            )  # says that there is none
+        stem = settings.name or "noppa"
+        return cls({f"{stem}-{name}": noppa.load(name) for name in names}, settings)
+
+    def named(self, name: Any) -> tuple[str, Encoder]:
+        """A model by the name in a request, which may be absent."""
+        if name is None:
+            name = self.default
+        if isinstance(name, str) and name in self.encoders:
+            return name, self.encoders[name]
+        if isinstance(name, str) and self.settings.any_model:
+            return self.default, self.encoders[self.default]
+        if not isinstance(name, str):
+            raise Problem(400, "model must be a string: GET /v1/models lists them", param="model")
+        raise Problem(
+            404,
+            f"the model {name[:100]!r} is not served here: choose one of {', '.join(self.encoders)}, or start the "
+            "server with --any-model",
+            param="model",
+            code="model_not_found",
+        )
+
+    def encode(
+        self,
+        encoder: Encoder,
+        texts: list[str],
+        watch: Watch,
+        threads: int,
+        param: str,
+        *,
+        dim: int | None = None,
+        normalize: bool = True,
+        truncate: bool = False,
+    ) -> tuple[NDArray[np.float32], Counts]:
+        """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
+        self.check_size(len(texts), dim or encoder.dim, param)
+        parts, tokens, unknown, empty = [], 0, 0, 0
+        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate):
+            rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
+            parts.append(rows)
+            tokens += len(ids)
+            unknown += int(np.count_nonzero(ids < 0))
+            empty += int(np.count_nonzero(known == 0))
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return rows, Counts(len(texts), tokens, unknown, empty)
+
+    def pieces(
+        self,
+        encoder: Encoder,
+        texts: Sequence[str],
+        watch: Watch,
+        threads: int,
+        param: str,
+        truncate: bool,
+    ) -> Iterator[Ids]:
+        """The ids and offsets of consecutive texts, cut to the limit of tokens or refused, while the watch allows it."""
+        limit = self.settings.max_tokens
+        for first, last in blocks([len(text) for text in texts], BLOCK_CHARACTERS, 1):
+            watch.check()
+            ids, offsets = encoder.look_up(texts[first:last], threads)
+            lengths = np.diff(offsets)
+            if lengths.max(initial=0) > limit:
+                if not truncate:
+                    at = int(np.argmax(lengths > limit))
+                    raise too_large(
+                        f"{param}[{first + at}] has {lengths[at]} tokens and this server takes up to {limit}: cut it "
+                        "into parts",
+                        param,
+                    )
+                ids, offsets = truncated(ids, offsets, limit)
+            for start, stop in blocks(np.diff(offsets), BLOCK_PAIRS, 2):
+                watch.check()
+                bounds = offsets[start : stop + 1]
+                yield ids[bounds[0] : bounds[-1]], np.ascontiguousarray(bounds - bounds[0])
+
+    def check_size(self, texts: int, dim: int, param: str | None = None) -> None:
+        """413 where so many vectors may not be in memory together."""
+        most = self.settings.max_values
+        if texts * dim > most:
+            raise too_large(
+                f"{texts} texts of {dim} dimensions are {texts * dim} numbers and this server takes up to {most}: send "
+                f"up to {most // dim} texts at a time, or ask for fewer dimensions",
+                param,
+            )
+
+
+def blocks(lengths: ArrayLike, most: int, power: int) -> Iterator[tuple[int, int]]:
+    """Consecutive texts of these lengths (texts,), whose powers add up to `most` unless it is one alone."""
+    done = np.cumsum(np.asarray(lengths, np.int64) ** power)
+    start = 0
+    while start < len(done):
+        before = done[start - 1] if start else 0
+        stop = int(np.searchsorted(done, before + most, "right"))
+        stop = min(max(stop, start + 1), start + BLOCK_TEXTS)
+        yield start, stop
+        start = stop
+
+
+def _name_of(model: str) -> str:
+    if model in embedded.presets():
+        return f"noppa-{model}"
+    return Path(model).absolute().name

@@ -1,0 +1,86 @@
+"""What a single character is to the tokeniser, the same for the Python scanner and for the native one.
+
+Both read the tables of `character_data`, which are pinned to one version of Unicode: what a text becomes depends neither on
+the Python that runs nor on the one that built the native module.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import groupby
+
+from noppa.text import character_data
+
+SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL = range(6)
+
+REPLACEMENT = "\ufffd"
+APOSTROPHES = "\u2018\u2019\u201b\u02bc"
+QUOTES = "\u201c\u201d\u201e\u201f"
+HYPHENS = "\u2010\u2011"
+
+#: Characters that stand for one another in text and in vocabularies.
+REPLACED = {
+    **dict.fromkeys(APOSTROPHES, "'"),
+    **dict.fromkeys(QUOTES, '"'),
+    **dict.fromkeys(HYPHENS, "-"),
+}
+
+IDEOGRAPHS = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+
+
+def character_class(character: str) -> int:
+    """The class of one character, after `clean` has replaced what it replaces."""
+    return character_data.values("kind")[ord(character)]
+
+
+def replaced_surrogate(character: str) -> str:
+    """The character itself, or U+FFFD for half of a surrogate pair."""
+    return REPLACEMENT if "\ud800" <= character <= "\udfff" else character
+
+
+def replaced(character: str) -> str:
+    """The character that stands in for this one: straight quotes, a plain hyphen, no lone surrogate."""
+    return REPLACED.get(character, replaced_surrogate(character))
+
+
+def lower_character(character: str) -> str:
+    """The lower-case form of one character, where that is one character too."""
+    return chr(ord(character) + character_data.values("lower")[ord(character)])
+
+
+def lower(token: str) -> str:
+    """Lower case character by character, so that no letter depends on its neighbours (final sigma)."""
+    return token.lower() if token.isascii() else "".join(map(lower_character, token))
+
+
+def is_syllable(code: int) -> bool:
+    """Whether a code point is a Hangul syllable, whose letters follow from its number."""
+    return 0xAC00 <= code <= 0xD7A3
+
+
+def plain(character: str) -> str:
+    """The character as vocabularies without case and accents spell it: nothing of a mark, the letters of a syllable."""
+    code = ord(character)
+    if is_syllable(code):
+        return unicodedata.normalize("NFD", character)
+    distance = character_data.values("plain")[code]
+    return "" if distance == character_data.NOTHING else chr(code + distance)
+
+
+def normalize(text: str) -> str:
+    """NFC, the same with every Python: characters that some do not know yet stay as they are, and part the others."""
+    stable = character_data.values("stable")
+    runs = ((known, "".join(run)) for known, run in groupby(text, lambda c: stable[ord(c)]))
+    return "".join(unicodedata.normalize("NFC", run) if known else run for known, run in runs)
+
+
+def clean(text: str) -> str:
+    """NFC text with its quotes and hyphens made plain and its invisible characters gone."""
+    if text.isascii():
+        return text
+    return "".join(c for c in map(replaced, normalize(text)) if character_class(c) != DROP)

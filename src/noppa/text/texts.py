@@ -1,0 +1,121 @@
+"""What `encode` takes: one text, or any ordered collection of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from noppa.errors import InputError, ParameterError
+from noppa.kernels.backend import kernels
+from noppa.parameters import one_of, shown
+from noppa.text.tokens import Tokenizer
+
+ON_INVALID = ("error", "empty")
+
+
+def texts_of(collection: Any, on_invalid: str = "error") -> list[str]:
+    """The texts of a collection in order, or an error that names the first item that is none.
+
+    `on_invalid="empty"` takes a missing value (None, NaN, NA) for an empty text.
+    """
+    one_of(on_invalid, "on_invalid", ON_INVALID)
+    items = _items(collection, "texts")
+    while (at := kernels.first_other(items)) >= 0:
+        if on_invalid == "error" or not _is_missing(items[at]):
+            raise InputError(_complaint(at, items[at]))
+        items = ["" if _is_missing(item) else item for item in items]
+    return items
+
+
+def token_lists_of(collection: Any) -> list[list[str]]:
+    """The token lists of a collection in order, or an error that names the first item that is none."""
+    sentences = _items(collection, "lists of tokens")
+    for at, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise InputError(
+                f"item {at} is a str, and encode_tokens takes lists of tokens: "
+                "put the tokens of one sentence in a list of their own, or give texts to encode"
+            )
+        tokens = sentence if type(sentence) is list else _items(sentence, f"item {at}")
+        other = kernels.first_other(tokens)
+        if other >= 0:
+            raise InputError(
+                f"token {other} of item {at} is {_described(tokens[other])}: a token is a str"
+            )
+        sentences[at] = tokens
+    return sentences
+
+
+def tokens_of(texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
+    """The tokens of each text, or an error that names the first text for which the tokenizer gave something else."""
+    if not callable(tokenizer):
+        raise ParameterError(
+            f"tokenizer must be a function from a text to tokens, not {shown(tokenizer)}"
+        )
+    split = [tokenizer(text) for text in texts]
+    for at, tokens in enumerate(split):
+        if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+            raise InputError(
+                f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
+            )
+    return token_lists_of(split)
+
+
+def blocks_of(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Consecutive blocks of up to `size` items."""
+    if isinstance(texts, (str, bytes)):
+        raise InputError("a single text cannot be iterated over: give a collection of texts")
+    try:
+        items = iter(texts)
+    except TypeError:
+        raise InputError(f"{_described(texts)} is no collection of texts") from None
+    while block := list(islice(items, size)):
+        yield block
+
+
+def _items(collection: Any, wanted: str) -> list[Any]:
+    """The items of anything ordered, as a list that is ours to change."""
+    if isinstance(collection, (bytes, bytearray)):
+        raise InputError("bytes are not text: decode them first, for example data.decode('utf-8')")
+    if isinstance(collection, (dict, set, frozenset)):
+        raise InputError(
+            f"a {type(collection).__name__} has no order of rows: give a list of {wanted}"
+        )
+    if hasattr(collection, "columns") and hasattr(collection, "shape"):
+        raise InputError("a table has several columns: give one of them, for example table['text']")
+    if hasattr(collection, "to_pylist"):  # Arrow scalars are no str
+        return list(collection.to_pylist())
+    if getattr(collection, "ndim", 1) != 1:
+        raise InputError(
+            f"an array of {collection.ndim} dimensions has no order of rows: give one of 1"
+        )
+    try:
+        return list(collection)
+    except TypeError:
+        raise InputError(
+            f"{_described(collection)} is neither a text nor a collection of {wanted}"
+        ) from None
+
+
+def _is_missing(item: Any) -> bool:
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(item, float) and item != item
+
+
+def _described(item: Any) -> str:
+    return f"a {type(item).__name__}" if item is not None else "None"
+
+
+def _complaint(at: int, item: Any) -> str:
+    if _is_missing(item):
+        return (
+            f"item {at} is missing ({type(item).__name__}): fill it, or pass on_invalid='empty' "
+            "for a row of zeros"
+        )
+    if isinstance(item, (bytes, bytearray)):
+        return f"item {at} is {type(item).__name__}: decode it first, for example with .decode('utf-8')"
+    if isinstance(item, (list, tuple)):
+        return f"item {at} is a {type(item).__name__}: lists of tokens go to encode_tokens"
+    return f"item {at} is {_described(item)}: every text must be a str"

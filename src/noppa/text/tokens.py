@@ -1,0 +1,252 @@
+"""Text to tokens: one deterministic rule set that fits GloVe-style vocabularies.
+
+The rules, in the order in which they are tried at each place:
+
+1. white space and control characters separate;
+2. web addresses, e-mail addresses and domain names stay whole, without the punctuation that follows them;
+3. a Chinese, Japanese or Korean ideograph is a token of its own;
+4. abbreviations keep their dots (`U.S.`, `e.g.`, `Mr.`);
+5. a word is a run of letters and digits, held together by `-`, `&`, `'` and, between digits, by `. , : /`;
+   contractions split as in the Penn Treebank (`do n't`, `it 's`);
+6. dots and dashes in a row become `...` and `--`, doubled quotes become `"`;
+7. every other character is a token of its own.
+
+This scanner is the twin of `native/scanner.cpp`: the same functions, tested to give the same tokens for any text.
+Every look-ahead is bounded, so the time is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from noppa.text.characters import (
+    DIGIT,
+    IDEOGRAPH,
+    LETTER,
+    SPACE,
+    character_class,
+    clean,
+    lower,
+)
+
+Tokenizer = Callable[[str], Sequence[str]]
+
+ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof gen col lt sgt capt sen rep gov st jr sr vs inc ltd corp co".split()
+)
+DOMAINS = frozenset(
+    "com org net edu gov mil int info biz io ai eu uk us de fr it es nl ch at se no fi dk pl ru jp "
+    "cn in br au ca".split()
+)
+SCHEMES = ("http://", "https://", "ftp://", "www.")
+CLITICS = ("s", "m", "d", "re", "ve", "ll")
+TRAILING = frozenset(".,;:!?'\")]}>")
+LOCAL_LIMIT, DOMAIN_LIMIT, LETTERS_LIMIT, CLITICS_LIMIT = 64, 255, 16, 4
+
+
+def tokenize(text: str) -> list[str]:
+    """The tokens of `text`, by the rules above.
+
+    >>> tokenize("It's 3.50 dollars, isn't it?")
+    ['It', "'s", '3.50', 'dollars', ',', 'is', "n't", 'it', '?']
+    """
+    return _Scanner(clean(text)).tokens()
+
+
+class _Scanner:
+    """One pass over cleaned text; positions past the end read as white space."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.length = len(text)
+
+    def char(self, at: int) -> str:
+        return self.text[at] if 0 <= at < self.length else " "
+
+    def kind(self, at: int) -> int:
+        return character_class(self.text[at]) if 0 <= at < self.length else SPACE
+
+    def is_word(self, at: int) -> bool:
+        return self.kind(at) in (LETTER, DIGIT)
+
+    def is_letter(self, at: int) -> bool:
+        return self.kind(at) == LETTER
+
+    def is_digit(self, at: int) -> bool:
+        return self.kind(at) == DIGIT
+
+    def matches(self, at: int, wanted: str) -> bool:
+        return lower(self.text[at : at + len(wanted)]) == wanted
+
+    def tokens(self) -> list[str]:
+        found: list[str] = []
+        at = 0
+        while at < self.length:
+            kind = self.kind(at)
+            if kind == SPACE:
+                at += 1
+            elif kind == IDEOGRAPH:
+                found.append(self.text[at])
+                at += 1
+            elif kind in (LETTER, DIGIT):
+                at = self.word(at, found)
+            else:
+                at = self.symbol(at, found)
+        return found
+
+    def word(self, at: int, found: list[str]) -> int:
+        """A token that starts with a letter or digit."""
+        end = self.url_end(at) or self.email_end(at) or self.letters_end(at)
+        if end:
+            found.append(self.text[at:end])
+            return end
+        end = self.word_end(at)
+        if self.char(end) == ".":
+            domain = self.domain_end(at)
+            if domain:
+                end = self.path_end(domain)
+                found.append(self.text[at:end])
+                return end
+            if lower(self.text[at:end]) in ABBREVIATIONS:
+                found.append(self.text[at : end + 1])
+                return end + 1
+        self.contractions(at, end, found)
+        return end
+
+    def symbol(self, at: int, found: list[str]) -> int:
+        """A token that starts with any other character."""
+        char = self.text[at]
+        if char == "'":
+            end = self.clitic_end(at)
+            if end:
+                found.append(self.text[at:end])
+                return end
+        if char == "." and self.is_digit(at + 1):
+            end = self.word_end(at + 1)
+            found.append(self.text[at:end])
+            return end
+        run = at + 1
+        if char in ".-":
+            while self.char(run) == char:
+                run += 1
+            found.append(char if run == at + 1 else "..." if char == "." else "--")
+            return run
+        if char in "'`" and self.char(run) == char:
+            found.append('"')
+            return run + 1
+        found.append(char)
+        return run
+
+    def word_end(self, at: int) -> int:
+        end = at
+        while True:
+            if self.is_word(end) or (end > at and self.joins(end)):
+                end += 1
+            else:
+                return end
+
+    def joins(self, at: int) -> bool:
+        """Whether the character at `at` holds the word characters on its two sides together."""
+        char = self.char(at)
+        if char == "-":
+            return self.is_word(at - 1) and self.is_word(at + 1)
+        if char == "'":
+            return self.is_word(at - 1) and self.is_letter(at + 1)
+        if char == "&":
+            return self.is_letter(at - 1) and self.is_letter(at + 1)
+        if char in ".,:/":
+            return self.is_digit(at - 1) and self.is_digit(at + 1)
+        return False
+
+    def url_end(self, at: int) -> int:
+        for scheme in SCHEMES:
+            start = at + len(scheme)
+            if self.matches(at, scheme) and self.is_word(start):
+                return self.trimmed(start + 1, self.chunk_end(start))
+        return 0
+
+    def email_end(self, at: int) -> int:
+        middle = at
+        while middle - at < LOCAL_LIMIT and (self.is_word(middle) or self.char(middle) in ".+-"):
+            middle += 1
+        if self.char(middle) != "@":
+            return 0
+        end, dots = self.labels(middle + 1)
+        return end if dots else 0
+
+    def domain_end(self, at: int) -> int:
+        end, dots = self.labels(at)
+        if not dots:
+            return 0
+        start = self.text.rindex(".", at, end) + 1
+        return end if lower(self.text[start:end]) in DOMAINS else 0
+
+    def labels(self, at: int) -> tuple[int, int]:
+        """The end of `label.label…` from `at`, and how many dots it holds."""
+        end, dots = at, 0
+        while end - at < DOMAIN_LIMIT:
+            if self.is_word(end):
+                end += 1
+            elif self.char(end) in ".-" and self.is_word(end - 1) and self.is_word(end + 1):
+                if end == at:
+                    break
+                dots += self.char(end) == "."
+                end += 1
+            else:
+                break
+        return (end, dots) if not self.is_word(end) else (end, 0)
+
+    def path_end(self, at: int) -> int:
+        return self.trimmed(at, self.chunk_end(at)) if self.char(at) == "/" else at
+
+    def chunk_end(self, at: int) -> int:
+        while at < self.length and self.kind(at) != SPACE:
+            at += 1
+        return at
+
+    def trimmed(self, start: int, end: int) -> int:
+        while end > start and self.text[end - 1] in TRAILING:
+            end -= 1
+        return end
+
+    def letters_end(self, at: int) -> int:
+        """The end of single letters with dots between them (`U.S.`, `e.g.`), or 0."""
+        end, letters = at, 0
+        while letters < LETTERS_LIMIT and self.is_letter(end) and self.char(end + 1) == ".":
+            end += 2
+            letters += 1
+        if letters and self.is_letter(end) and not self.is_word(end + 1):
+            end += 1
+            letters += 1
+        return end if letters > 1 and not self.is_word(end) else 0
+
+    def clitic_end(self, at: int) -> int:
+        """The end of an apostrophe and its clitic standing alone (`'s`), or 0."""
+        for clitic in CLITICS:
+            end = at + 1 + len(clitic)
+            if self.matches(at + 1, clitic) and not self.is_word(end):
+                return end
+        return 0
+
+    def contractions(self, start: int, end: int, found: list[str]) -> None:
+        """Split `n't` and clitics off the end of a word, last one first."""
+        cuts = [end]
+        while len(cuts) <= CLITICS_LIMIT:
+            cut = self.clitic_start(start, cuts[-1])
+            if cut < 0:
+                break
+            cuts.append(cut)
+        if cuts[-1] != start:
+            cuts.append(start)
+        for left, right in zip(cuts[:0:-1], cuts[-2::-1], strict=True):
+            found.append(self.text[left:right])
+
+    def clitic_start(self, start: int, end: int) -> int:
+        """Where the last clitic of the word in [start, end) begins, or -1."""
+        if end - start >= 3 and self.matches(end - 3, "n't"):
+            return end - 3
+        for clitic in CLITICS:
+            at = end - len(clitic) - 1
+            if at > start and self.char(at) == "'" and self.matches(at + 1, clitic):
+                return at
+        return -1

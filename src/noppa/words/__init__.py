@@ -1,0 +1,1 @@
+"""tokens -> ids: `WordVectors`, its vocabulary, matrix and word probabilities."""

@@ -1,0 +1,95 @@
+"""How much of some texts a vocabulary knows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from noppa.text.texts import blocks_of, texts_of, tokens_of
+from noppa.text.tokens import Tokenizer
+from noppa.words.lexicon import Lexicon
+
+BLOCK = 4096
+WHOLE, PIECES, UNKNOWN = range(3)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of some texts the vocabulary knows."""
+
+    tokens: int
+    known_tokens: int
+    types: int
+    known_types: int
+    unknown: list[tuple[str, int]]
+    """Unknown words with their counts, most frequent first."""
+    empty: list[int]
+    """The texts without any known word, whole or by pieces."""
+    piece_tokens: int = 0
+    piece_types: int = 0
+    """Tokens and different words that are no words of the vocabulary and have vectors from their pieces."""
+
+    @property
+    def token_share(self) -> float:
+        return self.known_tokens / self.tokens if self.tokens else 0.0
+
+    @property
+    def type_share(self) -> float:
+        return self.known_types / self.types if self.types else 0.0
+
+    def __str__(self) -> str:
+        worst = ", ".join(f"{word} ({count})" for word, count in self.unknown[:5])
+        return (
+            f"{self.token_share:.1%} of {self.tokens} tokens and {self.type_share:.1%} of {self.types} "
+            f"different words are known; "
+            + (
+                f"{self.piece_tokens} more tokens are known by pieces; "
+                if self.piece_tokens
+                else ""
+            )
+            + f"{len(self.empty)} texts have no known word"
+            + (f"; most frequent unknown: {worst}" if worst else "")
+        )
+
+
+def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> Coverage:
+    """Count tokens and different words: known, by pieces where that is the policy, or neither."""
+    words: Counter[str] = Counter()
+    empty = []
+    found: dict[str, int] = {}
+    seen = 0
+    for block in blocks_of(texts, BLOCK):
+        sentences = tokens_of(texts_of(block), split)
+        new = list({token for tokens in sentences for token in tokens} - found.keys())
+        found.update(zip(new, _kinds(lexicon, new), strict=True))
+        for at, tokens in enumerate(sentences):
+            words.update(tokens)
+            if all(found[token] == UNKNOWN for token in tokens):
+                empty.append(seen + at)
+        seen += len(sentences)
+    types = Counter(found.values())
+    total: Counter[int] = Counter()
+    for word, count in words.items():
+        total[found[word]] += count
+    return Coverage(
+        tokens=words.total(),
+        known_tokens=total[WHOLE],
+        types=len(words),
+        known_types=types[WHOLE],
+        unknown=[(word, count) for word, count in words.most_common() if found[word] == UNKNOWN],
+        empty=empty,
+        piece_tokens=total[PIECES],
+        piece_types=types[PIECES],
+    )
+
+
+def _kinds(lexicon: Lexicon, words: list[str]) -> list[int]:
+    """Whether each is a whole word, known by its pieces, or unknown."""
+    kinds = np.where(lexicon.known.look_up_tokens([words])[0] >= 0, WHOLE, UNKNOWN)
+    if lexicon.unknown == "pieces":
+        ids, offsets = lexicon.vocabulary.look_up_tokens([[word] for word in words])
+        kinds[(kinds == UNKNOWN) & (ids[offsets[:-1]] >= 0)] = PIECES
+    return [int(kind) for kind in kinds]

@@ -1,0 +1,178 @@
+"""What a file holds, told from its first bytes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+
+from noppa.errors import FileError, ParameterError
+from noppa.kernels.vector_text import NUMBER
+
+NPY = b"\x93NUMPY"
+BOM = b"\xef\xbb\xbf"
+FASTTEXT_MODEL = b"\xba\x16O/"
+SAMPLE = 1 << 18
+LINES = 20
+
+#: What a header may promise, far above any real table and far below what overflows: a row takes up to 4 MB.
+LARGEST_DIM = 1 << 20
+LARGEST_COUNT = 1 << 40
+
+_INTEGERS = re.compile(rb"[ \t]*([0-9]{1,99})[ \t]+([0-9]{1,99})[ \t\r]*\Z")
+_SPARSE = re.compile(rb"[0-9]+:[-+0-9.eE]+\Z")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+
+#: What people have instead of a vector file: how it begins, what it is, what to do.
+IMPOSTORS: list[tuple[re.Pattern[bytes], str]] = [
+    (
+        re.compile(rb"\s*<(!doctype|html|\?xml)", re.I),
+        "is a web page and not a vector file: the download went wrong, fetch it again",
+    ),
+    (
+        re.compile(rb"version https://git-lfs\.github\.com/"),
+        "is a Git LFS pointer and not the file itself: run git lfs pull",
+    ),
+    (
+        re.compile(rb"(?s).{0,1024}?^(<<<<<<< |>>>>>>> )", re.M),
+        "has merge-conflict markers: resolve the conflict or fetch the file again",
+    ),
+    (
+        _PICKLE,
+        "is a Python pickle, which noppa does not open since that runs code: in gensim, "
+        "KeyedVectors.load(path).save_word2vec_format('vectors.bin', binary=True), or give noppa the object",
+    ),
+    (
+        re.compile(re.escape(FASTTEXT_MODEL)),
+        "is a fastText model and not its vectors: use the .vec file that comes with it",
+    ),
+    (re.compile(rb"PAR1"), "is a Parquet table and not a vector file"),
+    (
+        re.compile(rb"\x89HDF"),
+        "is an HDF5 file: save its matrix with numpy.save and its words one a line",
+    ),
+    (re.compile(rb"%PDF|\x7fELF|\x89PNG|7z\xbc\xaf|Rar!"), "is no vector file"),
+]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A recognised kind of content, and what its header says."""
+
+    format: str
+    dim: int = 0
+    declared: int | None = None
+    header_bytes: int = 0
+
+
+def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
+    """What a file is whose first bytes are `sample`; an error says what else it is."""
+    if not sample.removeprefix(BOM).strip():
+        what = "is empty" if len(sample) < SAMPLE else f"begins with {SAMPLE} blank bytes"
+        raise FileError(f"{name} {what}: fetch it again")
+    for pattern, complaint in IMPOSTORS:
+        if pattern.match(sample[:4096]):
+            raise FileError(f"{name} {complaint}")
+    if sample.startswith(NPY):
+        return Content("npy")
+    if len(sample) > 9 and sample[8:9] == b"{" and int.from_bytes(sample[:8], "little") < 1 << 27:
+        return Content("safetensors")
+    return _text_or_binary(sample, name, header)
+
+
+def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
+    bom = len(BOM) if sample.startswith(BOM) else 0
+    first, newline, rest = sample[bom:].partition(b"\n")
+    integers = _INTEGERS.match(first)
+    if integers and header is not False:
+        count, dim = int(integers[1]), int(integers[2])
+        begin = bom + len(first) + len(newline)
+        # The values of the first record, where this is a binary file, are surely not all printable.
+        if dim and _CONTROL.search(rest[: 64 + 4 * dim]):
+            _check_promise(count, dim, len(rest) // 4 if len(sample) < SAMPLE else None, name)
+            return Content("word2vec binary", dim, count, begin)
+        lines = _lines(rest)
+        if header is True or (lines and _fits(lines[0], dim)):
+            if header is None and dim == 1:
+                raise ParameterError(
+                    f"{name} begins with {first.strip().decode()!r}, which may be a header or a word with a vector of "
+                    "1 dimension: pass header=True or header=False"
+                )
+            if dim == 0:
+                raise FileError(
+                    f"{name} promises vectors of 0 dimensions in its header: fetch it again"
+                )
+            _check_promise(count, dim, _room(rest, len(sample) < SAMPLE), name)
+            return Content("word2vec text", dim, count, begin)
+    elif header is True:
+        raise FileError(
+            f"{name}: header=True, but line 1 is no count and dimension, it begins with {first[:40]!r}"
+        )
+    if _CONTROL.search(sample[:1024]):
+        raise FileError(
+            f"{name} is no vector file that noppa knows: it begins with {sample[:16]!r}"
+        )
+    return Content("GloVe text", _dimension(_lines(sample[bom:]), name), None, bom)
+
+
+def _check_promise(count: int, dim: int, room: int | None, name: str) -> None:
+    """Refuse a header whose vectors have more values than there is `room` for, or than any file could hold."""
+    if dim > LARGEST_DIM or count > LARGEST_COUNT:
+        raise FileError(
+            f"{name} promises {count} vectors of {dim} dimensions in its header, which no file holds: fetch it again"
+        )
+    if room is not None and dim > room:
+        raise FileError(
+            f"{name} promises vectors of {dim} dimensions in its header, and none in it is that long: fetch it again"
+        )
+
+
+def _room(text: bytes, whole: bool) -> int | None:
+    """How many values the longest line can hold, each a digit and a separator; None where it goes on behind the sample."""
+    if not whole and b"\n" not in text:
+        return None
+    return max(map(len, text.split(b"\n"))) // 2
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """The first lines, blank ones left out; the last, which may be cut, only where there is no other."""
+    *complete, last = (line.rstrip(b" \t\r") for line in text.split(b"\n"))
+    return list(islice(filter(None, complete), LINES)) or list(filter(None, [last]))
+
+
+def _fields(line: bytes) -> list[bytes]:
+    return re.split(rb"[ \t]+", line)
+
+
+def _fits(line: bytes, dim: int) -> bool:
+    fields = _fields(line)
+    if len(fields) < dim + 1 or not all(
+        NUMBER.match(value) for value in fields[len(fields) - dim :]
+    ):
+        return False
+    return len(fields) == dim + 1 or not NUMBER.match(fields[-dim - 1])
+
+
+def _dimension(lines: list[bytes], name: str) -> int:
+    """How many numbers stand at the end of most of the first lines."""
+    found: Counter[int] = Counter()
+    for line in lines:
+        fields = _fields(line)
+        if len(fields) > 1 and all(_SPARSE.match(field) for field in fields[1:]):
+            raise FileError(
+                f"{name} is in a sparse format (index:value), which is not supported: "
+                "use dense vectors, a word and its numbers a line"
+            )
+        numbers = 0
+        while numbers < len(fields) - 1 and NUMBER.match(fields[-1 - numbers]):
+            numbers += 1
+        found[numbers] += 1
+    dim = found.most_common(1)[0][0] if found else 0
+    if dim == 0:
+        raise FileError(
+            f"{name} is no vector file that noppa knows: a line should be a word and its numbers, and line 1 is "
+            f"{lines[0][:60].decode('utf-8', 'replace')!r}"
+        )
+    return dim

@@ -1,0 +1,150 @@
+"""Lines of a word and its numbers: GloVe, word2vec text, fastText `.vec`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from noppa.errors import FileError
+from noppa.io.compression import Source, damage
+from noppa.io.whole_lines import whole_lines
+from noppa.kernels.backend import kernels
+from noppa.kernels.vector_text import LARGEST, NUMBER, SEPARATORS, nearest_float32
+from noppa.threads import thread_count
+from noppa.words.formats.load_options import Options
+from noppa.words.formats.load_report import Report
+from noppa.words.formats.row_buffer import Rows
+from noppa.words.formats.sniff import LARGEST_DIM, Content
+
+BLOCK = 2 << 20
+
+#: Room for a vector of LARGEST_DIM values of 32 bytes each.
+LONGEST_LINE = 32 * LARGEST_DIM
+
+
+def read_text(source: Source, content: Content, rows: Rows, options: Options) -> None:
+    """Parse every line of the stream, which stands behind the header, into `rows`."""
+    report = rows.report
+    threads = thread_count(options.threads)
+    lines = 0 if content.declared is None else 1
+    position = content.header_bytes
+    found = 0
+    for block in whole_lines(_blocks(source, report, options), LONGEST_LINE):
+        if len(block) > LONGEST_LINE and b"\n" not in block:
+            raise FileError(
+                f"{report.path}, line {lines + 1}: it is longer than {LONGEST_LINE} bytes, which no vector is; "
+                "mend the file, or fetch it again"
+            )
+        text, bounds, matrix, bad, rough, rough_at, feeds = kernels.parse_vectors(
+            block, content.dim, threads
+        )
+        for number, at in numbered(block, bad.tolist(), lines + 1):
+            line = block[at : _end_of_line(block, at)]
+            if at + len(line) == len(block) and _is_cut(line, content.dim):
+                report.shorter(f"ends within line {number}", options.strict)
+                continue
+            if options.on_error == "skip" and report.full:
+                report.skip("")
+                continue
+            where = f"line {number}"
+            complaint = complain(line, content.dim)
+            if options.on_error == "error":
+                raise FileError(
+                    f"{report.path}, {where}: {complaint}; mend the file, or pass on_error='skip'"
+                )
+            report.skip(f"{where}: {complaint}")
+        words = text.tobytes()
+        if len(rough) and options.errors != "replace":
+            places = numbered(block, rough_at.tolist(), lines + 1)
+            for row, (number, at) in zip(rough.tolist(), places, strict=True):
+                word = words[bounds[row] : bounds[row + 1]]
+                refuse_rough(word, position + at, f"line {number}", options, report)
+        rows.add(words, bounds, matrix, rough)
+        found += len(matrix) + len(bad)
+        lines += feeds
+        position += len(block)
+        if options.progress is not None:
+            options.progress(source.position(), source.size)
+        if rows.full:
+            return
+    if content.declared is not None and found != content.declared and not report.truncated:
+        report.shorter(
+            f"has {found} vectors where its header promises {content.declared}", options.strict
+        )
+
+
+def _blocks(source: Source, report: Report, options: Options) -> Iterator[bytes]:
+    """Blocks of a stream, the next one read (and decompressed) while this one is parsed."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(source.read, BLOCK)
+        while True:
+            try:
+                block = coming.result()
+            except FileError as error:
+                report.shorter(damage(error.__cause__), options.strict)
+                return
+            if not block:
+                return
+            coming = reader.submit(source.read, BLOCK)
+            yield block
+
+
+def numbered(block: bytes, places: list[int], first: int) -> Iterator[tuple[int, int]]:
+    """Rising places in a block, each with the number of its line: counted from one to the next, so in linear time."""
+    before = 0
+    for at in places:
+        first += block.count(b"\n", before, at)
+        before = at
+        yield first, at
+
+
+def _end_of_line(block: bytes, at: int) -> int:
+    end = block.find(b"\n", at)
+    return len(block) if end < 0 else end
+
+
+def _is_cut(line: bytes, dim: int) -> bool:
+    """Whether the last line, which has no newline, only lacks its end."""
+    fields = re.split(rb"[ \t]+", line.rstrip(b" \t\r"))
+    return len(fields) <= dim and all(
+        NUMBER.match(field) or (at == len(fields) - 1 and NUMBER.match(field + b"0"))
+        for at, field in enumerate(fields)
+        if at
+    )
+
+
+def complain(line: bytes, dim: int) -> str:
+    """What is wrong with a line that is no word with `dim` numbers, in the words of one who has to find it."""
+    content = line.removesuffix(b"\r").rstrip(SEPARATORS)
+    fields = re.split(rb"[ \t]+", content)
+    word = fields[0].decode("utf-8", "replace")[:60]
+    numeric = [bool(NUMBER.match(field)) for field in fields]
+    if (len(fields) != dim + 1 and all(numeric[1:])) or len(fields) < dim + 1:
+        return f"the row of {word!r} has {len(fields)} columns where {dim + 1} are expected"
+    for column, field in enumerate(fields[-dim:], len(fields) - dim + 1):
+        shown = field.decode("utf-8", "replace")[:40]
+        if not NUMBER.match(field):
+            if field.lower().lstrip(b"+-") in (b"nan", b"inf", b"infinity"):
+                return (
+                    f"the row of {word!r} has {shown} in column {column}, and values must be finite"
+                )
+            return f"the row of {word!r} has {shown!r} in column {column}, which is no number"
+        if not abs(nearest_float32(field)) <= LARGEST:
+            return f"the row of {word!r} has {shown} in column {column}, and values must be at most {LARGEST:g} in size"
+    return f"the row of {word!r} has {len(fields)} columns where {dim + 1} are expected"
+
+
+def refuse_rough(word: bytes, at: int, where: str, options: Options, report: Report) -> None:
+    """Raise for a word that is not UTF-8, or note that it is skipped."""
+    try:
+        word.decode()
+    except UnicodeDecodeError as error:
+        complaint = (
+            f"byte {at + error.start} of the word {word.decode('utf-8', 'replace')!r} is not UTF-8"
+        )
+        if options.errors == "strict":
+            raise FileError(
+                f"{report.path}, {where}: {complaint}; pass errors='replace' or errors='skip'"
+            ) from None
+        report.skip(f"{where}: {complaint}")

@@ -1,0 +1,154 @@
+"""Word vectors into the formats that others read, under their name only when complete."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from noppa.errors import FileError
+from noppa.io.atomic import whole_file
+from noppa.kernels.backend import kernels
+from noppa.threads import thread_count
+from noppa.words.formats import safetensors
+from noppa.words.formats.row_buffer import write_array
+
+if TYPE_CHECKING:
+    from noppa.words.word_vectors import WordVectors
+
+BLOCK = 4096
+COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda file: gzip.GzipFile(
+        filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0
+    ),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+}
+
+
+def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -> None:
+    """Write word vectors in the format that the name asks for: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
+
+    Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a native folder.
+
+    pieces: whether pieces of words are written too. A folder always has them; to other programs they would be words.
+    """
+    target = Path(path)
+    if target.suffix in (".zip", ".zst"):
+        raise FileError(f"cannot write {target}: noppa compresses to {', '.join(COMPRESSED)}")
+    packed = COMPRESSED.get(target.suffix)
+    form = target.with_suffix("").suffix if packed else target.suffix
+    if form not in WRITERS:
+        if packed:
+            raise FileError(
+                f"{target}: a folder cannot be compressed; name a file such as vectors.txt.gz"
+            )
+        words.save(target)
+        return
+    if not pieces:
+        words = words.without_pieces()
+    if form in BESIDE:
+        if packed:
+            raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
+        _, beside = written_files(target)
+        with whole_file(beside) as names, whole_file(target) as new:
+            names.write_bytes(vocabulary(words))
+            WRITERS[form](words, new)
+        return
+    with whole_file(target) as new, new.open("wb") as file:
+        if packed is None:
+            WRITERS[form](words, file)
+        else:
+            with io.BufferedWriter(packed(file), 1 << 20) as stream:
+                WRITERS[form](words, stream)
+
+
+def written_files(target: Path) -> list[Path]:
+    """The files that `write` makes or replaces under this name."""
+    return [target, target.with_suffix(".vocab.txt")] if target.suffix in BESIDE else [target]
+
+
+def vocabulary(words: WordVectors) -> bytes:
+    """The words, one a line, in the order of the rows."""
+    return b"".join(_line(word) for word in _words(words))
+
+
+def _words(words: WordVectors) -> Iterator[bytes]:
+    whole, edges = words.lexicon.text.tobytes(), words.lexicon.bounds.tolist()
+    return (whole[a:b] for a, b in pairwise(edges))
+
+
+def _line(word: bytes) -> bytes:
+    if b"\n" in word:
+        raise FileError(
+            f"the word {word.decode()!r} has a line break, which this format cannot hold: save a folder"
+        )
+    return word + b"\n"
+
+
+def _blocks(words: WordVectors) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    names = list(_words(words))
+    for start in range(0, len(names), BLOCK):
+        some = names[start : start + BLOCK]
+        yield some, words.vectors(np.arange(start, start + len(some)))
+
+
+def _glove(words: WordVectors, file: IO[bytes]) -> None:
+    threads = thread_count(None)
+    for names, rows in _blocks(words):
+        lines = kernels.format_rows(rows, " ", threads)
+        file.write(
+            b"".join(_line(name + b" " + line) for name, line in zip(names, lines, strict=True))
+        )
+
+
+def _word2vec_text(words: WordVectors, file: IO[bytes]) -> None:
+    file.write(b"%d %d\n" % (len(words), words.dim))
+    _glove(words, file)
+
+
+def _word2vec_binary(words: WordVectors, file: IO[bytes]) -> None:
+    file.write(b"%d %d\n" % (len(words), words.dim))
+    for names, rows in _blocks(words):
+        for name, row in zip(names, rows.astype("<f4", copy=False), strict=True):
+            if b" " in name:
+                raise FileError(
+                    f"the word {name.decode()!r} has a space, which word2vec's binary format cannot hold: write .txt"
+                )
+            file.write(_line(name)[:-1] + b" " + row.tobytes() + b"\n")
+
+
+def _npy(words: WordVectors, path: Path) -> None:
+    matrix = words.matrix if words.scales is None else words.vectors(np.arange(len(words)))
+    matrix = np.ascontiguousarray(matrix)
+    with path.open("wb") as file:
+        npy_format.write_array_header_1_0(file, npy_format.header_data_from_array_1_0(matrix))
+        write_array(file, matrix)
+
+
+def _safetensors(words: WordVectors, path: Path) -> None:
+    matrix, scales = words.matrix, words.scales
+    if words.rows.blocks:  # which others would not understand
+        matrix, scales = words.vectors(np.arange(len(words))), None
+    safetensors.write_matrix(path, matrix, scales)
+
+
+#: How each ending is written: into a stream, or, for those with a vocabulary beside them, to a path.
+WRITERS: dict[str, Callable[[WordVectors, Any], None]] = {
+    ".txt": _glove,
+    ".vec": _word2vec_text,
+    ".bin": _word2vec_binary,
+    ".npy": _npy,
+    ".safetensors": _safetensors,
+}
+BESIDE = (".npy", ".safetensors")

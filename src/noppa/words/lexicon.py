@@ -1,0 +1,134 @@
+"""Words to row numbers: what a vocabulary is, apart from its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.errors import ParameterError
+from noppa.kernels.backend import kernels
+from noppa.parameters import one_of, whole
+
+CASES = {"exact-then-lower": 0, "exact": 1, "lower": 2}
+UNKNOWN = ("skip", "zero", "unk", "pieces")
+UNK = "<unk>"
+
+
+class Lexicon:
+    """Words as UTF-8, one after the other in `text`, each between two of `bounds` (words + 1,); the last are `pieces`.
+
+    slots: the hash table over all words but the pieces; built where None.
+    """
+
+    def __init__(
+        self,
+        text: NDArray[np.uint8],
+        bounds: NDArray[np.int64],
+        slots: NDArray[np.uint64] | None = None,
+        pieces: int = 0,
+        unknown: str = "skip",
+        case: str = "exact-then-lower",
+    ) -> None:
+        self.text, self.bounds, self._stored = text, bounds, slots
+        self.pieces = whole(pieces, "pieces")
+        self.unknown: str = one_of(unknown, "unknown", UNKNOWN)
+        self.case: str = one_of(case, "case", CASES)
+        if self.pieces >= len(self):
+            raise ParameterError(
+                f"pieces={pieces}, but there are {len(self)} rows and at least one must be a word"
+            )
+        if unknown == "pieces" and not pieces:
+            raise ParameterError(
+                "unknown='pieces' needs rows of pieces, and there are none: say how many of the last rows "
+                "are pieces with pieces=, or use 'skip' or 'zero'"
+            )
+        if unknown == "unk" and self.known.find(UNK) < 0:
+            raise ParameterError(
+                f"unknown='unk' needs a row called {UNK}, and there is none: use 'skip' or 'zero'"
+            )
+
+    @classmethod
+    def of(cls, words: Sequence[str], *options: Any) -> Lexicon:
+        """A list of words, with `pieces`, `unknown` and `case`."""
+        try:
+            text = [word.encode() for word in words]
+        except UnicodeEncodeError as error:
+            raise ParameterError(
+                f"the word {error.object!a} holds half of a surrogate pair, which is no character: no text has it"
+            ) from None
+        bounds = np.cumsum([0, *map(len, text)], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(text), np.uint8), bounds, None, *options)
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @property
+    def whole_words(self) -> int:
+        """How many rows are words and no pieces: the first ones."""
+        return len(self) - self.pieces
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Every word, in the order of the rows."""
+        whole, bounds = self.text.tobytes(), self.bounds.tolist()
+        return [whole[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
+
+    @cached_property
+    def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        return kernels.build_slots(self.text, self.bounds[: self.whole_words + 1])
+
+    @cached_property
+    def _piece_index(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        return kernels.build_slots(self.text, self.bounds[self.whole_words :])
+
+    @property
+    def repeated(self) -> NDArray[np.int64]:
+        """Row numbers whose word or piece stands before: they are never looked up."""
+        if not self.pieces:
+            return self._index[1]
+        return np.append(self._index[1], self._piece_index[1] + self.whole_words)
+
+    @cached_property
+    def known(self) -> kernels.Vocabulary:
+        """Look-up of whole words alone, where an unknown one is -1, whatever the policy."""
+        return self._vocabulary(-1)
+
+    @cached_property
+    def vocabulary(self) -> kernels.Vocabulary:
+        """Look-up with the policy: -1 is dropped, `len` stands for a vector of zeros, a word may have several rows."""
+        if self.unknown == "skip":
+            return self.known
+        if self.unknown == "pieces":
+            return kernels.Vocabulary(
+                self.text, self.bounds, self.slots, CASES[self.case], -1, self.pieces, self._piece_index[0]
+            )  # fmt: skip
+        return self._vocabulary(len(self) if self.unknown == "zero" else self.known.find(UNK))
+
+    def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
+        bounds = self.bounds[: self.whole_words + 1]
+        return kernels.Vocabulary(self.text, bounds, self.slots, CASES[self.case], unknown)
+
+    @property
+    def slots(self) -> NDArray[np.uint64]:
+        """The hash table over the whole words; the NumPy twin has and saves an empty one."""
+        return self._index[0] if self._stored is None or not len(self._stored) else self._stored
+
+    def row(self, word: str) -> int:
+        """The row of a whole word, -1 where it is unknown."""
+        return int(self.known.look_up_tokens([[word]])[0][0])
+
+    def without_pieces(self) -> Lexicon:
+        """The whole words alone; unknown ones are skipped where they were taken apart."""
+        bounds = self.bounds[: self.whole_words + 1]
+        unknown = "skip" if self.unknown == "pieces" else self.unknown
+        return Lexicon(self.text[: bounds[-1]], bounds, self._stored, 0, unknown, self.case)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the native objects and the list of words, which are built again where they are needed."""
+        built = {"vocabulary", "known", "words"}
+        return {name: value for name, value in self.__dict__.items() if name not in built}

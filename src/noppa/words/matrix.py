@@ -1,0 +1,164 @@
+"""Word vectors as they are stored: float32, float16, or 8 bits with scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noppa.errors import ParameterError
+from noppa.kernels.backend import kernels
+from noppa.parameters import numbers, shown, whole
+
+LARGEST = 1e15
+CHECKED_ROWS = 1 << 14
+
+
+class Matrix:
+    """Rows (words, dim), and for 8-bit ones a scale a row, (words,), or a row and block of columns, (words, blocks).
+
+    blocks: how many columns each scale of a row is for; one block where empty.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[Any],
+        scales: NDArray[np.float32] | None,
+        blocks: Sequence[int] = (),
+    ) -> None:
+        self.values, self.scales = values, scales
+        self.blocks = tuple(blocks)
+
+    @classmethod
+    def of(
+        cls,
+        words: Sequence[str],
+        matrix: ArrayLike,
+        scales: ArrayLike | None,
+        blocks: Sequence[int] = (),
+    ) -> Matrix:
+        """What a user gave, checked: as many rows as words, of finite numbers in a type that the kernels read."""
+        try:
+            widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
+        except TypeError:
+            raise ParameterError(f"blocks must be a list of widths, not {shown(blocks)}") from None
+        factors = None if scales is None else checked_scales(scales)
+        return cls(_checked(words, numbers(matrix, "a matrix"), factors, widths), factors, widths)
+
+    @cached_property
+    def table(self) -> kernels.Table:
+        return kernels.Table(self.values, self.scales, self.blocks)
+
+    def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Some rows as float32, (rows, dim)."""
+        index = np.asarray(rows, np.int64)
+        found: NDArray[np.float32] = self.values[index].astype(np.float32)
+        if self.blocks and self.scales is not None:
+            found *= np.repeat(self.scales[index], self.blocks, axis=1)
+        elif self.scales is not None:
+            found *= self.scales[index, None]
+        return found
+
+    def some(self, rows: NDArray[np.int64] | slice) -> Matrix:
+        """Some rows as they are stored; a slice is not copied."""
+        return Matrix(
+            self.values[rows], None if self.scales is None else self.scales[rows], self.blocks
+        )
+
+    def columns(self, start: int, stop: int) -> Matrix:
+        """The columns from `start` up to `stop`, not copied."""
+        dim = self.values.shape[1]
+        start, stop = whole(start, "the first column"), whole(stop, "the last column")
+        if not start < stop <= dim:
+            raise ParameterError(f"columns {start} to {stop} do not lie within the {dim} there are")
+        scales, widths = self.scales, ()
+        if self.blocks and scales is not None:
+            edges = np.cumsum([0, *self.blocks])
+            inside = np.diff(np.clip(edges, start, stop))
+            scales = np.ascontiguousarray(scales[:, inside > 0])
+            widths = tuple(inside[inside > 0].tolist())
+        return Matrix(self.values[:, start:stop], scales, widths)
+
+    def with_scales(self, scales: ArrayLike) -> Matrix:
+        """The same 8-bit rows with other scales of the same shape."""
+        factors = checked_scales(scales)
+        if self.scales is None or factors.shape != self.scales.shape:
+            wanted = "no scales" if self.scales is None else f"scales of shape {self.scales.shape}"
+            raise ParameterError(
+                f"these vectors have {wanted}, and {factors.shape} were given: "
+                "only those of 8 bits can be scaled anew"
+            )
+        return Matrix(self.values, factors, self.blocks)
+
+    def place_in(self, other: Matrix) -> tuple[int, int] | None:
+        """Which columns of `other` these are, in the same memory; None where they are none of its."""
+        mine, its = self.values, other.values
+        size = its.itemsize
+        if mine.dtype != its.dtype or len(mine) != len(its) or mine.strides != its.strides:
+            return None
+        start, rest = divmod(mine.ctypes.data - its.ctypes.data, size)
+        stop = start + mine.shape[1]
+        return (start, stop) if not rest and start >= 0 and stop <= its.shape[1] else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the native object, which is built again where it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "table"}
+
+
+def checked_scales(scales: ArrayLike) -> NDArray[np.float32]:
+    """Scales of 8-bit rows, of any shape, with which no value passes `LARGEST`."""
+    given = numbers(scales, "an array of scales")
+    bad = _too_large(given, LARGEST / 128)
+    if len(bad):
+        at = tuple(bad[0].tolist())
+        raise ParameterError(
+            f"the scale of row {', '.join(map(str, at))} is {given[at]}: "
+            f"scales must be finite and at most {LARGEST / 128:g} in size"
+        )
+    return np.ascontiguousarray(given, np.float32)
+
+
+def _too_large(values: NDArray[Any], largest: float) -> NDArray[np.int64]:
+    """The places of values that are not finite or larger than that, (bad, axes)."""
+    with np.errstate(over="ignore"):  # of long doubles
+        return np.argwhere(~(np.abs(values.astype(float)) <= largest))
+
+
+def _checked(
+    words: Sequence[str],
+    rows: NDArray[Any],
+    scales: NDArray[np.float32] | None,
+    blocks: tuple[int, ...],
+) -> NDArray[Any]:
+    if rows.ndim != 2 or rows.shape[0] != len(words) or rows.shape[1] == 0 or not words:
+        raise ParameterError(
+            f"{len(words)} words need a matrix of shape ({len(words)}, dim) with at least one row and column, "
+            f"not {rows.shape}"
+        )
+    if scales is not None:
+        wanted = (len(words), len(blocks)) if blocks else (len(words),)
+        if rows.dtype != np.int8 or scales.shape != wanted:
+            raise ParameterError(
+                f"scales belong to an int8 matrix, one a row{' and block' * bool(blocks)}: {wanted}"
+            )
+        if blocks and sum(blocks) != rows.shape[1]:
+            raise ParameterError(
+                f"blocks of {', '.join(map(str, blocks))} columns do not add up to {rows.shape[1]}"
+            )
+    elif blocks:
+        raise ParameterError("blocks belong to the scales of an int8 matrix, and there are none")
+    elif rows.dtype == np.int8:
+        raise ParameterError("an int8 matrix needs scales, one a row")
+    for start in range(0, 0 if scales is not None else len(rows), CHECKED_ROWS):
+        bad = _too_large(rows[start : start + CHECKED_ROWS], LARGEST)
+        if len(bad):
+            row, column = bad[0][0] + start, bad[0][1]
+            raise ParameterError(
+                f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
+                f"values must be finite and at most {LARGEST:g} in size"
+            )
+    kept = rows.dtype in (np.float32, np.float16, np.int8)
+    return np.ascontiguousarray(rows, rows.dtype if kept else np.float32)
