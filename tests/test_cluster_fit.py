@@ -13,7 +13,7 @@ from noppa import cluster
 from noppa.cluster import sums
 from noppa.cluster.places import Place
 from noppa.refine import Normalise, Whitening
-from noppa.words.frequencies import WordCounts
+from noppa.words.counting import WordCounts
 from tests.conftest import made_texts, made_words
 
 WORDS = made_words(dim=5, extra=30)

@@ -103,7 +103,7 @@ def _header(encoder: Encoder) -> dict[str, str | None]:
     path = encoder.path
     return {
         "model": None if path is None else embedded.name_of(path),
-        "seal of model": None if path is None else storage.seal_of(path),
+        "seal of model": None if path is None else storage.header_checksum(path),
     }
 
 

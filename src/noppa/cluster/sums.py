@@ -23,8 +23,8 @@ from noppa.encoder.encoder import FIT_BLOCK, Encoder
 from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError
 from noppa.refine import Moments, Refinement
-from noppa.text.texts import blocks_of
-from noppa.words.frequencies import WordCounts
+from noppa.words.counting import WordCounts
+from noppa.words.texts import blocks_of
 
 Sums = dict[str, NDArray[Any]]
 

@@ -27,9 +27,9 @@ from noppa.methods.corpus import Ids, checked_ids
 from noppa.methods.protocol import Method, Pooler, check_width, learns
 from noppa.parameters import boolean, shown, whole
 from noppa.refine import Map, Moments, Refinement, steps_without_text
-from noppa.text.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.text.tokens import Tokenizer
 from noppa.threads import thread_count
+from noppa.words.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.words.word_vectors import WordVectors
 
 FIT_BLOCK = 4096

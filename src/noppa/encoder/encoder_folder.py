@@ -35,7 +35,7 @@ FIELDS = {
     "refine": schema.NAMED_ONES,
     "tokenizer": schema.one_of(("noppa", "custom")),
     "?words": schema.one_of(PLACES),
-    f"?{SEAL}": schema.SEAL,
+    f"?{SEAL}": schema.CHECKSUM,
     "?columns": schema.maybe(schema.wholes(0, schema.MOST_ROWS, 2)),
     **fitted.FIELDS,
 }
@@ -56,7 +56,7 @@ def write(path: str | PathLike[str], contents: Contents) -> None:
 
     def inside(new: Path) -> dict[str, str]:
         contents.words.save(new / WORDS)
-        return {SEAL: storage.seal_of(new / WORDS)}
+        return {SEAL: storage.header_checksum(new / WORDS)}
 
     _write(path, contents, {"words": WORDS}, contents.fitted.arrays(), inside)
 
@@ -73,7 +73,7 @@ def write_beside(
         raise ParameterError(f"the words of a saved encoder lie in {PLACES}, not in {words!r}")
     state = contents.fitted
     small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
-    seal = storage.seal_of(Path(normpath(Path(path) / words)))
+    seal = storage.header_checksum(Path(normpath(Path(path) / words)))
     place = {"words": words, SEAL: seal, "columns": columns}
     own = {} if scales is None else {SCALES: scales}
     _write(path, contents, place, {**state.learnt, **small, **own})
@@ -111,7 +111,7 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
             if custom
             else f"{path} was saved with a tokenizer of its own: pass it as tokenizer="
         )
-    words = _words(folder)
+    words, words_checksum = _words(folder)
     method = _named(METHODS, header["method"], folder)
     parts = tuple(_named(refine.REFINEMENTS, part, folder) for part in header["refine"])
     own = {name: value for name, value in vars(method).items() if type(value) is int}
@@ -123,23 +123,25 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
             f"{path / storage.HEADER} is damaged: it has {len(state.steps)} steps for "
             f"{len(method.refinements()) + len(parts)} refinements"
         )
-    return Contents(words, method, parts, state, custom), _fingerprint(folder)
+    return Contents(words, method, parts, state, custom), _fingerprint(folder, words_checksum)
 
 
-def _words(folder: Folder) -> WordVectors:
-    """The words of an encoder, with the columns and the scales that it takes."""
+def _words(folder: Folder) -> tuple[WordVectors, str]:
+    """The words of an encoder, with the columns and the scales that it takes, and the checksum of their header."""
     header, place = folder.header, _place_of_words(folder)
     if islink(place) and folder.verified != storage.INSTALLED:
         raise FileError(f"{place} is a symbolic link: copy the folder with its links followed")
     words = WordVectors.open_folder(place, verified=folder.verified)
-    if SEAL in header and storage.seal_of(place) != header[SEAL]:
+    checksum = words.header_checksum
+    assert checksum is not None, "words that come from a folder"
+    if checksum != header.get(SEAL, checksum):
         raise FileError(f"{folder.path} was written for other words than {place}: copy both again")
     if header.get("columns") is not None:
         words = words.columns(*header["columns"])
     sizes = {"words": len(words), "blocks": len(words.rows.blocks)}
     if scales := folder.read({f"?{SCALES}": word_folder.scales_line(words.rows.blocks)}, sizes):
         words = words.with_scales(scales[SCALES])
-    return words
+    return words, checksum
 
 
 def words_of(path: Path) -> Path:
@@ -148,15 +150,15 @@ def words_of(path: Path) -> Path:
 
 
 def fingerprint(path: Path) -> str:
-    """One checksum for an encoder and its words, from the seals of their headers, which hold those of the arrays."""
-    return _fingerprint(storage.read_folder(path, KIND, FIELDS, storage.INSTALLED))
+    """One checksum for an encoder and its words, from the checksums of their headers, which list those of the arrays."""
+    folder = storage.read_folder(path, KIND, FIELDS, storage.INSTALLED)
+    return _fingerprint(folder, storage.header_checksum(_place_of_words(folder)))
 
 
-def _fingerprint(folder: Folder) -> str:
+def _fingerprint(folder: Folder, words_checksum: str) -> str:
     import hashlib
 
-    seals = folder.seal + storage.seal_of(_place_of_words(folder))
-    return hashlib.sha256(seals.encode()).hexdigest()
+    return hashlib.sha256((folder.header_checksum + words_checksum).encode()).hexdigest()
 
 
 def _place_of_words(folder: Folder) -> Path:

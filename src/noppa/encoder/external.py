@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from noppa.errors import NoppaError, ParameterError
 from noppa.extras import needs
 from noppa.parameters import shown
-from noppa.text.texts import texts_of
+from noppa.words.texts import texts_of
 
 
 class External:

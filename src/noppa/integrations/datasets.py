@@ -43,7 +43,7 @@ class Encode:
         if on_invalid != "error":
             self.options["on_invalid"] = on_invalid
         path = getattr(self.encoder, "path", None)
-        self.seal = None if path is None else storage.seal_of(path)
+        self.seal = None if path is None else storage.header_checksum(path)
         self.encoder.encode(
             []
         )  # makes what is made at first use, which would change the fingerprint

@@ -80,7 +80,7 @@ class NoppaEncoder(AbsEncoder):
 def _revision(encoder: Any) -> str:
     """What tells one encoder from another: the checksum of a saved one, of its content where it was never saved."""
     if getattr(encoder, "path", None) is not None:
-        return storage.seal_of(encoder.path)
+        return storage.header_checksum(encoder.path)
     try:
         return hashlib.sha256(pickle.dumps(encoder)).hexdigest()
     except (

@@ -17,7 +17,7 @@ from noppa import Encoder
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.integrations import encoder_of
-from noppa.text.texts import texts_of
+from noppa.words.texts import texts_of
 
 with needs("sbert", "noppa.integrations.sbert"):
     import torch

@@ -21,7 +21,7 @@ from noppa import Encoder
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.extras import needs
 from noppa.integrations import encoder_of
-from noppa.text.texts import texts_of
+from noppa.words.texts import texts_of
 
 with needs("sklearn", "noppa.integrations.sklearn"):
     from sklearn.base import BaseEstimator, TransformerMixin

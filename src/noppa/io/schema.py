@@ -68,7 +68,7 @@ OBJECT = Field(lambda value: type(value) is dict, "an object")
 NAMED_ONES = Field(
     lambda value: type(value) is list and all(map(NAMED.holds, value)), "a list of named objects"
 )
-SEAL = Field(lambda value: type(value) is str and len(value) == 64, "a checksum")
+CHECKSUM = Field(lambda value: type(value) is str and len(value) == 64, "a checksum")
 
 
 def check_fields(header: Mapping[str, Any], fields: Mapping[str, Field], where: object) -> None:

@@ -43,9 +43,9 @@ class Folder:
 
     path: Path
     header: dict[str, Any]
-    seal: str
+    header_checksum: str
     verified: int
-    opened: set[str] = field(default_factory=set)
+    read_files: set[str] = field(default_factory=set)
 
     def read(
         self,
@@ -72,7 +72,7 @@ class Folder:
     def _read(
         self, file: Path, declared: str, sizes: dict[str, int], verified: int
     ) -> NDArray[Any]:
-        self.opened.add(file.name)
+        self.read_files.add(file.name)
         facts, types = self.header["files"][file.name], schema.types_of(declared)
         array = array_file.read(
             file, facts["bytes"], facts["sha256"], verified, types, verified == INSTALLED
@@ -82,7 +82,7 @@ class Folder:
 
     def check_nothing_else(self) -> None:
         """Refuse files that the header lists and nothing declares."""
-        if surplus := self.header["files"].keys() - self.opened:
+        if surplus := self.header["files"].keys() - self.read_files:
             raise FileError(
                 f"{self.path / HEADER} lists {min(surplus)!r}, which does not belong to this {self.header['kind']}"
             )
@@ -121,8 +121,8 @@ def write_folder(
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         if not _is_utf8(text):  # the name of a file that is not
             text = json.dumps(content, indent=1, allow_nan=False)
-        seal = hashlib.sha256(text.encode()).hexdigest()
-        (new / HEADER).write_text(f"{text}\n{seal}\n", encoding="utf-8", newline="\n")
+        checksum = hashlib.sha256(text.encode()).hexdigest()
+        (new / HEADER).write_text(f"{text}\n{checksum}\n", encoding="utf-8", newline="\n")
 
 
 def _is_utf8(text: str) -> bool:
@@ -140,11 +140,11 @@ def read_folder(
 
     verified: up to how many bytes a file is compared with its checksum, larger ones with their size alone.
     """
-    header, seal = _read_header(path, links=verified == INSTALLED)
+    header, checksum = _read_header(path, links=verified == INSTALLED)
     if header["kind"] != kind:
         raise FileError(f"{path} holds a saved {header['kind']}, not a saved {kind}")
     schema.check_fields(header, fields, path / HEADER)
-    return Folder(path, header, seal, verified)
+    return Folder(path, header, checksum, verified)
 
 
 def consistently(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
@@ -219,7 +219,7 @@ def _are_facts(facts: Any) -> bool:
         type(facts) is dict
         and type(facts.get("bytes")) is int
         and 0 <= facts["bytes"] < EVERY_BYTE
-        and schema.SEAL.holds(facts.get("sha256"))
+        and schema.CHECKSUM.holds(facts.get("sha256"))
     )
 
 
@@ -227,7 +227,7 @@ def _read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str
     """The header and its checksum."""
     import hashlib
 
-    text, seal = _sealed(folder, links)
+    text, checksum = _split_header(folder, links)
     try:
         header = _parsed(text)
         version = header["format"]
@@ -237,10 +237,10 @@ def _read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str
         raise FileError(
             f"{folder} has format {version!r} and this noppa reads up to {FORMAT}: upgrade noppa"
         )
-    if hashlib.sha256(text.encode()).hexdigest() != seal:
+    if hashlib.sha256(text.encode()).hexdigest() != checksum:
         raise FileError(f"{folder / HEADER} is damaged: its checksum does not match; copy it again")
     schema.check_fields(header, COMMON_FIELDS, folder / HEADER)
-    return header, seal
+    return header, checksum
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def _parsed(text: str) -> dict[str, Any]:
     return header
 
 
-def _sealed(folder: Path, links: bool = False) -> tuple[str, str]:
+def _split_header(folder: Path, links: bool = False) -> tuple[str, str]:
     """The JSON of a header, and the checksum after it."""
     if not folder.exists():
         raise FileError(f"{folder} does not exist")
@@ -269,15 +269,15 @@ def _sealed(folder: Path, links: bool = False) -> tuple[str, str]:
         raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}")
     content = bytes(array_file.content(folder / HEADER, MOST_HEADER_BYTES, links))
     try:
-        text, _, seal = content.decode().replace("\r\n", "\n").rstrip("\n").rpartition("\n")
+        text, _, checksum = content.decode().replace("\r\n", "\n").rstrip("\n").rpartition("\n")
     except ValueError as error:
         raise FileError(f"{folder / HEADER} is damaged: {error}; copy the folder again") from error
-    return text, seal
+    return text, checksum
 
 
-def seal_of(folder: Path) -> str:
-    """The checksum at the end of a folder's header, which stands for all that is in it."""
-    return _sealed(folder, links=True)[1]
+def header_checksum(folder: Path) -> str:
+    """The checksum at the end of a folder's header: since that lists the files' checksums, it identifies all content."""
+    return _split_header(folder, links=True)[1]
 
 
 def sha256(path: Path) -> str:

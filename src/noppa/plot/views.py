@@ -14,7 +14,7 @@ from noppa.extras import needs
 from noppa.methods.noppa import smooth_frequency_weight
 from noppa.parameters import one_of, positive
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
-from noppa.text.texts import texts_of
+from noppa.words.texts import texts_of
 from noppa.words.word_vectors import WordVectors
 
 #: What a bar can show of each token, and how to read it.

@@ -28,7 +28,7 @@ MORE = 32
 #: The encoder that made the vectors: a preset's name or a path, and its fingerprint.
 FIELDS = {
     "?model": schema.maybe(schema.TEXT),
-    "?seal of model": schema.maybe(schema.SEAL),
+    "?seal of model": schema.maybe(schema.CHECKSUM),
 }
 ARRAYS = {"vectors": "f4 texts* dim", "text": "u1 bytes*", "bounds": "i4|i8 texts+1"}
 

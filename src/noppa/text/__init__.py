@@ -1,1 +1,1 @@
-"""text -> tokens: what a character is, the tokenizer's rules, and which inputs are texts."""
+"""text -> tokens: what a character is, the tokenizer's rules, and how an unknown word falls into pieces."""

@@ -1,1 +1,1 @@
-"""tokens -> ids: `WordVectors`, its vocabulary, matrix and word probabilities."""
+"""tokens -> ids: checked batches of texts, the vocabulary, its vectors and the probability of each word."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noppa.text.texts import blocks_of, texts_of, tokens_of
 from noppa.text.tokens import Tokenizer
 from noppa.words.lexicon import Lexicon
+from noppa.words.texts import blocks_of, texts_of, tokens_of
 
 BLOCK = 4096
 WHOLE, PIECES, UNKNOWN = range(3)

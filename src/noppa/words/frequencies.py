@@ -1,4 +1,4 @@
-"""Word probabilities: from a counts file, a dict, a corpus, or the rank, and never guessed in silence.
+"""Word probabilities: from a counts file, a dict, a corpus, or the rank; an estimate is always marked as one.
 
 p(w) is the count of w over the sum of all counts given, with words that differ only in case counted together.
 """
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError, ParameterError
+from noppa.io.inputs import read_whole
 from noppa.parameters import one_of, real, shown
 from noppa.text.characters import lower, replaced
 
@@ -52,15 +53,13 @@ class Probabilities:
     source: str
 
     def of_rows(self, rows: NDArray[np.int64] | slice) -> Probabilities:
-        """Those of some words."""
+        """The probabilities of some rows."""
         return Probabilities(self.values[rows], self.counted[rows], self.source)
 
     def with_pieces(
         self, count: int, before: NDArray[np.float64] | None, shares: NDArray[np.float64] | None
     ) -> Probabilities:
-        """Those of the words and then of `count` pieces: each has its share of the tokens, where somebody counted it
-        there, or what it had before, or is as rare as the rarest word.
-        """
+        """Append the probabilities of `count` pieces: the counted share, else the one before, else the minimum."""
         counted = np.zeros(count, bool) if shares is None else shares > 0
         values = np.full(count, self.values.min()) if before is None else before
         if shares is not None:
@@ -102,42 +101,7 @@ def from_counts(
         raise ParameterError(f"{source} adds up to nothing: give at least one word a count above 0")
     forms = [lower(word) for word in words]
     values = np.array([merged.get(form, 0) for form in forms], float) / total
-    return _filled(forms, values, source, missing)
-
-
-@dataclass(frozen=True)
-class WordCounts:
-    """Tokens of a corpus: of each word (words,), those that differ in case together; of each piece (pieces,) those that
-    it was needed for; and all. Adding two merges them.
-    """
-
-    words: NDArray[np.int64]
-    pieces: NDArray[np.int64]
-    total: int
-
-    @classmethod
-    def of(
-        cls, words: Iterable[str], tokens: Mapping[str, int], pieces: NDArray[np.int64]
-    ) -> WordCounts:
-        merged: defaultdict[str, int] = defaultdict(int)
-        for token, count in tokens.items():
-            merged[lower(token)] += count
-        counts = [merged.get(lower(word), 0) for word in words]
-        return cls(np.array(counts, np.int64), pieces, sum(tokens.values()))
-
-    def __add__(self, other: WordCounts) -> WordCounts:
-        return WordCounts(
-            self.words + other.words, self.pieces + other.pieces, self.total + other.total
-        )
-
-    def probabilities(self, words: Iterable[str], missing: str | float) -> Probabilities:
-        """Those of the words, in which a word without a count has what `missing` says, as in `from_counts`."""
-        source = "counts of a corpus"
-        if self.total <= 0:
-            raise ParameterError(
-                f"{source} adds up to nothing: give at least one word a count above 0"
-            )
-        return _filled([lower(word) for word in words], self.words / self.total, source, missing)
+    return filled(forms, values, source, missing)
 
 
 def from_ranks(count: int) -> Probabilities:
@@ -158,10 +122,9 @@ def given(words: Iterable[str], values: NDArray[np.float64]) -> Probabilities:
     if np.isnan(values).all():
         raise ParameterError("every probability is NaN: give at least one, or none at all")
     known = ~np.isnan(values)
-    filled = _filled(
-        [lower(word) for word in words], np.where(known, values, 0.0), "given", "smallest"
-    )
-    return Probabilities(np.where(known, values, filled.values), known, "given")
+    forms = [lower(word) for word in words]
+    probabilities = filled(forms, np.where(known, values, 0.0), "given", "smallest")
+    return Probabilities(np.where(known, values, probabilities.values), known, "given")
 
 
 def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, float]:
@@ -170,10 +133,6 @@ def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, 
     errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip", as for vector files.
     """
     one_of(errors, "errors", ("strict", "replace", "skip"))
-    from noppa.io.inputs import (
-        read_whole,  # lazily: importing noppa.words.formats doubles import time
-    )
-
     content = read_whole(Path(path), f"counts file {path}")
     counts: defaultdict[str, float] = defaultdict(float)
     offset = 0
@@ -208,10 +167,10 @@ def _is_count(value: float | str) -> bool:
         return False
 
 
-def _filled(
+def filled(
     forms: list[str], values: NDArray[np.float64], source: str, missing: str | float
 ) -> Probabilities:
-    """The values with the `missing` policy in place of zeros."""
+    """The values (words,) with the `missing` policy of `from_counts` in place of zeros; `forms` are in lower case."""
     counted = values > 0
     if isinstance(missing, str) and missing == "smallest":
         smallest = values[counted].min() if counted.any() else 1e-9

@@ -78,6 +78,11 @@ class Lexicon:
         whole, bounds = self.text.tobytes(), self.bounds.tolist()
         return [whole[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
 
+    @property
+    def plain_words(self) -> list[str]:
+        """The words without the pieces."""
+        return self.words[: self.whole_words]
+
     @cached_property
     def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         return kernels.build_slots(self.text, self.bounds[: self.whole_words + 1])

@@ -17,10 +17,11 @@ from noppa.kernels.backend import kernels
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import CASES, UNKNOWN, Lexicon
 from noppa.words.matrix import Matrix
+from noppa.words.word_table import WordTable
 
 KIND = "words"
-#: Up to so many words a folder is kept small, and what look-up needs is made on opening, in a few milliseconds; the
-#: arrays of a larger one are mapped as they are.
+#: Up to this many words the hash table is left out and built on opening, in a few milliseconds, and numbers are stored in
+#: 32 bits; a larger folder is mapped as it is.
 SMALL = 200_000
 
 FIELDS = {
@@ -41,10 +42,9 @@ ARRAYS = {
 PROBABILITIES = {"probabilities": "f4|f8 words probability", "counted": "b1 words"}
 
 
-def write(
-    path: str | PathLike[str], lexicon: Lexicon, rows: Matrix, probabilities: Probabilities | None
-) -> None:
+def write(path: str | PathLike[str], words: WordTable) -> None:
     """Write a folder; an existing one is replaced only by a complete new one."""
+    lexicon, rows, probabilities = words.lexicon, words.rows, words.word_probabilities
     arrays: dict[str, NDArray[Any]] = {
         "text": lexicon.text,
         "bounds": lexicon.bounds,
@@ -63,7 +63,7 @@ def write(
             arrays["probabilities"] = storage.narrowed(probabilities.values, np.float32)
     header = {
         "words": len(lexicon),
-        "dim": rows.values.shape[1],
+        "dim": words.dim,
         "pieces": lexicon.pieces,
         "blocks": rows.blocks,
         "unknown": lexicon.unknown,
@@ -73,16 +73,14 @@ def write(
     storage.write_folder(path, KIND, header, arrays)
 
 
-def read(
-    path: Path, unknown: str | None, case: str | None, verified: int
-) -> tuple[Lexicon, Matrix, Probabilities | None]:
+def read(path: Path, unknown: str | None, case: str | None, verified: int) -> WordTable:
     """What a folder holds, with another `unknown` or `case` where one is given."""
-    return storage.consistently(path, lambda place: _read(place, unknown, case, verified))
+    words = storage.consistently(path, lambda place: _read(place, unknown, case, verified))
+    words.path = path.absolute()
+    return words
 
 
-def _read(
-    path: Path, unknown: str | None, case: str | None, verified: int
-) -> tuple[Lexicon, Matrix, Probabilities | None]:
+def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> WordTable:
     folder = storage.read_folder(path, KIND, FIELDS, verified)
     header = folder.header
     pieces, blocks = header.get("pieces", 0), header.get("blocks", [])
@@ -103,7 +101,9 @@ def _read(
     lexicon = Lexicon(
         arrays["text"], bounds, slots, pieces, unknown or header["unknown"], case or header["case"]
     )
-    return lexicon, Matrix(arrays["matrix"], scales, blocks), probabilities
+    words = WordTable(lexicon, Matrix(arrays["matrix"], scales, blocks), probabilities)
+    words.header_checksum = folder.header_checksum
+    return words
 
 
 def _scales(

@@ -1,4 +1,4 @@
-"""Tokens to ids: the vocabulary, its vectors, and the probability of each word."""
+"""`WordVectors`: a word table made from lists and arrays, vector files or saved folders, with counts from any source."""
 
 from __future__ import annotations
 
@@ -11,31 +11,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa.errors import ParameterError, UnknownWordError, warn
+from noppa.errors import ParameterError, warn
 from noppa.io import storage
 from noppa.kernels.backend import kernels
-from noppa.parameters import numbers, shown
-from noppa.text.texts import texts_of
+from noppa.parameters import numbers
 from noppa.text.tokens import Tokenizer
 from noppa.words import frequencies, word_folder
-from noppa.words.counting import counts_of
+from noppa.words.counting import WordCounts, counts_of
 from noppa.words.coverage import Coverage, coverage_of
-from noppa.words.frequencies import Probabilities, WordCounts
+from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
+from noppa.words.texts import texts_of
+from noppa.words.word_table import WordTable
 
 if TYPE_CHECKING:
     from noppa.words.formats import Loaded, Options, Report
     from noppa.words.formats.load_options import Progress
 
-NO_PROBABILITIES = (
-    "{method} needs word probabilities and these word vectors have none: give counts with "
-    "words.with_counts(file or dict), count your own text with words.with_corpus(texts), or estimate them from the "
-    "order of the words with words.with_ranks()"
-)
 
-
-class WordVectors:
+class WordVectors(WordTable):
     """A vocabulary with its vectors, matrix (words, dim), and the probability of each word.
 
     A word is looked up as it is, then in lower case (`case`), then by the `unknown` policy: `skip` drops it, `zero`
@@ -44,15 +39,14 @@ class WordVectors:
     scales: of an int8 matrix, one a row, (words,), or one a row and block of columns, (words, blocks).
     blocks: how many columns each scale of a row is for.
     pieces: how many of the last rows are pieces of words and no words; `##ing` is one that continues a word.
+    report: how the vector file was read, None for words from anywhere else.
 
     >>> words = WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]])
     >>> len(words), words.dim, "Cake" in words
     (2, 2, True)
     """
 
-    path: Path | None
-    report: Report | None
-    _probabilities: Probabilities | None
+    report: Report | None = None
 
     def __init__(
         self,
@@ -67,18 +61,23 @@ class WordVectors:
         blocks: Sequence[int] = (),
     ) -> None:
         words = texts_of(words)
-        self._set(
-            rows=Matrix.of(words, matrix, scales, blocks),
-            lexicon=Lexicon.of(words, pieces, unknown, case),
-        )
+        rows = Matrix.of(words, matrix, scales, blocks)
+        super().__init__(Lexicon.of(words, pieces, unknown, case), rows)
         if probabilities is not None:
             values = numbers(probabilities, "an array of probabilities").astype(float)
             if values.shape != (len(words),):
                 raise ParameterError(
                     f"{len(words)} words need {len(words)} probabilities, not an array of shape {values.shape}"
                 )
-            self._probabilities = frequencies.given(words, values)
+            self.word_probabilities = frequencies.given(words, values)
         self._warn_of_repeated()
+
+    @classmethod
+    def _from(cls, table: WordTable) -> WordVectors:
+        """A table whose parts were checked when they were made."""
+        words = object.__new__(cls)
+        words.__dict__.update(table.__dict__)
+        return words
 
     def _warn_of_repeated(self) -> None:
         if len(self.repeated):
@@ -88,131 +87,7 @@ class WordVectors:
                 "the first vector of each counts"
             )
 
-    def _set(self, lexicon: Lexicon, rows: Matrix) -> None:
-        self.lexicon, self.rows = lexicon, rows
-        self.path = None
-        self.report = None
-        self._probabilities = None
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        """The vectors as they are stored, (words, dim)."""
-        return self.rows.values
-
-    @property
-    def scales(self) -> NDArray[np.float32] | None:
-        """What an 8-bit row is multiplied by, or None."""
-        return self.rows.scales
-
-    @property
-    def words(self) -> list[str]:
-        """Every word, in the order of the rows, the pieces last."""
-        return self.lexicon.words
-
-    @property
-    def pieces(self) -> int:
-        """How many of the last rows are pieces."""
-        return self.lexicon.pieces
-
-    @property
-    def vocabulary(self) -> kernels.Vocabulary:
-        """What turns texts and tokens into row numbers, by the `unknown` policy."""
-        return self.lexicon.vocabulary
-
-    @property
-    def table(self) -> kernels.Table:
-        """The vectors as the kernels take them."""
-        return self.rows.table
-
-    @property
-    def unknown(self) -> str:
-        return self.lexicon.unknown
-
-    @property
-    def case(self) -> str:
-        return self.lexicon.case
-
-    @property
-    def repeated(self) -> NDArray[np.int64]:
-        """Row numbers whose word stands before: they are never looked up."""
-        return self.lexicon.repeated
-
-    @property
-    def dim(self) -> int:
-        return int(self.matrix.shape[1])
-
-    def __len__(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self.lexicon.row(word) >= 0
-
-    def __getitem__(self, word: str) -> NDArray[np.float32]:
-        row = self.lexicon.row(word) if isinstance(word, str) else -1
-        if row < 0:
-            raise UnknownWordError(
-                f"{shown(word)} is not among the {self.lexicon.whole_words} words of the vocabulary"
-            )
-        return np.asarray(self.vectors([row])[0])
-
-    def __repr__(self) -> str:
-        source = self._probabilities.source if self._probabilities else "none"
-        size = f"{self.lexicon.whole_words} words" + f", {self.pieces} pieces" * bool(self.pieces)
-        return f"WordVectors({size}, dim={self.dim}, {self.matrix.dtype}, probabilities: {source})"
-
-    def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Rows of the matrix as float32, (rows, dim)."""
-        index = numbers(rows, "an array of row numbers")
-        if index.size and (
-            index.dtype.kind == "f" or not 0 <= index.min() <= index.max() < len(self)
-        ):
-            raise ParameterError(
-                f"row numbers are whole and lie between 0 and {len(self) - 1}, not {shown(rows)}"
-            )
-        return self.rows.vectors(index)
-
-    def without_pieces(self) -> WordVectors:
-        """The whole words alone, nothing copied."""
-        if not self.pieces:
-            return self
-        count = self.lexicon.whole_words
-        other = self._with(self._probabilities and self._probabilities.of_rows(slice(count)))
-        other.lexicon, other.rows = self.lexicon.without_pieces(), self.rows.some(slice(count))
-        return other
-
-    def shares_with(self, other: WordVectors) -> bool:
-        """Whether all but the vectors is the same object in both."""
-        return self.lexicon is other.lexicon and self._probabilities is other._probabilities
-
-    def columns(self, start: int, stop: int) -> WordVectors:
-        """The same words with the columns from `start` up to `stop` of their vectors, which are not copied."""
-        other = self._with(self._probabilities)
-        other.rows = self.rows.columns(start, stop)
-        return other
-
-    def with_scales(self, scales: ArrayLike) -> WordVectors:
-        """The same words with other scales of their 8-bit vectors, which are not copied: each word counts more or less."""
-        other = self._with(self._probabilities)
-        other.rows = self.rows.with_scales(scales)
-        return other
-
     # Word probabilities
-
-    @property
-    def probabilities(self) -> NDArray[np.float64] | None:
-        """Probability of each word, (words,), or None."""
-        return self._probabilities.values if self._probabilities else None
-
-    @property
-    def counted(self) -> NDArray[np.bool_] | None:
-        """Which probabilities come from a count of that word, (words,), or None."""
-        return self._probabilities.counted if self._probabilities else None
-
-    def needed_probabilities(self, method: str) -> NDArray[np.float64]:
-        """The probabilities, or an error that names the ways to get them."""
-        if self._probabilities is None:
-            raise ParameterError(NO_PROBABILITIES.format(method=method))
-        return self._probabilities.values
 
     def with_counts(
         self,
@@ -226,7 +101,8 @@ class WordVectors:
         clitics and digits get their share in English text) or a number. `errors` is for words of the file that are
         not UTF-8, as in `load`.
         """
-        return self._counted(frequencies.from_counts(self._whole_words, counts, missing, errors))
+        words = self.lexicon.plain_words
+        return self._with_probabilities(frequencies.from_counts(words, counts, missing, errors))
 
     def with_corpus(
         self,
@@ -245,43 +121,35 @@ class WordVectors:
         self, counts: WordCounts, missing: str | float = "smallest"
     ) -> WordVectors:
         """The same vectors with the probabilities of what `count` gave."""
-        found = counts.probabilities(self._whole_words, missing)
-        pieces = counts.pieces / max(counts.total, 1) if self.unknown == "pieces" else None
-        return self._counted(found, pieces)
+        shares = counts.piece_shares() if self.unknown == "pieces" else None
+        words = self.lexicon.plain_words
+        return self._with_probabilities(counts.probabilities(words, missing), shares)
 
     def with_ranks(self) -> WordVectors:
         """The same vectors with probabilities estimated from the order of the words, most frequent first."""
-        return self._counted(frequencies.from_ranks(self.lexicon.whole_words))
+        return self._with_probabilities(frequencies.from_ranks(self.lexicon.whole_words))
 
-    @property
-    def _whole_words(self) -> list[str]:
-        return self.words[: self.lexicon.whole_words]
-
-    def _counted(
-        self, found: Probabilities, shares: NDArray[np.float64] | None = None
+    def _with_probabilities(
+        self, of_words: Probabilities, piece_shares: NDArray[np.float64] | None = None
     ) -> WordVectors:
-        """With these probabilities of whole words, and of pieces: their shares, or what they had."""
+        """With these probabilities of whole words; pieces have their shares, or what they had before."""
         before = self.probabilities
-        kept = None if before is None else before[self.lexicon.whole_words :]
-        return self._with(found.with_pieces(self.pieces, kept, shares))
-
-    def _with(self, probabilities: Probabilities | None) -> WordVectors:
-        other = object.__new__(WordVectors)
-        other.__dict__.update(self.__dict__)
-        other.path = None
-        other._probabilities = probabilities
-        return other
+        of_pieces = None if before is None else before[self.lexicon.whole_words :]
+        return self._changed(
+            word_probabilities=of_words.with_pieces(self.pieces, of_pieces, piece_shares)
+        )
 
     def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> Coverage:
         """How many tokens and different words of the texts are known, and which frequent ones are not."""
-        split = kernels.tokenize if tokenizer is None else tokenizer
-        return coverage_of(self.lexicon, texts, split)
+        return coverage_of(
+            self.lexicon, texts, kernels.tokenize if tokenizer is None else tokenizer
+        )
 
     # Files
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `load` maps into memory; an existing one is replaced only by a complete new one."""
-        word_folder.write(path, self.lexicon, self.rows, self._probabilities)
+        word_folder.write(path, self)
 
     @classmethod
     def load(
@@ -307,12 +175,12 @@ class WordVectors:
         """Word vectors from a saved folder, any common vector file, or a gensim `KeyedVectors` object.
 
         The content decides, not the name: GloVe text, word2vec text and binary, fastText `.vec`, `.npy` or safetensors
-        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. What was met is in `report`. A saved folder is
+        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. `report` tells how it was read. A saved folder is
         mapped into memory as it is; `limit`, `keep` or another `dtype` copies what they ask for.
 
         limit: only the first rows. keep: only these words. drop: never these words.
         dtype: float32, float16, or int8 with a scale a row; None takes a saved folder as it is, and a file as float32.
-        header: whether line 1 is `count dim`; found out where None.
+        header: whether line 1 is `count dim`; detected where None.
         errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
         on_error: what to do with a line that cannot be read: "error" or "skip".
         strict: refuse a file that ends early, instead of a warning.
@@ -329,26 +197,23 @@ class WordVectors:
             dtype = stored if dtype is None else dtype
             if limit is None and keep is None and isinstance(dtype, str) and dtype == stored:
                 return saved
-        # Takes as long to import as all the rest, and a saved folder needs it not.
-        from noppa.words import formats as files
+        # Imported lazily: doubles import time, unused for saved folders.
+        from noppa.words import formats
 
-        options = files.Options(
+        options = formats.Options(
             limit, keep, drop, "float32" if dtype is None else dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
         )  # fmt: skip
         if saved is not None:
-            return saved._picked(options)
-        return cls.of(files.read(path, options), unknown or "skip", case or "exact-then-lower")
+            return saved._selected(options)
+        return cls.of(formats.read(path, options), unknown or "skip", case or "exact-then-lower")
 
     @classmethod
     def of(
         cls, loaded: Loaded, unknown: str = "skip", case: str = "exact-then-lower"
     ) -> WordVectors:
-        """What `noppa.words.formats.vector_reader` gave, as it is."""
-        words = object.__new__(cls)
-        words._set(
-            Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case),
-            Matrix(loaded.matrix, loaded.scales),
-        )
+        """What `noppa.words.formats.read` gave."""
+        lexicon = Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case)
+        words = cls._from(WordTable(lexicon, Matrix(loaded.matrix, loaded.scales)))
         words.report = loaded.report
         words._warn_of_repeated()
         return words
@@ -362,26 +227,22 @@ class WordVectors:
         verified: int = storage.VERIFIED_BYTES,
     ) -> WordVectors:
         """A saved folder as it is, its files up to `verified` bytes compared with their checksums."""
-        lexicon, rows, probabilities = word_folder.read(path, unknown, case, verified)
-        words = object.__new__(cls)
-        words._set(lexicon, rows)
-        words._probabilities = probabilities
-        words.path = path.absolute()
-        return words
+        return cls._from(word_folder.read(path, unknown, case, verified))
 
-    def _picked(self, options: Options) -> WordVectors:
-        """Some words of these, or all of them in another type, with all the pieces and the probabilities."""
-        from noppa.words.formats.row_buffer import picked
+    def _selected(self, options: Options) -> WordVectors:
+        """The rows of a saved folder that the options leave, in their dtype, checked as those of a user are."""
+        from noppa.words.formats.row_buffer import selected_rows
 
-        rows, matrix = picked(self.lexicon, self.rows, options, self.path)
-        other = WordVectors(
-            [self.words[row] for row in rows.tolist()],
-            matrix.values,
-            scales=matrix.scales,
+        row_numbers, rows = selected_rows(self, options)
+        words = WordVectors(
+            [self.words[row] for row in row_numbers.tolist()],
+            rows.values,
+            scales=rows.scales,
             unknown=self.unknown,
             case=self.case,
             pieces=self.pieces,
-            blocks=matrix.blocks,
+            blocks=rows.blocks,
         )
-        other._probabilities = self._probabilities and self._probabilities.of_rows(rows)
-        return other
+        if self.word_probabilities is not None:
+            words.word_probabilities = self.word_probabilities.of_rows(row_numbers)
+        return words

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from noppa.errors import FileError, ParameterError
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.load_report import LISTED, Report
-from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
+from noppa.words.word_table import WordTable
 
 CHUNK_BYTES = 8 << 20
 
@@ -42,21 +42,20 @@ def write_array(file: IO[bytes], array: NDArray[Any]) -> None:
     file.write(np.ascontiguousarray(array).data)
 
 
-def picked(
-    lexicon: Lexicon, matrix: Matrix, options: Options, path: Path | None
-) -> tuple[NDArray[np.int64], Matrix]:
-    """Which rows of a saved folder `limit` and `keep` leave, all its pieces among them, and these in the type asked for."""
-    words = lexicon.words[: lexicon.whole_words]
-    wanted = None if options.keep is None else set(options.keep)
-    kept = [row for row, word in enumerate(words) if wanted is None or word in wanted]
-    kept = kept[: options.limit]
-    if not kept:
-        raise FileError(f"{path} gave no vectors: none of its {lexicon.whole_words} words is kept")
-    rows = np.array([*kept, *range(lexicon.whole_words, len(lexicon))], np.int64)
-    some = matrix.some(rows)
-    if options.dtype != str(matrix.values.dtype):
-        some = Matrix(*in_dtype(some.vectors(np.arange(len(rows))), options.dtype))
-    return rows, some
+def selected_rows(words: WordTable, options: Options) -> tuple[NDArray[np.int64], Matrix]:
+    """The rows that `limit` and `keep` leave, all pieces among them: their numbers, and the rows in the dtype asked for."""
+    lexicon = words.lexicon
+    keep = None if options.keep is None else set(options.keep)
+    rows = [row for row, word in enumerate(lexicon.plain_words) if keep is None or word in keep]
+    rows = rows[: options.limit]
+    if not rows:
+        raise FileError(
+            f"{words.path} gave no vectors: none of its {lexicon.whole_words} words is kept"
+        )
+    row_numbers = np.array([*rows, *range(lexicon.whole_words, len(lexicon))], np.int64)
+    if options.dtype == str(words.matrix.dtype):
+        return row_numbers, words.rows.some(row_numbers)
+    return row_numbers, Matrix(*in_dtype(words.rows.vectors(row_numbers), options.dtype))
 
 
 class Rows:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -20,11 +20,10 @@ from noppa.errors import FileError
 from noppa.io.atomic import whole_file
 from noppa.kernels.backend import kernels
 from noppa.threads import thread_count
+from noppa.words import word_folder
 from noppa.words.formats import safetensors
 from noppa.words.formats.row_buffer import write_array
-
-if TYPE_CHECKING:
-    from noppa.words.word_vectors import WordVectors
+from noppa.words.word_table import WordTable
 
 BLOCK = 4096
 COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
@@ -36,7 +35,7 @@ COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
 }
 
 
-def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -> None:
+def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> None:
     """Write word vectors in the format that the name asks for: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
 
     Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a native folder.
@@ -53,7 +52,7 @@ def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -
             raise FileError(
                 f"{target}: a folder cannot be compressed; name a file such as vectors.txt.gz"
             )
-        words.save(target)
+        word_folder.write(target, words)
         return
     if not pieces:
         words = words.without_pieces()
@@ -78,12 +77,12 @@ def written_files(target: Path) -> list[Path]:
     return [target, target.with_suffix(".vocab.txt")] if target.suffix in BESIDE else [target]
 
 
-def vocabulary(words: WordVectors) -> bytes:
+def vocabulary(words: WordTable) -> bytes:
     """The words, one a line, in the order of the rows."""
     return b"".join(_line(word) for word in _words(words))
 
 
-def _words(words: WordVectors) -> Iterator[bytes]:
+def _words(words: WordTable) -> Iterator[bytes]:
     whole, edges = words.lexicon.text.tobytes(), words.lexicon.bounds.tolist()
     return (whole[a:b] for a, b in pairwise(edges))
 
@@ -96,14 +95,14 @@ def _line(word: bytes) -> bytes:
     return word + b"\n"
 
 
-def _blocks(words: WordVectors) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+def _blocks(words: WordTable) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
     names = list(_words(words))
     for start in range(0, len(names), BLOCK):
         some = names[start : start + BLOCK]
         yield some, words.vectors(np.arange(start, start + len(some)))
 
 
-def _glove(words: WordVectors, file: IO[bytes]) -> None:
+def _glove(words: WordTable, file: IO[bytes]) -> None:
     threads = thread_count(None)
     for names, rows in _blocks(words):
         lines = kernels.format_rows(rows, " ", threads)
@@ -112,12 +111,12 @@ def _glove(words: WordVectors, file: IO[bytes]) -> None:
         )
 
 
-def _word2vec_text(words: WordVectors, file: IO[bytes]) -> None:
+def _word2vec_text(words: WordTable, file: IO[bytes]) -> None:
     file.write(b"%d %d\n" % (len(words), words.dim))
     _glove(words, file)
 
 
-def _word2vec_binary(words: WordVectors, file: IO[bytes]) -> None:
+def _word2vec_binary(words: WordTable, file: IO[bytes]) -> None:
     file.write(b"%d %d\n" % (len(words), words.dim))
     for names, rows in _blocks(words):
         for name, row in zip(names, rows.astype("<f4", copy=False), strict=True):
@@ -128,7 +127,7 @@ def _word2vec_binary(words: WordVectors, file: IO[bytes]) -> None:
             file.write(_line(name)[:-1] + b" " + row.tobytes() + b"\n")
 
 
-def _npy(words: WordVectors, path: Path) -> None:
+def _npy(words: WordTable, path: Path) -> None:
     matrix = words.matrix if words.scales is None else words.vectors(np.arange(len(words)))
     matrix = np.ascontiguousarray(matrix)
     with path.open("wb") as file:
@@ -136,7 +135,7 @@ def _npy(words: WordVectors, path: Path) -> None:
         write_array(file, matrix)
 
 
-def _safetensors(words: WordVectors, path: Path) -> None:
+def _safetensors(words: WordTable, path: Path) -> None:
     matrix, scales = words.matrix, words.scales
     if words.rows.blocks:  # which others would not understand
         matrix, scales = words.vectors(np.arange(len(words))), None
@@ -144,7 +143,7 @@ def _safetensors(words: WordVectors, path: Path) -> None:
 
 
 #: How each ending is written: into a stream, or, for those with a vocabulary beside them, to a path.
-WRITERS: dict[str, Callable[[WordVectors, Any], None]] = {
+WRITERS: dict[str, Callable[[WordTable, Any], None]] = {
     ".txt": _glove,
     ".vec": _word2vec_text,
     ".bin": _word2vec_binary,

@@ -1,0 +1,166 @@
+"""Words, their rows and their probabilities, kept together: what every method pools from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noppa.errors import ParameterError, UnknownWordError
+from noppa.kernels.backend import kernels
+from noppa.parameters import numbers, shown
+from noppa.words.frequencies import Probabilities
+from noppa.words.lexicon import Lexicon
+from noppa.words.matrix import Matrix
+
+NO_PROBABILITIES = (
+    "{method} needs word probabilities and these word vectors have none: give counts with "
+    "words.with_counts(file or dict), count your own text with words.with_corpus(texts), or estimate them from the "
+    "order of the words with words.with_ranks()"
+)
+
+T = TypeVar("T", bound="WordTable")
+
+
+class WordTable:
+    """A lexicon, the matrix of its rows and their probabilities. A change gives another table that shares the rest.
+
+    path: the saved folder that is mapped into memory, None where a table is not just what its folder holds.
+    header_checksum: of that folder's header.
+    """
+
+    def __init__(
+        self, lexicon: Lexicon, rows: Matrix, probabilities: Probabilities | None = None
+    ) -> None:
+        self.lexicon, self.rows = lexicon, rows
+        self.word_probabilities = probabilities
+        self.path: Path | None = None
+        self.header_checksum: str | None = None
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """The vectors as they are stored, (words, dim)."""
+        return self.rows.values
+
+    @property
+    def scales(self) -> NDArray[np.float32] | None:
+        """What an 8-bit row is multiplied by, or None."""
+        return self.rows.scales
+
+    @property
+    def words(self) -> list[str]:
+        """Every word, in the order of the rows, the pieces last."""
+        return self.lexicon.words
+
+    @property
+    def pieces(self) -> int:
+        """How many of the last rows are pieces."""
+        return self.lexicon.pieces
+
+    @property
+    def vocabulary(self) -> kernels.Vocabulary:
+        """What turns texts and tokens into row numbers, by the `unknown` policy."""
+        return self.lexicon.vocabulary
+
+    @property
+    def table(self) -> kernels.Table:
+        """The vectors as the kernels take them."""
+        return self.rows.table
+
+    @property
+    def unknown(self) -> str:
+        return self.lexicon.unknown
+
+    @property
+    def case(self) -> str:
+        return self.lexicon.case
+
+    @property
+    def repeated(self) -> NDArray[np.int64]:
+        """Rows whose word has an earlier row: look-up never gives them."""
+        return self.lexicon.repeated
+
+    @property
+    def dim(self) -> int:
+        return int(self.matrix.shape[1])
+
+    @property
+    def probabilities(self) -> NDArray[np.float64] | None:
+        """Probability of each word, (words,), or None."""
+        return self.word_probabilities.values if self.word_probabilities else None
+
+    @property
+    def counted(self) -> NDArray[np.bool_] | None:
+        """Which probabilities come from a count of that word, (words,), or None."""
+        return self.word_probabilities.counted if self.word_probabilities else None
+
+    def needed_probabilities(self, method: str) -> NDArray[np.float64]:
+        """The probabilities, or an error that names the ways to get them."""
+        if self.word_probabilities is None:
+            raise ParameterError(NO_PROBABILITIES.format(method=method))
+        return self.word_probabilities.values
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self.lexicon.row(word) >= 0
+
+    def __getitem__(self, word: str) -> NDArray[np.float32]:
+        row = self.lexicon.row(word) if isinstance(word, str) else -1
+        if row < 0:
+            raise UnknownWordError(
+                f"{shown(word)} is not among the {self.lexicon.whole_words} words of the vocabulary"
+            )
+        return np.asarray(self.vectors([row])[0])
+
+    def __repr__(self) -> str:
+        source = self.word_probabilities.source if self.word_probabilities else "none"
+        size = f"{self.lexicon.whole_words} words" + f", {self.pieces} pieces" * bool(self.pieces)
+        return (
+            f"{type(self).__name__}({size}, dim={self.dim}, {self.matrix.dtype}, "
+            f"probabilities: {source})"
+        )
+
+    def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Rows of the matrix as float32, (rows, dim)."""
+        index = numbers(rows, "an array of row numbers")
+        if index.size and (
+            index.dtype.kind == "f" or not 0 <= index.min() <= index.max() < len(self)
+        ):
+            raise ParameterError(
+                f"row numbers are whole and lie between 0 and {len(self) - 1}, not {shown(rows)}"
+            )
+        return self.rows.vectors(index)
+
+    def without_pieces(self: T) -> T:
+        """The whole words alone, nothing copied."""
+        if not self.pieces:
+            return self
+        whole = slice(self.lexicon.whole_words)
+        probabilities = self.word_probabilities and self.word_probabilities.of_rows(whole)
+        return self._changed(
+            lexicon=self.lexicon.without_pieces(),
+            rows=self.rows.some(whole),
+            word_probabilities=probabilities,
+        )
+
+    def columns(self: T, start: int, stop: int) -> T:
+        """The same words with the columns from `start` up to `stop` of their vectors, which are not copied."""
+        return self._changed(rows=self.rows.columns(start, stop))
+
+    def with_scales(self: T, scales: ArrayLike) -> T:
+        """The same words with other scales of their 8-bit vectors, which are not copied: each word counts more or less."""
+        return self._changed(rows=self.rows.with_scales(scales))
+
+    def shares_with(self, other: WordTable) -> bool:
+        """Whether all but the vectors is the same object in both."""
+        return self.lexicon is other.lexicon and self.word_probabilities is other.word_probabilities
+
+    def _changed(self: T, **parts: Any) -> T:
+        """A table with other parts, which is no longer what its folder holds."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, **parts, path=None, header_checksum=None)
+        return other
