@@ -1,4 +1,7 @@
-"""The layer rule: what `import noppa` brings, and who may know whom."""
+"""Who may know whom: the order of the folders, no import cycles, no module name twice, and what `import noppa` brings.
+
+Imports are read from the source, also those inside functions and under TYPE_CHECKING.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,20 +18,203 @@ import pytest
 import noppa
 
 PACKAGE = Path(noppa.__file__).parent
-CONSUMERS = {
-    "cli",
-    "distill",
-    "evaluate",
-    "export",
-    "plot",
-    "serve",
-    "cluster",
-    "integrations",
-}
-CORE = sorted(
-    path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in CONSUMERS
-)
+ROOT = "noppa"
+#: Each may import from itself and from those before it. The public face, noppa/__init__.py, stands between the core and
+#: its consumers, so only those can use `from noppa import Encoder`.
+CORE = (
+    "errors", "extras", "parameters", "threads", "processes",
+    "text", "kernels", "io", "words", "refine", "methods", "explain", "encoder", "search",
+)  # fmt: skip
+CONSUMERS = (
+    "records", "plot", "evaluate", "distill", "export", "cluster", "serve", "integrations", "cli",
+)  # fmt: skip
+LAYERS = (*CORE, ROOT, *CONSUMERS)
 ALLOWED = {*sys.stdlib_module_names, "numpy", "noppa"}
+
+#: The modules that each module imports, all by their full names.
+Graph = dict[str, set[str]]
+
+
+def modules_of(package: Path) -> dict[str, Path]:
+    """Full names of all modules under a package folder; a compiled one has its stub."""
+    modules = {}
+    for path in sorted(package.rglob("*.py*")):
+        if path.suffix in (".py", ".pyi"):
+            parts = path.relative_to(package).with_suffix("").parts
+            modules[".".join((ROOT, *(part for part in parts if part != "__init__")))] = path
+    return modules
+
+
+def imported_names(path: Path, module: str) -> Iterator[str]:
+    """What each import statement anywhere in a file names, as `package.module.name`."""
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = [*(start if node.level else []), *([node.module] if node.module else [])]
+            yield from (".".join((*base, alias.name)) for alias in node.names)
+
+
+def imports_of(package: Path) -> Graph:
+    """The import graph, without the packages that a module lies in: they are always imported before it."""
+    modules = modules_of(package)
+    graph: Graph = {}
+    for module, path in modules.items():
+        graph[module] = set()
+        for name in imported_names(path, module):
+            if name.split(".")[0] != ROOT:
+                continue
+            target = name if name in modules else name.rpartition(".")[0]
+            graph[module].add(target if target in modules else name)
+            # Importing a.b.c runs a/__init__.py and a/b/__init__.py too.
+            while target := target.rpartition(".")[0]:
+                if not f"{module}.".startswith(f"{target}."):
+                    graph[module].add(target)
+        graph[module].discard(module)
+    return graph
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else ROOT
+
+
+def upward_imports(graph: Graph) -> list[str]:
+    """Imports of a later layer, and modules of which nobody said where they stand."""
+    order = {layer: at for at, layer in enumerate(LAYERS)}
+    unknown = {layer_of(module) for module in graph} - order.keys()
+    return sorted(f"{layer} is in no layer" for layer in unknown) + [
+        f"{module} imports {target}"
+        for module, targets in sorted(graph.items())
+        for target in sorted(targets)
+        if order.get(layer_of(target), -1) > order.get(layer_of(module), len(order))
+    ]
+
+
+def cycle_in(graph: Graph) -> list[str]:
+    """The modules of one import cycle, none where there is no cycle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def names_used_twice(graph: Graph) -> dict[str, list[str]]:
+    """Modules and packages of the same name, but for a file of cli/ and the module of that name which it imports."""
+    by_name: dict[str, list[str]] = {}
+    for module in sorted(graph):
+        by_name.setdefault(module.rpartition(".")[2], []).append(module)
+    return {
+        name: modules
+        for name, modules in by_name.items()
+        if len(modules) > 1 and not _is_command_of(modules, graph)
+    }
+
+
+def _is_command_of(modules: list[str], graph: Graph) -> bool:
+    command, *others = sorted(modules, key=lambda module: layer_of(module) != "cli")
+    return layer_of(command) == "cli" and len(others) == 1 and others[0] in graph[command]
+
+
+GRAPH = imports_of(PACKAGE)
+
+
+def test_a_layer_imports_only_earlier_ones() -> None:
+    assert upward_imports(GRAPH) == []
+
+
+def test_every_import_of_ours_is_seen() -> None:
+    """The graph knows no module that does not exist, and has the edges that are hardest to see."""
+    assert set().union(*GRAPH.values()) <= GRAPH.keys()
+    assert "noppa.kernels._native" in GRAPH["noppa.kernels.backend"]
+    assert "noppa.words.formats" in GRAPH["noppa.words.word_vectors"], "inside a function"
+    assert "noppa.refine" in GRAPH["noppa.encoder.encoder"], "from noppa import refine"
+
+
+def made(folder: Path, files: Mapping[str, str]) -> Graph:
+    """The graph of a made package."""
+    for name, source in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+    return imports_of(folder)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import noppa.words.lexicon",
+        "import noppa.words.lexicon as words",
+        "from noppa.words.lexicon import Lexicon",
+        "from noppa.words import lexicon",
+        "from noppa import words",
+        "from noppa import Encoder",
+        "import noppa",
+        "from ..words import lexicon",
+        "def late():\n    from noppa.words import lexicon",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from noppa.words.lexicon import Lexicon",
+    ],
+)
+def test_every_way_to_import_a_later_layer_is_refused(tmp_path: Path, statement: str) -> None:
+    others = {"__init__.py": "", "words/__init__.py": "", "words/lexicon.py": ""}
+    assert upward_imports(made(tmp_path, {**others, "text/tokens.py": "import numpy"})) == []
+    refused = upward_imports(made(tmp_path, {**others, "text/tokens.py": statement}))
+    assert refused
+    assert all(line.startswith("noppa.text.tokens imports noppa") for line in refused)
+
+
+def test_a_folder_without_a_place_is_refused(tmp_path: Path) -> None:
+    assert upward_imports(made(tmp_path, {"somewhere/new.py": ""})) == ["somewhere is in no layer"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"io/a.py": "from noppa.io.b import x", "io/b.py": "def late():\n    import noppa.io.a"},
+        {"io/a.py": "from noppa.io import b", "io/b.py": "from noppa.io.a import x"},
+        {
+            "words/formats/__init__.py": "from noppa.words.formats.text import write",
+            "words/formats/text.py": "from noppa.words.table import Table",
+            "words/table.py": "from noppa.words.formats.options import Options",
+            "words/formats/options.py": "",
+        },
+    ],
+    ids=["late", "by module", "by the package around a module"],
+)
+def test_a_cycle_is_found(tmp_path: Path, files: dict[str, str]) -> None:
+    packages = {"__init__.py": "", "io/__init__.py": "", "words/__init__.py": ""}
+    assert cycle_in(made(tmp_path, packages)) == []
+    assert len(cycle_in(made(tmp_path, files))) >= 3  # the first stands at the end again
+
+
+def test_siblings_behind_a_package_that_exports_them_are_no_cycle(tmp_path: Path) -> None:
+    files = {
+        "methods/__init__.py": "from noppa.methods.sif import SIF",
+        "methods/sif.py": "from noppa.methods.protocol import Method",
+        "methods/protocol.py": "",
+    }
+    assert cycle_in(made(tmp_path, files)) == []
+    files["methods/protocol.py"] = "from noppa.methods import METHODS"
+    assert cycle_in(made(tmp_path, files)) != []
+
+
+def test_a_name_used_twice_is_found(tmp_path: Path) -> None:
+    files = {
+        "search/index.py": "",
+        "cli/index.py": "from noppa.search.index import Index",
+        "cluster/plan.py": "",
+        "cluster/__init__.py": "",
+    }
+    assert names_used_twice(made(tmp_path, files)) == {}
+    assert list(names_used_twice(made(tmp_path, {**files, "io/plan.py": ""}))) == ["plan"]
+    assert list(names_used_twice(made(tmp_path, {"io/cluster.py": "", "io/plan.py": ""}))) == [
+        "cluster",
+        "plan",
+    ]
+    unlike = {"cli/index.py": "", "io/cluster.py": "", "io/plan.py": ""}
+    assert "index" in names_used_twice(made(tmp_path, unlike))
 
 
 def modules_after(statement: str) -> set[str]:
@@ -44,57 +232,12 @@ def test_import_brings_numpy_and_nothing_else() -> None:
     assert {name for name in brought - ALLOWED if not name.startswith("_editable")} == set()
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_core_knows_no_consumer(path: Path) -> None:
-    """Also inside functions: a lazy import of an optional package is a consumer's affair, but for named exceptions."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-        for name in names:
-            parts = name.split(".")
-            assert parts[0] != "noppa" or len(parts) < 2 or parts[1] not in CONSUMERS, name
-
-
-@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_core_imports_nothing_but_numpy_at_the_top(path: Path) -> None:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+@pytest.mark.parametrize("module", [name for name in GRAPH if layer_of(name) in (*CORE, ROOT)])
+def test_the_core_imports_nothing_but_numpy_at_the_top(module: str) -> None:
+    for node in ast.parse(modules_of(PACKAGE)[module].read_text(encoding="utf-8")).body:
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [node.module or ""]
         assert {name.split(".")[0] for name in names} <= ALLOWED
-
-
-def test_the_flow_is_one_way() -> None:
-    """A stage imports only stages before it."""
-    stages = [
-        "errors",
-        "characters",
-        "tokens",
-        "pieces",
-        "reference",
-        "backend",
-        "texts",
-        "frequencies",
-        "lexicon",
-        "matrix",
-        "counting",
-        "coverage",
-        "word_folder",
-        "words",
-    ]
-    stages += ["refine", "methods", "fitting", "encoder_folder", "encoder"]
-    for later, stage in enumerate(stages):
-        path = PACKAGE / f"{stage}.py"
-        if not path.exists():
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            module = node.module if isinstance(node, ast.ImportFrom) else None
-            if module and module.startswith("noppa."):
-                other = module.split(".")[1]
-                assert other not in stages[later + 1 :], f"{stage} imports {other}"
