@@ -12,7 +12,7 @@ import noppa
 from noppa import cluster
 from noppa.cluster import sums
 from noppa.cluster.places import Place
-from noppa.refine import Normalise, Whitening
+from noppa.refine import Normalize, Whitening
 from noppa.words.counting import WordCounts
 from tests.conftest import made_texts, made_words
 
@@ -22,7 +22,7 @@ TEXTS = [*made_texts(400, WORDS), "zzqx qqq", "", "The GIRL eats Cake"]
 #: Every method that can be fitted in parts, with what it weighs words by.
 CASES = {
     "noppa": (noppa.NoPPA(k=2), ()),
-    "noppa, its own refinement": (noppa.NoPPA(k=2), (Whitening(dim=4), Normalise())),
+    "noppa, its own refinement": (noppa.NoPPA(k=2), (Whitening(dim=4), Normalize())),
     "average": (noppa.Average(), (Whitening(),)),
     "tfidf": (noppa.TfIdf(), ()),
     "sif": (noppa.SIF(), ()),

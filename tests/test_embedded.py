@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa.cli import program
-from noppa.encoder import embedded
+from noppa.encoder import embedded, model_writer
 from noppa.kernels import backend
 from noppa.words.formats import in_dtype
 from tests.conftest import VOCABULARY, made_texts
@@ -59,7 +59,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A made model in the place of the embedded one."""
     folder = tmp_path / "model"
     words = made_model_words()
-    embedded.write_model(folder, words, made_presets(words))
+    model_writer.write_model(folder, words, made_presets(words))
     monkeypatch.setattr(embedded, "FOLDER", folder)
     return folder
 
@@ -126,7 +126,7 @@ def test_a_preset_travels_as_its_path(model: Path) -> None:
 
 def test_the_same_input_gives_the_same_bytes(model: Path, tmp_path: Path) -> None:
     words = made_model_words()
-    embedded.write_model(tmp_path / "again", words, made_presets(words))
+    model_writer.write_model(tmp_path / "again", words, made_presets(words))
     files = [str(path.relative_to(model)) for path in model.rglob("*") if path.is_file()]
     assert {"noppa.json", "words/matrix.npy", "similarity/noppa.json"} <= set(files)
     assert filecmp.cmpfiles(model, tmp_path / "again", files, shallow=False)[1:] == ([], [])
@@ -138,11 +138,11 @@ def test_the_same_input_gives_the_same_bytes(model: Path, tmp_path: Path) -> Non
 def test_a_model_is_replaced_by_a_whole_one_alone(model: Path) -> None:
     words = made_model_words()
     presets = made_presets(words)
-    embedded.write_model(model, words, {"default": presets["default"]})
+    model_writer.write_model(model, words, {"default": presets["default"]})
     assert embedded.presets() == ["default"]
     unfitted = noppa.Encoder(words, noppa.NoPPA())
     with pytest.raises(noppa.NoppaError, match="learns from text"):
-        embedded.write_model(model, words, {"default": unfitted})
+        model_writer.write_model(model, words, {"default": unfitted})
     assert sorted(path.name for path in model.parent.iterdir()) == ["model"]
     assert noppa.load().dim == presets["default"].dim
 
@@ -153,7 +153,7 @@ def test_what_is_no_preset(tmp_path: Path) -> None:
 
     def refused(message: str, presets: dict[str, noppa.Encoder]) -> None:
         with pytest.raises(noppa.NoppaError, match=message):
-            embedded.write_model(tmp_path / "model", words, presets)
+            model_writer.write_model(tmp_path / "model", words, presets)
         assert not (tmp_path / "model").exists()
 
     refused("needs a preset called 'default'", {})
@@ -317,7 +317,7 @@ def test_a_preset_with_scales_of_its_own(tmp_path: Path) -> None:
         "heavy": noppa.Encoder(heavy, noppa.Average()),
         "plain": noppa.Encoder(half, noppa.Average()),
     }
-    embedded.write_model(tmp_path / "model", words, presets)
+    model_writer.write_model(tmp_path / "model", words, presets)
     for name, encoder in presets.items():
         found = noppa.load(tmp_path / "model" / name)
         assert found.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()

@@ -54,7 +54,7 @@ def test_fit_learns_only_from_what_it_is_given() -> None:
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("size", [1, 7, 1024])
 def test_the_same_bytes_in_any_batch(size: int, threads: int) -> None:
-    encoder = fitted(refine=[noppa.Whitening(), noppa.Normalise()])
+    encoder = fitted(refine=[noppa.Whitening(), noppa.Normalize()])
     whole = encoder.encode(TEXTS, threads=1).tobytes()
     blocks = encoder.encode_iter(iter(TEXTS), block=size, threads=threads)
     assert b"".join(block.tobytes() for block in blocks) == whole
@@ -106,7 +106,7 @@ def test_dim_is_known_before_and_after_fitting() -> None:
     for refine, dim in [
         ((), 18),
         (noppa.Whitening(dim=5), 5),
-        ((noppa.Whitening(), noppa.Normalise()), 18),
+        ((noppa.Whitening(), noppa.Normalize()), 18),
     ]:
         encoder = noppa.Encoder(WORDS, noppa.NoPPA(k=3), refine)
         assert encoder.dim == dim
@@ -151,7 +151,7 @@ def test_bad_thread_counts(threads: object) -> None:
 
 class TestFiles:
     @pytest.mark.parametrize(
-        "refine", [(), noppa.Whitening(dim=6), (noppa.CommonComponents(2), noppa.Normalise())]
+        "refine", [(), noppa.Whitening(dim=6), (noppa.CommonComponents(2), noppa.Normalize())]
     )
     @pytest.mark.parametrize("noise", ["paper", "reference"])
     def test_round_trip(self, tmp_path: Path, refine: object, noise: str) -> None:

@@ -32,8 +32,8 @@ VARIANTS: dict[str, Any] = {
     "noppa cheap": noppa.NoPPA(a=None, k=2, kernel="abs", attend_self=False, position="reference"),
     "noppa places": noppa.NoPPA(k=0, unknown_takes_position=True, kernel="square"),
     "noppa windows": noppa.NoPPA(k=0, max_tokens=8, policy="window"),
-    "usif dimension": noppa.USIF(m=0, a=0.01, normalise="dimension"),
-    "usif plain": noppa.USIF(m=1, a=0.01, normalise=None),
+    "usif dimension": noppa.USIF(m=0, a=0.01, normalize="dimension"),
+    "usif plain": noppa.USIF(m=1, a=0.01, normalize=None),
     "vlawe all": noppa.VLAWE(k=3),
     "s3e published": noppa.S3E(k=4, variant="reference"),
     "s3e alone": noppa.S3E(k=3, average=False, components=0),
@@ -41,7 +41,7 @@ VARIANTS: dict[str, Any] = {
 }
 REFINEMENTS: dict[str, Any] = {
     "none": (),
-    "whitened": (noppa.Whitening(dim=3), noppa.Normalise()),
+    "whitened": (noppa.Whitening(dim=3), noppa.Normalize()),
     "without the common": (noppa.CommonComponents(1, centred=True),),
 }
 WORDS = made_words(extra=10)
@@ -76,7 +76,7 @@ def assert_adds_up(encoder: noppa.Encoder, text: str) -> None:
     assert_close(told.contributions.sum(axis=0) + rest, pooled_by_kernels(encoder, text))
     constants = sum(told.constants.values(), np.zeros(len(told.vector)))
     # Scaling a short vector to length one magnifies the rounding of the kernels' float32.
-    within = 3e-5 if noppa.Normalise() in encoder.refine else 1e-5
+    within = 3e-5 if noppa.Normalize() in encoder.refine else 1e-5
     assert_close(told.refined.sum(axis=0) + constants, told.vector, 1e-12)
     assert_close(told.vector, encoder.encode(text).astype(float), within)
     assert_close(told.pairs.sum(axis=1), told.shares)

@@ -48,7 +48,7 @@ def test_the_mean_of_the_rows_is_the_vector(name: str, file: str, tmp_path: Path
 def test_a_last_scaling_is_left_to_the_reader() -> None:
     words = made_words()
     texts = made_texts(60, words)
-    unit = noppa.Encoder(words, noppa.SIF(), noppa.Normalise()).fit(texts)
+    unit = noppa.Encoder(words, noppa.SIF(), noppa.Normalize()).fit(texts)
     rows = noppa.Encoder(mean_words(unit, "word2vec"), noppa.Average()).encode(
         texts, normalize=True
     )

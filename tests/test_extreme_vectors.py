@@ -11,7 +11,7 @@ import noppa
 from noppa import METHODS
 from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
-from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
+from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Whitening
 from noppa.words.matrix import LARGEST
 
 pytestmark = [pytest.mark.twin, pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")]
@@ -37,7 +37,7 @@ METHODS_TRIED = [
     noppa.TfIdf(),
     noppa.SIF(a=1e30),
     noppa.USIF(m=2, a=0.1),
-    noppa.USIF(m=2, a=0.1, normalise="dimension"),
+    noppa.USIF(m=2, a=0.1, normalize="dimension"),
     noppa.DCT(k=4),
     noppa.VLAWE(k=3, power=4),
     noppa.VLAWE(k=2, pca=3),
@@ -50,7 +50,7 @@ METHODS_TRIED = [
 REFINEMENTS: list[Any] = [
     (),
     (Whitening(),),
-    (Whitening(3, strength=0.5, centred=False, floor=1e-30), Normalise()),
+    (Whitening(3, strength=0.5, centred=False, floor=1e-30), Normalize()),
     (NoiseRemoval(1, "reference"), CommonComponents(1, centred=True, weighted=True)),
 ]
 

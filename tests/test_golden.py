@@ -74,7 +74,7 @@ def usif_sentences(shared, sentences):
 
 
 def test_usif_before_removal(shared, words, sentences):
-    method = noppa.USIF(m=0, a=USIF_A, normalise="dimension")
+    method = noppa.USIF(m=0, a=USIF_A, normalize="dimension")
     found = encode(words, method, usif_sentences(shared, sentences))
     assert error(found, golden(shared, "usif_m0.npy")) < CLOSE
 
@@ -95,7 +95,7 @@ def test_usif_with_the_authors_components(shared, words, sentences):
     shares, rows = values[-5:], directions[:, -5:].T
     assert np.allclose(values[:-5], 0, atol=1e-9)
     assert shares.sum() == pytest.approx(1)
-    encoder = noppa.Encoder(words, noppa.USIF(m=0, a=USIF_A, normalise="dimension"))
+    encoder = noppa.Encoder(words, noppa.USIF(m=0, a=USIF_A, normalize="dimension"))
     step = Remove(rows, shares[:, None] * rows, np.zeros(5))
     encoder._fitted = Fitted((step,), {"a": np.array([USIF_A])})
     found = encoder.encode_tokens(usif_sentences(shared, sentences))
@@ -104,7 +104,7 @@ def test_usif_with_the_authors_components(shared, words, sentences):
 
 def test_usif_with_exact_components(shared, words, sentences):
     """Ours are exact, so that they differ from the program's by the error of its random estimate."""
-    method = noppa.USIF(m=5, a=USIF_A, normalise="dimension")
+    method = noppa.USIF(m=5, a=USIF_A, normalize="dimension")
     found = encode(words, method, usif_sentences(shared, sentences))
     expected = golden(shared, "usif_m5.npy")
     assert np.abs(found - expected).max() < 6e-4

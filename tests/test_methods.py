@@ -166,8 +166,8 @@ def test_methods_that_need_probabilities_say_so() -> None:
         (lambda: noppa.USIF(m=1.5), "m must be a whole number from 0 on, not 1.5"),
         (lambda: noppa.USIF(n=0), "n must be a number above 0, not 0"),
         (
-            lambda: noppa.USIF(normalise="no"),
-            "normalise must be one of word, dimension, None, not 'no'",
+            lambda: noppa.USIF(normalize="no"),
+            "normalize must be one of word, dimension, None, not 'no'",
         ),
         (lambda: noppa.DCT(k=0), "k must be a whole number from 1 on, not 0"),
         (lambda: noppa.VLAWE(power=-1), "power must be a number above 0, not -1"),

@@ -114,7 +114,7 @@ def test_a_row_of_steps_is_fitted_from_one_pass() -> None:
         noppa.NoiseRemoval(2),
         noppa.CommonComponents(1),
         noppa.Whitening(dim=6),
-        noppa.Normalise(),
+        noppa.Normalize(),
     ]
     rows = ROWS
     for refinement in chain:
@@ -129,9 +129,9 @@ def test_a_row_of_steps_is_fitted_from_one_pass() -> None:
 
 def test_nothing_is_fitted_after_normalise() -> None:
     with pytest.raises(
-        noppa.NoppaError, match="nothing can be fitted after Normalise: put it last"
+        noppa.NoppaError, match="nothing can be fitted after Normalize: put it last"
     ):
-        fit_steps([noppa.Normalise(), noppa.CommonComponents()], Moments.of(ROWS))
+        fit_steps([noppa.Normalize(), noppa.CommonComponents()], Moments.of(ROWS))
 
 
 @pytest.mark.parametrize(

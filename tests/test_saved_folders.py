@@ -126,7 +126,7 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "a tokenizer of ours": ("average", header("tokenizer", None), "'tokenizer' is None"),
     "words elsewhere": ("average", header("words", "../../words"), "'words' is"),
     "words at the root": ("average", header("words", "/words"), "'words' is"),
-    "an unknown method": ("average", header("method", {"name": "magic"}), "cannot be understood"),
+    "an unknown method": ("average", header("method", {"name": "magic"}), "is not registered"),
     "a method's name in a list": ("average", header("method", {"name": ["dct"]}), "'method' is"),
     "an impossible parameter": ("dct", header("method", {"name": "dct", "k": -1}), "cannot be under"),
     "columns outside": ("average", header("columns", [0, 99]), "do not lie within"),
@@ -288,7 +288,7 @@ def test_a_folder_that_is_always_replaced_is_told(
 
 @pytest.mark.found("outside review", "a refinement was saved that nothing can load")
 def test_a_refinement_that_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None:
-    class Mine(noppa.Normalise):
+    class Mine(noppa.Normalize):
         pass
 
     encoder = noppa.Encoder(made_words(), noppa.Average(), Mine())
@@ -297,9 +297,9 @@ def test_a_refinement_that_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.found("outside review", "Normalise alone wanted a fit though it learns nothing")
+@pytest.mark.found("outside review", "Normalize alone wanted a fit though it learns nothing")
 def test_normalise_alone_needs_no_fit(tmp_path: Path) -> None:
-    encoder = noppa.Encoder(made_words(), noppa.Average(), noppa.Normalise())
+    encoder = noppa.Encoder(made_words(), noppa.Average(), noppa.Normalize())
     assert np.isclose(np.linalg.norm(encoder.encode("a girl")), 1)
     encoder.save(tmp_path / "model")
     assert noppa.load(tmp_path / "model").encode("a girl").tobytes() == (

@@ -31,7 +31,7 @@ WORDS: dict[str, tuple[Any, ...]] = {
     "variant": ("paper", "reference"),
     "kernel": ("log2", "abs", "square"),
     "policy": ("error", "truncate", "window"),
-    "normalise": ("word", "dimension", None),
+    "normalize": ("word", "dimension", None),
     "parts": (("context", "word"), ("ordered", "product", "std"), ("max", "dct2", "min"), ("dct",)),
 }
 #: Sizes with which a few words can be fitted in milliseconds, and now and then others.

@@ -99,7 +99,7 @@ def folders() -> dict[str, Files]:
     }  # fmt: skip
     for name, kind in METHODS.items():
         made[name] = Encoder(plain, kind(**options.get(name, {}))).fit(corpus)
-    steps = (noppa.CommonComponents(1), noppa.Whitening(dim=4), noppa.Normalise())
+    steps = (noppa.CommonComponents(1), noppa.Whitening(dim=4), noppa.Normalize())
     made["refined"] = Encoder(plain, noppa.Average(), steps).fit(corpus)
     with suppress(noppa.NoppaError):  # without usearch
         made["graph"] = Index(["x"] * 60, rng.normal(size=(60, 4)).astype(np.float32), exact=False)

@@ -12,8 +12,9 @@ model.encode(["a cake", "cake"])
 
 from __future__ import annotations
 
-from noppa.encoder.embedded import load
-from noppa.encoder.encoder import Encoder
+from typing import Any
+
+from noppa.encoder.encoder import Encoder, load
 from noppa.encoder.external import external
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.methods import (
@@ -26,20 +27,26 @@ from noppa.methods import (
     VLAWE,
     Average,
     FastSent,
+    Method,
     NoPPA,
     Sent2Vec,
     TfIdf,
+    register,
 )
-from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalise, Whitening
+from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Refinement, Whitening
 from noppa.words.word_vectors import WordVectors
 
 
-def __getattr__(name: str) -> str:
-    """`__version__`, read from the installed package when somebody asks: it takes longer than all the rest."""
+def __getattr__(name: str) -> Any:
+    """`__version__`, read when somebody asks: finding it takes longer than all the rest; and names of earlier versions."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("noppa")
+    if name == "Normalise":
+        from noppa import refine
+
+        return refine.Normalise
     raise AttributeError(f"module 'noppa' has no attribute {name!r}")
 
 
@@ -55,12 +62,14 @@ __all__ = [
     "CommonComponents",
     "Encoder",
     "FastSent",
+    "Method",
     "Moments",
     "NoPPA",
     "NoiseRemoval",
     "NoppaError",
     "NoppaWarning",
-    "Normalise",
+    "Normalize",
+    "Refinement",
     "Sent2Vec",
     "TfIdf",
     "Whitening",
@@ -68,4 +77,5 @@ __all__ = [
     "__version__",
     "external",
     "load",
+    "register",
 ]

@@ -42,7 +42,7 @@ class NoppaWarning(UserWarning):
     """Something the user should know that did not stop the work."""
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = NoppaWarning) -> None:
     """A warning at the line of the user's that called us, however deep in here it came up."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None:
@@ -51,4 +51,4 @@ def warn(message: str) -> None:
             break
         level += ours  # Python itself does not count the frames of an import
         frame = frame.f_back
-    warnings.warn(message, NoppaWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)

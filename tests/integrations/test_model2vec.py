@@ -54,7 +54,7 @@ def methods(words: noppa.WordVectors) -> dict[str, noppa.Encoder]:
         "sent2vec": noppa.Encoder(words, noppa.Sent2Vec(buckets=0, epochs=1)).fit(made),
         "centred": noppa.Encoder(words, noppa.SIF(components=0), noppa.Whitening(4)).fit(made),
         "unit": noppa.Encoder(
-            words, noppa.SIF(), [noppa.CommonComponents(1, centred=True), noppa.Normalise()]
+            words, noppa.SIF(), [noppa.CommonComponents(1, centred=True), noppa.Normalize()]
         ).fit(made),
     }
 

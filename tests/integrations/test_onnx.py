@@ -39,7 +39,7 @@ METHODS = {
     "average": noppa.Average(),
     "sif": noppa.SIF(),
     "usif": noppa.USIF(a=0.01),
-    "usif-dimension": noppa.USIF(a=0.01, normalise="dimension"),
+    "usif-dimension": noppa.USIF(a=0.01, normalize="dimension"),
     "tfidf": noppa.TfIdf(),
     "dct": noppa.DCT(k=4),
     "fastsent": noppa.FastSent(epochs=1),
@@ -71,7 +71,7 @@ def test_every_method(name: str, unknown: str, tmp_path: Path) -> None:
     "refine",
     [
         noppa.Whitening(5),
-        [noppa.CommonComponents(2, centred=True), noppa.Normalise()],
+        [noppa.CommonComponents(2, centred=True), noppa.Normalize()],
         [noppa.NoiseRemoval(2), noppa.Whitening(strength=0.5, centred=False)],
     ],
     ids=str,

@@ -28,7 +28,7 @@ from noppa.distill.joining import completed, root_mean_square_length, with_lengt
 from noppa.distill.pipeline import Distilled, distil, encoder_of
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
-from noppa.encoder import embedded
+from noppa.encoder import model_writer
 from noppa.io import storage
 from noppa.words.formats import in_dtype
 
@@ -73,7 +73,7 @@ def main() -> None:
     distilled = distilled_from(teacher, texts)
     words = rounded(distilled, halves(distilled, glove(options.shared)))
     presets = presets_of(words, weighted(words, distilled), texts)
-    embedded.write_model(options.output, words, presets)
+    model_writer.write_model(options.output, words, presets)
     shutil.copy(HERE / "NOTICE.md", options.output)
     outputs = {
         str(file.relative_to(options.output)): storage.sha256(file)

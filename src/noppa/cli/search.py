@@ -102,7 +102,7 @@ def _made(encoder: Encoder, texts: Iterable[str], threads: int | None) -> Index:
 def _header(encoder: Encoder) -> dict[str, str | None]:
     path = encoder.path
     return {
-        "model": None if path is None else embedded.name_of(path),
+        "model": encoder.identity.name or None,
         "seal of model": None if path is None else storage.header_checksum(path),
     }
 

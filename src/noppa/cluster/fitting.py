@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import noppa
-from noppa import refine as refining
 from noppa.cluster.manifest import MANIFEST, Manifest, alone, compare, readable
 from noppa.cluster.models import Model
 from noppa.cluster.outcomes import bad_rows, finished, raise_bad
@@ -41,7 +40,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
 from noppa.io.storage import kind_of
-from noppa.methods import USIF, Average
+from noppa.methods import USIF, Average, registry
 from noppa.parameters import one_of
 
 FREQUENCIES = ("corpus", "model")
@@ -109,7 +108,7 @@ def fit(
         asked = {
             "model": found.checksum,
             "method": repr(encoder.method),
-            "refinement": [refining.described(part) for part in encoder.refine],
+            "refinement": [registry.described(part) for part in encoder.refine],
             "source of frequencies": counted,
             **input_facts(wanted, files),
             "on_bad": on_bad,

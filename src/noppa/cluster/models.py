@@ -12,7 +12,8 @@ from pathlib import Path
 from noppa.cluster.places import Place
 from noppa.encoder import embedded
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.encoder_folder import fingerprint, words_of
+from noppa.encoder.encoder_folder import checksum as fingerprint
+from noppa.encoder.encoder_folder import words_of
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io import storage
 from noppa.kernels.backend import kernels

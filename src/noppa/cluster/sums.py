@@ -120,7 +120,7 @@ def summed(encoder: Encoder, texts: Iterable[str], learnt: Sums | None) -> Sums:
     counted = Counted(blocks, len(words))
     found: Sums = {}
     if learnt is None:
-        gathered: Mapping[str, NDArray[Any]] = method.gather(words, counted)  # type: ignore[attr-defined]
+        gathered: Mapping[str, NDArray[Any]] = method.gather(words, counted)
         found = {f"method.{name}": np.asarray(array) for name, array in gathered.items()}
     else:
         refined = bool((*method.refinements(), *encoder.refine))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 from os import PathLike
@@ -14,17 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import refine
-from noppa.encoder import encoder_folder
+from noppa.encoder import embedded, encoder_folder
 from noppa.encoder.encoder_folder import Contents
 from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
-from noppa.errors import FileError, NotFittedError, ParameterError, warn
+from noppa.encoder.identity import IN_MEMORY, MEMORY, Identity
+from noppa.errors import FileError, NoppaError, NotFittedError, ParameterError, warn
 from noppa.explain.explanation import Explanation, PairExplanation, explanation, pair_explanation
 from noppa.io import storage
 from noppa.kernels.backend import kernels
-from noppa.methods import METHODS, NoPPA
+from noppa.methods import registry
 from noppa.methods.corpus import Ids, checked_ids
-from noppa.methods.protocol import Method, Pooler, check_width, learns
+from noppa.methods.protocol import Method, Pooler
 from noppa.parameters import boolean, shown, whole
 from noppa.refine import Map, Moments, Refinement, steps_without_text
 from noppa.text.tokens import Tokenizer
@@ -42,7 +42,7 @@ Vectors = NDArray[np.float32]
 class Encoder:
     """Turns texts into vectors.
 
-    words: a `WordVectors`. method: one of `METHODS`, for example `NoPPA(a=0.05, k=12)`.
+    words: a `WordVectors`. method: one of `METHODS`, for example `NoPPA(a=0.05, k=12)`, or your own: see `Method`.
     refine: one refinement or several in a row, applied after the method's own.
     tokenizer: a function from a text to its tokens, in place of the built-in one.
 
@@ -55,36 +55,37 @@ class Encoder:
     def __init__(
         self,
         words: WordVectors,
-        method: Method,
+        method: Method | Any,
         refine: Refinement | Sequence[Refinement] | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> None:
         if not isinstance(words, WordVectors):
             raise ParameterError(f"words must be a WordVectors, not a {type(words).__name__}")
-        if type(method) not in METHODS.values():
-            known = ", ".join(kind.__name__ for kind in METHODS.values())
-            raise ParameterError(f"method must be one of {known}, not {shown(method)}")
         if tokenizer is not None and not callable(tokenizer):
             raise ParameterError(
                 f"tokenizer must be a function from a text to tokens, not {shown(tokenizer)}"
             )
-        if refine is None:
-            refine = ()
-        check_width(method, words)
+        given = () if refine is None else refine if isinstance(refine, Sequence) else (refine,)
         self.words = words
-        self.method = method
-        self.refine = tuple(refine) if isinstance(refine, Sequence) else (refine,)
-        for refinement in self.refine:
-            if not hasattr(refinement, "fit"):
-                raise ParameterError(f"{shown(refinement)} is no refinement: see noppa.refine")
+        self.method: Method = registry.adapted(method)
+        self.refine = tuple(map(registry.adapted_refinement, given))
         self.tokenizer = tokenizer
-        self.path: Path | None = None
-        self.fingerprint: str | None = None
-        width = method.width(words)
-        steps = None if learns(method) else steps_without_text(self._refinements, width)
+        self.identity = IN_MEMORY
+        self.method.check(words)
+        steps = None
+        if not self.method.learns:
+            steps = steps_without_text(self._refinements, self._width)
         self._fitted = None if steps is None else Fitted(tuple(steps))
-        with suppress(KeyError):  # a method that learns stops at what it has yet to learn
-            method.pooler(words, {})  # says now what the words lack
+
+    @property
+    def path(self) -> Path | None:
+        """The folder that holds this encoder, None where none does."""
+        return self.identity.path
+
+    @cached_property
+    def _width(self) -> int:
+        """Length of a pooled vector."""
+        return self.method.width(self.words)
 
     @property
     def _refinements(self) -> tuple[Refinement, ...]:
@@ -121,20 +122,20 @@ class Encoder:
     def _forget(self) -> None:
         for name in BUILT:
             self.__dict__.pop(name, None)
-        self.path = self.fingerprint = None
+        self.identity = IN_MEMORY
 
     # What was learnt
 
     @property
     def dim(self) -> int:
         """Length of a vector."""
-        width = self.method.width(self.words)
+        width = self._width
         if self._fitted is None:
             for refinement in self._refinements:
-                width = getattr(refinement, "dim", None) or width
-            return width
-        for step in self._fitted.steps:
-            width = step.matrix.shape[1] if isinstance(step, Map) else width
+                width = refinement.width(width)
+        else:
+            for step in self._fitted.steps:
+                width = step.matrix.shape[1] if isinstance(step, Map) else width
         return width
 
     @property
@@ -158,8 +159,7 @@ class Encoder:
             needed = ", ".join(map(repr, self._refinements))
             raise NotFittedError(
                 f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
-                "call fit(texts) first"
-                + (", or set k=0" if isinstance(self.method, NoPPA) and self.method.k else "")
+                f"call fit(texts) first{self.method.without_fit}"
             )
         return self._fitted
 
@@ -357,29 +357,17 @@ class Encoder:
         verified: int = storage.VERIFIED_BYTES,
     ) -> Encoder:
         """A saved encoder, its files up to `verified` bytes compared with their checksums."""
-        saved, fingerprint = encoder_folder.read(path, tokenizer is not None, verified)
+        saved, checksum = encoder_folder.read(path, tokenizer is not None, verified)
         encoder = cls(saved.words, saved.method, saved.refine, tokenizer)
         encoder._fitted = saved.fitted
-        encoder.path, encoder.fingerprint = Path(path).absolute(), fingerprint
+        encoder.identity = Identity.of_folder(Path(path), checksum)
         return encoder
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A saved encoder travels as its path, so that every process maps the same file; a preset as its name.
-
-        One whose folder is gone, or holds another encoder by now, travels whole.
-        """
-        if self.path is not None and self.tokenizer is None and self._is_still_saved():
-            from noppa.encoder import embedded
-
-            return (embedded.reopened, (embedded.name_of(self.path), self.fingerprint))
-        return (object.__new__, (type(self),), {**self._parts, "path": None, "fingerprint": None})
-
-    def _is_still_saved(self) -> bool:
-        assert self.path is not None
-        try:
-            return encoder_folder.fingerprint(self.path) == self.fingerprint
-        except FileError:
-            return False
+        """A saved encoder travels as its identity, so that every process maps the same file; any other one whole."""
+        if self.tokenizer is None and self.identity.is_on_disk:
+            return (reopened, (self.identity,))
+        return (object.__new__, (type(self),), {**self._parts, "identity": IN_MEMORY})
 
     @property
     def _parts(self) -> dict[str, Any]:
@@ -394,7 +382,7 @@ class Encoder:
     def __deepcopy__(self, memo: dict[int, Any]) -> Encoder:
         """What was loaded is mapped and read-only, so that the copy shares it."""
         other = self.__copy__()
-        if self.path is None:
+        if self.identity is IN_MEMORY:
             other.__dict__ = deepcopy(other.__dict__, memo)
         return other
 
@@ -402,3 +390,51 @@ class Encoder:
 def _warn_of_empty(rows: NDArray[np.int64], count: int) -> None:
     shown = ", ".join(map(str, rows[:5].tolist())) + (", …" if len(rows) > 5 else "")
     warn(f"{len(rows)} of {count} texts have no known word and became rows of zeros: {shown}")
+
+
+def load(
+    name_or_path: str | PathLike[str] | None = None,
+    tokenizer: Tokenizer | None = None,
+    verify: bool = False,
+) -> Encoder:
+    """The embedded model, a preset of it by name, or a saved encoder from its folder.
+
+    A preset goes before a folder of the same name; `./NAME` is the folder.
+    """
+    names = embedded.presets()
+    if name_or_path is None:
+        if not names:
+            raise NoppaError(
+                "this version has no embedded model yet: give the folder of a saved encoder"
+            )
+        name_or_path = embedded.DEFAULT
+    if not isinstance(name_or_path, (str, PathLike)):
+        raise ParameterError(
+            f"a model is the name of a preset or the path of a folder, not {shown(name_or_path)}"
+        )
+    if isinstance(name_or_path, str) and name_or_path in names:
+        verified = storage.EVERY_BYTE if verify else storage.INSTALLED
+        return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
+    if names and not storage.existing(Path(name_or_path)).exists():
+        raise FileError(
+            f"{name_or_path} does not exist: give the folder of a saved encoder, or one of the presets "
+            + ", ".join(names)
+        )
+    return Encoder.load(name_or_path, tokenizer, verify)
+
+
+def reopened(identity: Identity) -> Encoder:
+    """The encoder of an identity that was pickled or stored, and no other."""
+    if identity.kind == MEMORY:
+        raise ParameterError("an encoder that is only in memory cannot be opened again: save it")
+    try:
+        encoder = load(identity.name)
+    except FileError as error:
+        raise FileError(
+            f"an encoder was pickled as its folder {identity.name}, which cannot be loaded here: {error}"
+        ) from error
+    if encoder.identity.checksum != identity.checksum:
+        raise FileError(
+            f"{identity.name} holds another encoder here than the one that was pickled: copy that one here"
+        )
+    return encoder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from os import PathLike
 from os.path import islink, normpath
 from pathlib import Path
@@ -12,15 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import refine
 from noppa.encoder import fitted
 from noppa.encoder.fitted import Fitted
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.storage import Folder
-from noppa.methods import METHODS
+from noppa.methods import registry
 from noppa.methods.protocol import Method
-from noppa.refine import Refinement
+from noppa.refine import REFINEMENTS, Refinement
 from noppa.words import word_folder
 from noppa.words.word_vectors import WordVectors
 
@@ -86,10 +84,9 @@ def _write(
     arrays: dict[str, NDArray[Any]],
     inside: Callable[[Path], Mapping[str, Any]] | None = None,
 ) -> None:
-    name = next(name for name, kind in METHODS.items() if kind is type(contents.method))
     header = {
-        "method": {"name": name, **asdict(contents.method)},  # type: ignore[call-overload]
-        "refine": [refine.described(refinement) for refinement in contents.refine],
+        "method": registry.described(contents.method),
+        "refine": [registry.described(refinement) for refinement in contents.refine],
         "tokenizer": "custom" if contents.custom else "noppa",
         **words,
         **contents.fitted.header(),
@@ -98,7 +95,7 @@ def _write(
 
 
 def read(path: str | PathLike[str], custom: bool, verified: int) -> tuple[Contents, str]:
-    """What a folder holds, which was saved with a tokenizer of its own or not, as `custom` says; and its fingerprint."""
+    """What a folder holds, which was saved with a tokenizer of its own or not, as `custom` says; and its checksum."""
     return storage.consistently(path, lambda place: _read(place, custom, verified))
 
 
@@ -112,18 +109,20 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
             else f"{path} was saved with a tokenizer of its own: pass it as tokenizer="
         )
     words, words_checksum = _words(folder)
-    method = _named(METHODS, header["method"], folder)
-    parts = tuple(_named(refine.REFINEMENTS, part, folder) for part in header["refine"])
-    own = {name: value for name, value in vars(method).items() if type(value) is int}
-    sizes = {**own, "words": len(words), "dim": words.dim}
-    state = Fitted.read(folder, getattr(method, "LEARNT", {}), sizes, method.width(words))
+    method = registry.adapted(_made(registry.METHODS, header["method"], folder))
+    parts = tuple(
+        registry.adapted_refinement(_made(REFINEMENTS, part, folder)) for part in header["refine"]
+    )
+    whole = {name: value for name, value in header["method"].items() if type(value) is int}
+    sizes = {**whole, "words": len(words), "dim": words.dim}
+    state = Fitted.read(folder, method.LEARNT, sizes, method.width(words))
     folder.check_nothing_else()
     if len(state.steps) != len(method.refinements()) + len(parts):
         raise FileError(
             f"{path / storage.HEADER} is damaged: it has {len(state.steps)} steps for "
             f"{len(method.refinements()) + len(parts)} refinements"
         )
-    return Contents(words, method, parts, state, custom), _fingerprint(folder, words_checksum)
+    return Contents(words, method, parts, state, custom), _checksum(folder, words_checksum)
 
 
 def _words(folder: Folder) -> tuple[WordVectors, str]:
@@ -149,13 +148,13 @@ def words_of(path: Path) -> Path:
     return _place_of_words(storage.read_folder(path, KIND, FIELDS, storage.INSTALLED))
 
 
-def fingerprint(path: Path) -> str:
+def checksum(path: Path) -> str:
     """One checksum for an encoder and its words, from the checksums of their headers, which list those of the arrays."""
     folder = storage.read_folder(path, KIND, FIELDS, storage.INSTALLED)
-    return _fingerprint(folder, storage.header_checksum(_place_of_words(folder)))
+    return _checksum(folder, storage.header_checksum(_place_of_words(folder)))
 
 
-def _fingerprint(folder: Folder, words_checksum: str) -> str:
+def _checksum(folder: Folder, words_checksum: str) -> str:
     import hashlib
 
     return hashlib.sha256((folder.header_checksum + words_checksum).encode()).hexdigest()
@@ -165,16 +164,16 @@ def _place_of_words(folder: Folder) -> Path:
     return Path(normpath(folder.path / folder.header.get("words", WORDS)))
 
 
-def _named(kinds: Mapping[str, type[Any]], described: dict[str, Any], folder: Folder) -> Any:
+def _made(kinds: Mapping[str, type[Any]], stored: dict[str, Any], folder: Folder) -> Any:
     """The method or refinement that a header describes by its name and its parameters."""
-    fields = dict(described)
-    name = fields.pop("name")
+    name = stored["name"]
     if name not in kinds:
         raise FileError(
-            f"{folder.path} cannot be understood ({name!r}): it was written by another version of noppa"
+            f"{folder.path} uses {name!r}, which is not registered here: call noppa.register({name!r}, its class) before "
+            "loading, or update noppa if a newer version wrote the folder"
         )
     try:
-        return kinds[name](**fields)
+        return registry.made(kinds, stored)
     except (TypeError, ValueError, OverflowError, AttributeError, NoppaError) as error:
         raise FileError(
             f"{folder.path} cannot be understood ({name!r}: {error}): it was written by another version of noppa"

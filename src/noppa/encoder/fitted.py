@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,7 +61,7 @@ class Fitted:
 
     @classmethod
     def read(
-        cls, folder: Folder, declared: dict[str, str], sizes: dict[str, int], width: int
+        cls, folder: Folder, declared: Mapping[str, str], sizes: dict[str, int], width: int
     ) -> Fitted:
         """What a folder holds, whose header has the `FIELDS`.
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from noppa.errors import warn
 from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Corpus, Ids, known_tokens
-from noppa.methods.noppa import NoPPA
-from noppa.methods.protocol import Learnt, Method, check_width, learns
+from noppa.methods.numpy_form import Learnt
+from noppa.methods.protocol import SUMS, TEXT, Method, check_width
 from noppa.parameters import MOST_REFINED
 from noppa.refine import Moments
 from noppa.words.word_vectors import WordVectors
@@ -53,7 +53,7 @@ def learnt_from(
     if refined:
         check_width(method, words, MOST_REFINED)
     counted = Counted(blocks, len(words))
-    with closing(Corpus(counted)) if learns(method) else nullcontext(counted) as sentences:
+    with closing(Corpus(counted)) if method.learns else nullcontext(counted) as sentences:
         learnt = _learnt(words, method, sentences)
         if refined:
             moments = moments_of(words, method, learnt, sentences, threads)
@@ -63,10 +63,12 @@ def learnt_from(
     return learnt, moments, counted.seen
 
 
-def _learnt(words: WordVectors, method: Any, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-    if hasattr(method, "gather"):
+def _learnt(
+    words: WordVectors, method: Method, sentences: Iterable[Ids]
+) -> dict[str, NDArray[Any]]:
+    if method.learning == SUMS:
         return dict(method.conclude(words, method.gather(words, sentences)))
-    return dict(method.learn(words, sentences)) if learns(method) else {}
+    return dict(method.learn(words, sentences)) if method.learning == TEXT else {}
 
 
 def moments_of(
@@ -87,9 +89,7 @@ def warn_of_uncounted(words: WordVectors, method: Method, seen: NDArray[np.int64
     seen: how often each word was seen, (words + 1,).
     """
     counted = words.counted
-    # `a` is the strength of the frequency weight in every paper that has one; NoPPA has none with None, uSIF derives it.
-    weighs = hasattr(method, "a") and not (isinstance(method, NoPPA) and method.a is None)
-    if counted is None or not counted.any() or not weighs:
+    if counted is None or not counted.any() or not method.needs_probabilities:
         return
     seen = seen[: words.lexicon.whole_words]
     frequent = np.argsort(-seen, kind="stable")[:FREQUENT]

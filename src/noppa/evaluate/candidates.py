@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import refine
 from noppa.encoder.encoder import Encoder
-from noppa.methods import METHODS
-from noppa.methods.protocol import Method, learns
+from noppa.methods import registry
+from noppa.methods.protocol import Method
 from noppa.refine import Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -53,14 +52,14 @@ class Recipe:
 
     @property
     def learns(self) -> bool:
-        return bool(self.method.refinements() or self.refine or learns(self.method))
+        return bool(self.method.refinements() or self.refine or self.method.learns)
 
     def described(self) -> dict[str, Any]:
-        name = next(name for name, kind in METHODS.items() if kind is type(self.method))
+        method = registry.described(self.method)
         return {
-            "method": name,
-            **asdict(self.method),  # type: ignore[call-overload]
-            "refine": [refine.described(part) for part in self.refine],
+            "method": method.pop("name"),
+            **method,
+            "refine": [registry.described(part) for part in self.refine],
         }
 
     def fitted(self, texts: Sequence[str]) -> Encodes:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import InputError
-from noppa.methods.protocol import Learnt, Method
-from noppa.methods.split import Split
+from noppa.methods.numpy_form import Learnt, sentence_of
+from noppa.methods.protocol import Method
+from noppa.methods.split import Split, spread
 from noppa.refine import Refinement, Remove, Step
 from noppa.words.word_vectors import WordVectors
 
@@ -51,6 +52,8 @@ class Explanation:
     weights: by word frequency or whatever else the method weighs by, (tokens,).
     attention: equation 13, each row adding up to 1, (tokens, tokens); None for a method or a text without.
     contributions: what each token adds to the pooled vector, (tokens, width).
+    exact: whether they follow from the method's formula; else each is what the vector loses without the token, and what
+        these do not add up to is a remainder.
     remainders: what belongs to no token, by name, (width,) each; most methods have none.
     pooled: the sum of both, the vector before refinement, (width,).
     shares: contributions along the pooled vector, relative to its length, (tokens,); they add up to 1 where nothing remains.
@@ -72,6 +75,7 @@ class Explanation:
     weights: Float
     attention: Float | None
     contributions: Float
+    exact: bool
     remainders: Mapping[str, Float]
     pooled: Float
     shares: Float
@@ -104,6 +108,7 @@ class Explanation:
             "pairs": self.pairs.tolist(),
             "cosines": self.cosines.tolist(),
             "contributions": self.contributions.tolist(),
+            "exact": self.exact,
             "remainders": _lists(self.remainders),
             "pooled": self.pooled.tolist(),
             "steps": [{"name": step.name, "share_removed": step.share} for step in self.steps],
@@ -186,7 +191,10 @@ def explanation(
             f"the text has {len(ids)} tokens, and an explanation takes up to {MOST_TOKENS}: explain a part of it"
         )
     empty = not (ids >= 0).any()
-    split = _nothing(len(ids), method.width(words)) if empty else method.split(words, learnt, ids)
+    split = _nothing(len(ids), method.width(words))
+    if not empty:
+        sentence = sentence_of(words, learnt, ids, method.weights(words, learnt))
+        split = spread(method.explained(sentence), sentence.places, len(ids))
     pooled = split.terms.sum(axis=0) + sum(split.rest.values())
     square = pooled @ pooled
     direction = pooled / (square if square > 0 else 1)
@@ -204,6 +212,7 @@ def explanation(
         weights=split.weights,
         attention=split.attention,
         contributions=split.terms,
+        exact=split.exact,
         remainders=split.rest,
         pooled=pooled,
         shares=shares,

@@ -32,8 +32,8 @@ OBSTACLES: dict[type[Any], Callable[[Any], str]] = {
     Average: lambda method: "",
     SIF: lambda method: "",
     USIF: lambda method: (
-        "USIF(normalise='dimension') scales each word by the others of its text"
-        if method.normalise == "dimension"
+        "USIF(normalize='dimension') scales each word by the others of its text"
+        if method.normalize == "dimension"
         else ""
     ),
     NoPPA: _noppa,

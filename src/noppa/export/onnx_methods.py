@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.export.graph import Graph, Texts
-from noppa.kernels import formulas
-from noppa.methods import DCT, SIF, USIF, Average, FastSent, NoPPA, Sent2Vec, TfIdf
-from noppa.methods.protocol import Learnt
+from noppa.methods import DCT, SIF, USIF, Average, FastSent, NoPPA, Sent2Vec, TfIdf, equations
+from noppa.methods.numpy_form import Learnt
 from noppa.methods.trained import trained_matrix
 from noppa.methods.usif import lengths_of
 from noppa.words.word_vectors import WordVectors
@@ -27,7 +26,7 @@ def mean(
     divisor: str = "tokens",
     scaled: bool = False,
 ) -> str:
-    """`formulas.mean_terms`, added up."""
+    """`mean_terms`, added up."""
     rows, weights = texts.rows, graph.weights(values, texts)
     if scaled:
         norms = graph.add("ReduceL2", rows, axes=[1], keepdims=1)
@@ -44,14 +43,14 @@ def average(graph: Graph, texts: Texts, method: Any, words: WordVectors, learnt:
 
 
 def sif(graph: Graph, texts: Texts, method: SIF, words: WordVectors, learnt: Learnt) -> str:
-    return mean(graph, texts, method.weights(words))
+    return mean(graph, texts, method.weights(words, learnt))
 
 
 def usif(graph: Graph, texts: Texts, method: USIF, words: WordVectors, learnt: Learnt) -> str:
     weights = method.weights(words, learnt)
-    if method.normalise == "word":
+    if method.normalize == "word":
         weights = weights / lengths_of(words)
-    return mean(graph, texts, weights, scaled=method.normalise == "dimension")
+    return mean(graph, texts, weights, scaled=method.normalize == "dimension")
 
 
 def tfidf(graph: Graph, texts: Texts, method: TfIdf, words: WordVectors, learnt: Learnt) -> str:
@@ -70,7 +69,7 @@ def trained(graph: Graph, texts: Texts, method: Any, words: WordVectors, learnt:
 
 
 def dct(graph: Graph, texts: Texts, method: DCT, words: WordVectors, learnt: Learnt) -> str:
-    """`formulas.dct`."""
+    """`DCT.terms`."""
     length = graph.add("Max", texts.count, graph.constant(float(method.k)))
     parts = []
     for order in range(method.k):
@@ -100,9 +99,9 @@ def noppa(graph: Graph, texts: Texts, method: NoPPA, words: WordVectors, learnt:
             f"NoPPA(max_tokens={method.max_tokens}) bounds the tokens of a text, which a graph leaves to its caller: "
             "make the encoder without max_tokens"
         )
-    weights = graph.weights(method.weights(words), texts)
+    weights = graph.weights(method.weights(words, learnt), texts)
     shared = graph.add("Div", weights, graph.add("Unsqueeze", texts.count, graph.numbers(2)))
-    paired = [part for part in method.parts if part in formulas.PAIR_PARTS]
+    paired = [part for part in method.parts if part in equations.PAIR_PARTS]
     found: dict[str, str] = {}
     if paired:
         positional = positions(graph, texts, method, words.dim)

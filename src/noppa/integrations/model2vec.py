@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import Encoder, Normalise, WordVectors
+from noppa import Encoder, Normalize, WordVectors
 from noppa.errors import FileError, InputError
 from noppa.export import export
 from noppa.extras import needs
@@ -68,7 +68,7 @@ def encoder(model: Any) -> Encoder:
     """A `StaticModel`, or its folder, as an encoder with its own tokeniser: the same vectors, but no text is cut."""
     opened = _opened(model)
     words = WordVectors(list(opened.tokens), _rows(opened), case="exact")
-    refine = Normalise() if opened.normalize else None
+    refine = Normalize() if opened.normalize else None
     made = Encoder(words, Average(), refine, Tokens(opened))
     return made.fit([]) if refine else made
 

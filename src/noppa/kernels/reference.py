@@ -26,6 +26,8 @@ from noppa.text import tokens as scanner
 Float = NDArray[np.float64]
 
 REAL = "float64"
+#: No kernels of methods: their NumPy form lies with each method.
+POOLINGS: tuple[str, ...] = ()
 POSITION_UNIT = 1
 DROPPED = -1
 LONGEST_RUN = 512

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from noppa.methods.protocol import Learnt, Pooler
-from noppa.methods.split import Ids, Split, kept_of, mean_split, rows_of, spread
-from noppa.methods.weighting import weighted_mean
-from noppa.refine import Refinement
+from noppa.methods.numpy_form import Learnt
+from noppa.methods.protocol import Kernel, Method
+from noppa.methods.split import Float
+from noppa.methods.weighting import mean_arguments, mean_terms
 from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
-class Average:
+class Average(Method):
     """1/n sum_i v_i. It has no parameters and learns nothing."""
+
+    uses_order = False
+    COST: ClassVar = "n d"
 
     def width(self, words: WordVectors) -> int:
         return words.dim
 
-    def refinements(self) -> tuple[Refinement, ...]:
-        return ()
+    def terms(self, vectors: Float, weights: Float) -> Float:
+        return mean_terms(vectors, weights)
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        return weighted_mean(words, None)
-
-    def split(self, words: WordVectors, learnt: Learnt, ids: Ids) -> Split:
-        kept = kept_of(ids)
-        return spread(mean_split(rows_of(words, ids[kept])), kept, len(ids))
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        return Kernel("mean", words.table, mean_arguments(None))

@@ -9,19 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.backend import kernels
-from noppa.kernels.formulas import DIVISORS
 from noppa.methods.corpus import Ids
-from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.split import Split, kept_of, mean_split, spread
+from noppa.methods.numpy_form import Learnt, Sentence
+from noppa.methods.protocol import TEXT, Kernel, Method
+from noppa.methods.split import Float, Split, plain
 from noppa.methods.trained import TRAINED, TRAINING, trained, trained_rows, trained_table
+from noppa.methods.weighting import mean_arguments
 from noppa.parameters import boolean, settle
-from noppa.refine import Refinement
 from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
-class FastSent:
+class FastSent(Method):
     """sum_i u_i, with u trained so that the sum predicts the words of the sentences before and after.
 
     The texts given to `fit` are the sentences of a running text, in order. Training starts from the word vectors.
@@ -31,6 +30,9 @@ class FastSent:
         predicted less often. seed: of everything drawn.
     """
 
+    learning: ClassVar = TEXT
+    uses_order = False
+    COST: ClassVar = "n d"
     LEARNT: ClassVar = {**TRAINED, "pairs": "f4 0 dim"}
 
     autoencode: bool = False
@@ -46,23 +48,16 @@ class FastSent:
     def width(self, words: WordVectors) -> int:
         return words.dim
 
-    def refinements(self) -> tuple[Refinement, ...]:
-        return ()
-
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         return trained(words, sentences, self, adjacent=True, itself=self.autoencode)
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        table, divisor = trained_table(words, learnt), DIVISORS.index("one")
+    def pooled(self, sentence: Sentence) -> Float:
+        rows = trained_rows(sentence.words, sentence.learnt, sentence.ids)
+        return np.asarray(rows.sum(axis=0))
 
-        def pool(
-            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
-        ) -> Rows:
-            return kernels.pool_mean(table, None, divisor, False, ids, offsets, steps, threads)
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        return Kernel("mean", trained_table(words, learnt), mean_arguments(None, "one"))
 
-        return pool
-
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
-        kept = kept_of(ids)
-        vectors = trained_rows(words, learnt, ids[kept])
-        return spread(mean_split(vectors, divisor="one"), kept, len(ids))
+    def split(self, sentence: Sentence) -> Split:
+        rows = trained_rows(sentence.words, sentence.learnt, sentence.ids)
+        return plain(rows, rows, np.ones(len(rows)))

@@ -11,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
-from noppa.kernels.formulas import gem_weights
 from noppa.methods.corpus import Ids
-from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.split import Split, kept_of, plain, rows_of, spread
+from noppa.methods.numpy_form import Learnt, Sentence
+from noppa.methods.protocol import SUMS, Kernel, Method
+from noppa.methods.split import Float, Split, plain
 from noppa.parameters import settle, some, whole
-from noppa.refine import Moments, Refinement
+from noppa.refine import Moments
 from noppa.words.word_vectors import WordVectors
 
 #: The square of its root, times that of the largest vector, is still a float64.
 MOST_PRODUCT = 1e240
+#: A vector whose part outside the others is below this share of its length lies in their span.
+IN_SPAN = 1e-6
 
 
 @dataclass(frozen=True)
-class GEM:
+class GEM(Method):
     """sum_i (novelty + significance + uniqueness) v_i, without the h corpus directions nearest to the sentence.
 
     With r the part of v_i outside the span of its window, q = r / |r| and d, s the directions and singular values of the
@@ -36,6 +37,9 @@ class GEM:
     t: power of the singular values of a sentence in its coarse vector, from which the corpus directions come.
     """
 
+    learning: ClassVar = SUMS
+    settable: ClassVar = ("k",)
+    COST: ClassVar = "n (m + k) d + n m³"
     LEARNT: ClassVar = {"directions": "f8 k dim", "values": "f8 k"}
 
     m: int = 7
@@ -53,9 +57,6 @@ class GEM:
 
     def width(self, words: WordVectors) -> int:
         return words.dim
-
-    def refinements(self) -> tuple[Refinement, ...]:
-        return ()
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         if self.k > words.dim:
@@ -84,28 +85,58 @@ class GEM:
             "values": values[: self.k].copy(),
         }
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        table = words.table
-        directions = np.ascontiguousarray(learnt["directions"], np.float64)
-        values = np.ascontiguousarray(learnt["values"], np.float64)
+    def pooled(self, sentence: Sentence) -> Float:
+        alphas, chosen = self._alphas(sentence)
+        total = alphas @ sentence.vectors
+        return np.asarray(total - (chosen @ total) @ chosen)
 
-        def pool(
-            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
-        ) -> Rows:
-            return kernels.pool_gem(
-                table, directions, values, self.m, self.h, ids, offsets, steps, threads
-            )
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        arguments = {
+            "directions": np.ascontiguousarray(learnt["directions"], np.float64),
+            "values": np.ascontiguousarray(learnt["values"], np.float64),
+            "window": self.m,
+            "removed": self.h,
+        }
+        return Kernel("gem", words.table, arguments)
 
-        return pool
-
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
-        kept = kept_of(ids)
-        vectors = rows_of(words, ids[kept])
-        alphas, chosen = gem_weights(
-            vectors, learnt["directions"], learnt["values"], self.m, self.h
-        )
+    def split(self, sentence: Sentence) -> Split:
+        vectors, (alphas, chosen) = sentence.vectors, self._alphas(sentence)
         terms = alphas[:, None] * (vectors - vectors @ chosen.T @ chosen)
-        return spread(plain(terms, vectors, alphas), kept, len(ids))
+        return plain(terms, vectors, alphas)
+
+    def _alphas(self, sentence: Sentence) -> tuple[Float, Float]:
+        """Novelty + significance + uniqueness of each word, (tokens,), and the h directions that the sentence lies along
+        most, (h, dim).
+        """
+        vectors, learnt = sentence.vectors, sentence.learnt
+        shares = learnt["values"] * np.linalg.norm(vectors @ learnt["directions"].T, axis=0)
+        chosen = np.argsort(-shares, kind="stable")[: self.h]
+        directions, values = learnt["directions"][chosen], learnt["values"][chosen]
+        alphas = np.full(len(vectors), 2.0)  # a word that adds nothing: e^0 + 0 + e^0
+        for i, vector in enumerate(vectors):
+            first, last = max(0, i - self.m), min(len(vectors), i + self.m + 1)
+            novel = outside(vector, np.delete(vectors[first:last], i - first, axis=0))
+            size = np.linalg.norm(novel)
+            if size > 0:
+                along = np.linalg.norm(values * (directions @ (novel / size)))
+                novelty = np.exp(size / np.linalg.norm(vector))
+                alphas[i] = novelty + size / (last - first) + np.exp(-along / self.h)
+        return alphas, directions
+
+
+def outside(vector: Float, context: Float) -> Float:
+    """The part of a vector outside the span of others, by Gram-Schmidt; zeros where it lies inside."""
+    basis = np.empty((0, len(vector)))
+    for other in (*context, vector):
+        rest = other - (basis @ other) @ basis
+        rest -= (basis @ rest) @ basis
+        size = np.linalg.norm(rest)
+        inside = size <= IN_SPAN * np.linalg.norm(other)
+        if other is vector:
+            break
+        if not inside:
+            basis = np.vstack([basis, rest / size])
+    return np.zeros_like(vector) if inside else rest
 
 
 def coarse(vectors: NDArray[np.floating], t: int) -> NDArray[np.float64]:

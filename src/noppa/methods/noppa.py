@@ -18,23 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import ParameterError, warn
-from noppa.kernels import formulas
 from noppa.kernels.backend import kernels
-from noppa.methods.noppa_split import joined, noppa_split
-from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.split import Split
-from noppa.methods.windows import averaged, truncated, windows
+from noppa.methods import equations
+from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
+from noppa.methods.protocol import Kernel, Method, Pooler
+from noppa.methods.split import Float, Split
+from noppa.methods.weighting import smooth_frequency_weight
+from noppa.methods.windows import averaged, joined, truncated, windows
 from noppa.parameters import any_number, boolean, one_of, optional, positive, settle, shown, whole
 from noppa.refine import NoiseRemoval, Refinement
 from noppa.words.word_vectors import WordVectors
 
-KERNELS = tuple(formulas.PAIR_KERNELS)
+KERNELS = tuple(equations.PAIR_KERNELS)
 PARTS = ("context", "word")
 POLICIES = ("error", "truncate", "window")
 
 
 @dataclass(frozen=True)
-class NoPPA:
+class NoPPA(Method):
     """The paper's method. Its ablations are settings: CE-avg is `a=None, k=0`, CE-avg+NR `a=None`, CE+SFW `k=0`.
 
     a: strength of the smooth frequency weight a / (p + a/2); None gives every word weight 1.
@@ -52,6 +53,9 @@ class NoPPA:
         with a warning), or "window" (overlapping windows of that many tokens, averaged by their length).
     """
 
+    attends: ClassVar = True
+    settable: ClassVar = ("a", "k", "parts", "position", "kernel")
+    COST: ClassVar = "n² d"
     #: The parts that forward selection on training and development data found best (bench/parts.py).
     RICH: ClassVar[tuple[str, ...]] = (
         "context",
@@ -89,39 +93,124 @@ class NoPPA:
             policy=partial(one_of, choices=POLICIES),
         )
 
+    @property
+    def needs_probabilities(self) -> bool:  # type: ignore[override]
+        return self.a is not None
+
+    @property
+    def uses_order(self) -> bool:  # type: ignore[override]
+        attending = any(part in equations.PAIR_PARTS for part in self.parts)
+        placed = any(part == "ordered" or part.startswith("dct") for part in self.parts)
+        return placed or (attending and self.position is not None)
+
     def width(self, words: WordVectors) -> int:
         return words.dim * len(self.parts)
 
     def refinements(self) -> tuple[Refinement, ...]:
         return (NoiseRemoval(self.k, self.noise),) if self.k else ()
 
+    @property
+    def without_fit(self) -> str:
+        return ", or set k=0"
+
+    def weigh(self, probabilities: Float) -> Float:
+        assert self.a is not None
+        return smooth_frequency_weight(probabilities, self.a)
+
+    # One sentence
+
+    def pooled(self, sentence: Sentence) -> Float:
+        return np.concatenate([terms.sum(axis=0) for terms in self._terms(sentence)])
+
+    def _terms(self, sentence: Sentence) -> list[Float]:
+        """Equation 9 before its outer sum: what each word adds to each part, (tokens, dim) a part."""
+        if not len(sentence):
+            return [sentence.vectors] * len(self.parts)
+        options = (sentence.weights, self.kernel, self.attend_self)
+        positional = self._positional(sentence)
+        numbers = map(equations.part_number, self.parts)
+        return [
+            equations.noppa_terms(number, sentence.vectors, positional, *options)
+            for number in numbers
+        ]
+
+    def _positional(self, sentence: Sentence) -> Float:
+        """Equation 10: word vectors plus positions, (tokens, dim)."""
+        if self.position is None:
+            return sentence.vectors
+        places = self._places(sentence)
+        return sentence.vectors + equations.positions(places, sentence.words.dim, self.position)
+
+    def _places(self, sentence: Sentence) -> NDArray[np.int64]:
+        return sentence.places if self.unknown_takes_position else np.arange(len(sentence))
+
+    # One sentence taken apart
+
+    def split(self, sentence: Sentence) -> Split:
+        """Of a text beyond `max_tokens`, what the policy makes of it."""
+        limit = self.max_tokens
+        if limit is None or sentence.length <= limit:
+            return self._split(sentence)
+        if self.policy == "error":
+            raise _too_long(0, sentence.length, limit)
+        every = np.arange(sentence.length, dtype=np.int32)
+        pieces = [every[:limit]]
+        if self.policy == "window":
+            flat, bounds, _ = windows(every, np.array([0, len(every)]), limit)
+            pieces = np.split(flat, bounds[1:-1])
+        splits = []
+        for piece in pieces:
+            inside = np.flatnonzero(np.isin(sentence.places, piece))
+            places = sentence.places[inside] - piece[0]
+            splits.append((self._split(sentence.only(inside, places)), inside))
+        return joined(splits, len(sentence))
+
+    def _split(self, sentence: Sentence) -> Split:
+        tokens, terms, positional = len(sentence), self._terms(sentence), self._positional(sentence)
+        attention = np.zeros((0, 0))
+        if tokens:
+            attention = equations.attention(positional, self.attend_self)
+
+        def pairs(direction: Float) -> Float:
+            """Equation 12 pair by pair, along a direction."""
+            along = np.zeros((tokens, tokens))
+            coefficients = sentence.weights[:, None] * attention / max(tokens, 1)
+            np.fill_diagonal(coefficients, 0)
+            parts = zip(self.parts, np.split(direction, len(self.parts)), terms, strict=True)
+            for name, part, term in parts:
+                if name in equations.PAIR_PARTS:
+                    for i in range(tokens):
+                        values = equations.paired(name, positional, i, self.kernel)
+                        along[i] += coefficients[i] * (values @ part)
+                else:
+                    along += np.diag(term @ part)
+            return along
+
+        words = np.tile(sentence.vectors, len(self.parts))
+        places = self._places(sentence)
+        return Split(np.hstack(terms), words, sentence.weights, places, attention, pairs)
+
+    # Batches
+
+    def native(
+        self, words: WordVectors, learnt: Learnt, positions: NDArray[Any] | None = None
+    ) -> Kernel:
+        weights = self.weights(words, learnt)
+        arguments = {
+            "weights": None if weights is None else weights.astype(kernels.REAL),
+            "positions": positions,
+            "kernel": KERNELS.index(self.kernel),
+            "attend_self": self.attend_self,
+            "dropped_take_position": self.unknown_takes_position,
+            "parts": [equations.part_number(part) for part in self.parts],
+        }
+        return Kernel("noppa", words.table, arguments)
+
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        return _Pooler(self, words)
-
-    def weights(self, words: WordVectors) -> NDArray[np.float64] | None:
-        """The weight of each word and, last, of the zero word, which is as rare as the rarest, (words + 1,)."""
-        if self.a is None:
-            return None
-        known = words.needed_probabilities(f"NoPPA(a={self.a:g})")
-        return smooth_frequency_weight(np.append(known, known.min()), self.a)
-
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
-        every, weights = np.arange(len(ids), dtype=np.int32), self.weights(words)
-        pieces = [every]
-        if self.max_tokens is not None and len(ids) > self.max_tokens:
-            if self.policy == "error":
-                raise _too_long(0, len(ids), self.max_tokens)
-            pieces = [every[: self.max_tokens]]
-            if self.policy == "window":
-                found, inner, _ = windows(every, np.array([0, len(ids)]), self.max_tokens)
-                pieces = np.split(found, inner[1:-1])
-        parts = [noppa_split(self, words, weights, ids, piece) for piece in pieces]
-        return joined(parts, len(ids))
-
-
-def smooth_frequency_weight(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float64]:
-    """Equation 9's weight a / (p + a/2), which lies between 0 and 2."""
-    return np.asarray(a / (probabilities + a / 2))
+        pooler: Pooler = super().pooler(words, learnt)
+        if not isinstance(pooler, NumpyPooler):
+            pooler = _Positioned(self, words)
+        return pooler if self.max_tokens is None else _Bounded(pooler, self.max_tokens, self.policy)
 
 
 def _checked_parts(value: Any, name: str) -> tuple[str, ...]:
@@ -130,11 +219,11 @@ def _checked_parts(value: Any, name: str) -> tuple[str, ...]:
     except TypeError:
         given = []
     parts = tuple(
-        part for part in given if isinstance(part, str) and formulas.part_number(part) >= 0
+        part for part in given if isinstance(part, str) and equations.part_number(part) >= 0
     )
     if not parts or len(parts) < len(given) or len(set(parts)) < len(parts):
         raise ParameterError(
-            f"{name} must be some of {', '.join(formulas.PARTS)}, dct1, dct2, … dct9999, each once, "
+            f"{name} must be some of {', '.join(equations.PARTS)}, dct1, dct2, … dct9999, each once, "
             f"not {shown(value)}"
         )
     return parts
@@ -147,19 +236,11 @@ def _too_long(text: int, tokens: int, limit: int) -> ParameterError:
     )
 
 
-class _Pooler:
-    """NoPPA over given words: their weights, and as many positions as the longest text so far needed."""
+class _Bounded:
+    """A pooler for texts of any length that never gives more than `limit` tokens of one to the pooler within."""
 
-    KEPT_POSITIONS = 4096
-
-    def __init__(self, method: NoPPA, words: WordVectors) -> None:
-        self.method = method
-        self.table = words.table
-        self.dim = words.dim
-        self.parts = [formulas.part_number(part) for part in method.parts]
-        weights = method.weights(words)
-        self.weights = None if weights is None else weights.astype(kernels.REAL)
-        self.places = self._positions(64)
+    def __init__(self, within: Pooler, limit: int, policy: str) -> None:
+        self.within, self.limit, self.policy = within, limit, policy
 
     def __call__(
         self,
@@ -168,62 +249,56 @@ class _Pooler:
         steps: kernels.Steps,
         threads: int,
     ) -> Rows:
-        limit = self.method.max_tokens
-        longest = len(
-            ids
-        )  # of a small batch this bound is enough, and the lengths need not be looked at
-        if longest > min(limit or longest, self.KEPT_POSITIONS):
-            longest = int(np.diff(offsets).max(initial=0))
-        if limit is None or longest <= limit:
-            return self._pool(ids, offsets, longest, steps, threads)
-        over = np.flatnonzero(np.diff(offsets) > limit)
-        if self.method.policy == "error":
+        limit = self.limit
+        # a small batch needs no look at the lengths of its texts
+        if len(ids) <= limit or not (over := np.flatnonzero(np.diff(offsets) > limit)).size:
+            return self.within(ids, offsets, steps, threads)
+        if self.policy == "error":
             raise _too_long(over[0], offsets[over[0] + 1] - offsets[over[0]], limit)
-        if self.method.policy == "truncate":
+        if self.policy == "truncate":
             warn(
                 f"{len(over)} texts were cut to max_tokens={limit} tokens, the first is text {over[0]}"
             )
-            return self._pool(*truncated(ids, offsets, limit), limit, steps, threads)
+            return self.within(*truncated(ids, offsets, limit), steps, threads)
         ids, inner, owners = windows(ids, offsets, limit)
-        rows, known = self._pool(ids, inner, limit, kernels.Steps([]), threads)
+        rows, known = self.within(ids, inner, kernels.Steps([]), threads)
         rows, known = averaged(rows, known, owners, len(offsets) - 1)
         return kernels.apply_steps(rows.astype(kernels.REAL), known, steps, threads), known
 
-    def _pool(
+
+class _Positioned:
+    """The native kernel with as many positions as the longest text so far needed."""
+
+    FEWEST, MOST_CACHED = 64, 4096
+
+    def __init__(self, method: NoPPA, words: WordVectors) -> None:
+        self.method, self.words = method, words
+        #: How long a text may be, and the kernel for texts up to that long: one attribute, for threads to swap at once.
+        self.ready = self._made(self.FEWEST)
+
+    def __call__(
         self,
         ids: NDArray[np.int32],
         offsets: NDArray[np.int64],
-        longest: int,
         steps: kernels.Steps,
         threads: int,
     ) -> Rows:
-        places = self.places
-        if places is not None and longest > len(places):
-            kept = longest <= self.KEPT_POSITIONS
-            places = self._positions(1 << (longest - 1).bit_length() if kept else longest)
-            if kept:
-                self.places = places
-        method = self.method
-        return kernels.pool_noppa(
-            self.table,
-            self.weights,
-            places,
-            KERNELS.index(method.kernel),
-            method.attend_self,
-            method.unknown_takes_position,
-            self.parts,
-            ids,
-            offsets,
-            steps,
-            threads,
-        )
+        most, pool = self.ready
+        if len(ids) > most:
+            longest = int(np.diff(offsets).max(initial=0))
+            if longest > self.MOST_CACHED:
+                most, pool = self._made(longest)
+            elif longest > most:
+                self.ready = most, pool = self._made(1 << (longest - 1).bit_length())
+        return pool(ids, offsets, steps, threads)
 
-    def _positions(self, count: int) -> NDArray[np.float64] | None:
-        if self.method.position is None:
-            return None
-        wide = self.dim + -self.dim % kernels.POSITION_UNIT
-        places = np.zeros((count, wide), kernels.REAL)
-        for start in range(0, count, 1024):  # the float64 of a block, not of all, lies in memory
+    def _made(self, count: int) -> tuple[int, Pooler]:
+        formula, dim = self.method.position, self.words.dim
+        if formula is None:
+            return np.iinfo(np.int64).max, kernels.Pooling(*self.method.native(self.words, {}))
+        table = np.zeros((count, dim + -dim % kernels.POSITION_UNIT), kernels.REAL)
+        # by blocks, since a position takes twice the memory while it is computed
+        for start in range(0, count, 1024):
             block = np.arange(start, min(start + 1024, count))
-            places[block, : self.dim] = formulas.positions(block, self.dim, self.method.position)
-        return places
+            table[block, :dim] = equations.positions(block, dim, formula)
+        return count, kernels.Pooling(*self.method.native(self.words, {}, table))

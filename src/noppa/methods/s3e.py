@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels.backend import kernels
-from noppa.kernels.formulas import residuals, s3e_residuals
 from noppa.methods.corpus import Ids, counts
 from noppa.methods.k_means import centroids_of_corpus, labels_of
-from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
-from noppa.methods.weighting import inverse_frequency_weight, probabilities_of
+from noppa.methods.numpy_form import Learnt, Sentence
+from noppa.methods.protocol import SUMS, Kernel, Method
+from noppa.methods.split import Float, Split, plain, spread
+from noppa.methods.vlawe import slot_sums
+from noppa.methods.weighting import inverse_frequency_weight
 from noppa.parameters import any_number, boolean, one_of, positive, seed_number, settle, some
 from noppa.refine import CommonComponents, Refinement
 from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
-class S3E:
+class S3E(Method):
     """Covariance of k semantic groups of words, after their weighted average; then the first common component goes.
 
     Within a group g with centroid c: phi_g = sum_i w_i (v_i - c), w = a / (a + p). Between groups: the covariance of
@@ -35,6 +36,11 @@ class S3E:
     seed: of the k-means.
     """
 
+    needs_probabilities = True
+    learning: ClassVar = SUMS
+    uses_order = False
+    settable: ClassVar = ("a", "k")
+    COST: ClassVar = "n d + k² d"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10
@@ -54,49 +60,52 @@ class S3E:
     def refinements(self) -> tuple[Refinement, ...]:
         return (CommonComponents(self.components),) if self.components else ()
 
-    def weights(self, words: WordVectors) -> NDArray[np.float64]:
-        return inverse_frequency_weight(probabilities_of(words, f"S3E(a={self.a:g})"), self.a)
+    def weigh(self, probabilities: Float) -> Float:
+        return inverse_frequency_weight(probabilities, self.a)
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         return {"seen": counts(sentences, len(words))}
 
     def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
+        weights = self.weights(words, {})
         centroids = centroids_of_corpus(
-            words, sums["seen"], self.k, self.weights(words), self.seed, f"S3E(k={self.k})"
+            words, sums["seen"], self.k, weights, self.seed, f"S3E(k={self.k})"
         )
         return {"centroids": centroids, "labels": labels_of(words, centroids)}
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        weights = self.weights(words).astype(kernels.REAL)
-        table, labels = words.table, np.ascontiguousarray(learnt["labels"])
-        centroids = np.ascontiguousarray(learnt["centroids"], kernels.REAL)
-        options = (self.average, self.variant == "reference")
+    def pooled(self, sentence: Sentence) -> Float:
+        sentence = self._counted(sentence)
+        sums = slot_sums(self._residuals(sentence), self._labels(sentence), self.k)
+        factor, row, column = triangle(self.k)
+        cells = factor * (sums @ sums.T)[row, column]
+        length = np.linalg.norm(cells)
+        cells = cells / length if length > 0 else cells
+        average = sentence.weights @ sentence.vectors / len(sentence)
+        return np.concatenate([average, cells]) if self.average else np.asarray(cells)
 
-        def pool(
-            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
-        ) -> Rows:
-            return kernels.pool_s3e(
-                table, weights, labels, centroids, *options, ids, offsets, steps, threads
-            )
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        weights = self.weights(words, learnt)
+        arguments = {
+            "weights": None if weights is None else weights.astype(kernels.REAL),
+            "labels": np.ascontiguousarray(learnt["labels"]),
+            "centroids": np.ascontiguousarray(learnt["centroids"], kernels.REAL),
+            "average": self.average,
+            "published": self.variant == "reference",
+        }
+        return Kernel("s3e", words.table, arguments)
 
-        return pool
-
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+    def split(self, sentence: Sentence) -> Split:
         """A covariance is a sum over pairs of words, of which each word gets one half."""
-        kept, published = kept_of(ids), self.variant == "reference"
-        if published:  # each word once
-            kept = kept[np.sort(np.unique(ids[kept], return_index=True)[1])]
-        vectors, weights = rows_of(words, ids[kept]), self.weights(words)[ids[kept]]
-        labels, centroids = learnt["labels"][ids[kept]], learnt["centroids"]
-        residual = s3e_residuals(vectors, weights, labels, centroids, published)
-        sums, (row, column) = residuals(residual, labels, self.k), np.triu_indices(self.k)
-        factor = np.where(row == column, 1, np.sqrt(2))
+        counted = self._counted(sentence)
+        vectors, weights, labels = counted.vectors, counted.weights, self._labels(counted)
+        residual = self._residuals(counted)
+        sums, (factor, row, column) = slot_sums(residual, labels, self.k), triangle(self.k)
         length = np.linalg.norm(factor * (sums @ sums.T)[row, column]) or 1.0
         mine = (labels[:, None] == row) * (residual @ sums.T)[:, column]
         others = (labels[:, None] == column) * (residual @ sums.T)[:, row]
         terms = [factor * (mine + others) / (2 * length)]
-        average = weights[:, None] * vectors / len(kept)
-        shown = [np.zeros((len(kept), len(row)))]
+        average = weights[:, None] * vectors / len(counted)
+        shown = [np.zeros((len(counted), len(row)))]
         if self.average:
             terms, shown = [average, *terms], [vectors, *shown]
 
@@ -105,8 +114,30 @@ class S3E:
             cells[row, column] = factor * direction[-len(row) :] / (2 * length)
             along = (cells + cells.T)[np.ix_(labels, labels)] * (residual @ residual.T)
             if self.average:
-                along += np.diag(average @ direction[: words.dim])
+                along += np.diag(average @ direction[: vectors.shape[1]])
             return np.asarray(along)
 
-        found = plain(np.hstack(terms), np.hstack(shown), weights, pairs)
-        return spread(found, kept, len(ids))
+        split = plain(np.hstack(terms), np.hstack(shown), weights, pairs)
+        return spread(split, np.searchsorted(sentence.places, counted.places), len(sentence))
+
+    def _counted(self, sentence: Sentence) -> Sentence:
+        """The tokens that count: the authors' program takes each word once, where it first occurs."""
+        if self.variant == "paper":
+            return sentence
+        return sentence.only(np.sort(np.unique(sentence.ids, return_index=True)[1]))
+
+    def _labels(self, sentence: Sentence) -> NDArray[np.int32]:
+        return np.asarray(sentence.learnt["labels"][sentence.ids])
+
+    def _residuals(self, sentence: Sentence) -> Float:
+        """w_i (v_i - c), or w_i v_i - c as published, without its mean over the dimensions, (tokens, dim)."""
+        weights = sentence.weights[:, None]
+        centres = sentence.learnt["centroids"][self._labels(sentence)]
+        rows = weights * sentence.vectors - (weights if self.variant == "paper" else 1) * centres
+        return np.asarray(rows - rows.mean(axis=1, keepdims=True))
+
+
+def triangle(k: int) -> tuple[Float, NDArray[np.int64], NDArray[np.int64]]:
+    """The upper triangle of a (k, k) table: the factor, the row and the column of each cell."""
+    row, column = np.triu_indices(k)
+    return np.where(row == column, 1, np.sqrt(2)), row, column

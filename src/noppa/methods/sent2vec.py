@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels.backend import kernels
-from noppa.kernels.formulas import DIVISORS
 from noppa.kernels.training import PAIR
 from noppa.methods.corpus import Ids, known_tokens, sentence_of_each
-from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.split import Float, Split, kept_of, plain, spread
+from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
+from noppa.methods.protocol import TEXT, Kernel, Method, Pooler
+from noppa.methods.split import Float, Split, plain
 from noppa.methods.trained import (
     TRAINED,
     TRAINING,
@@ -24,8 +24,8 @@ from noppa.methods.trained import (
     trained_rows,
     trained_table,
 )
+from noppa.methods.weighting import mean_arguments
 from noppa.parameters import settle, whole
-from noppa.refine import Refinement
 from noppa.words.word_vectors import WordVectors
 
 #: Twice what the paper has.
@@ -33,7 +33,7 @@ MOST_BUCKETS = 1 << 22
 
 
 @dataclass(frozen=True)
-class Sent2Vec:
+class Sent2Vec(Method):
     """The mean of u over the words and neighbouring pairs of a sentence, trained so that the rest predicts each word.
 
     Training starts from the word vectors; pairs start at zero and share `buckets` rows by a hash.
@@ -43,6 +43,8 @@ class Sent2Vec:
     seed: of everything drawn.
     """
 
+    learning: ClassVar = TEXT
+    COST: ClassVar = "n d"
     LEARNT: ClassVar = {**TRAINED, "pairs": "f4 buckets dim"}
 
     buckets: int = 1 << 14
@@ -58,14 +60,21 @@ class Sent2Vec:
     def width(self, words: WordVectors) -> int:
         return words.dim
 
-    def refinements(self) -> tuple[Refinement, ...]:
-        return ()
-
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         return trained(words, sentences, self, buckets=self.buckets)
 
+    def pooled(self, sentence: Sentence) -> Float:
+        rows, _, halves = self._features(sentence)
+        return np.asarray(rows.sum(axis=0) + 2 * halves.sum(axis=0))
+
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        return Kernel("mean", trained_table(words, learnt), mean_arguments(None))
+
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        table, divisor = trained_table(words, learnt), DIVISORS.index("tokens")
+        """The kernel takes the words of each sentence followed by its pairs, all rows of one table."""
+        mean = super().pooler(words, learnt)
+        if isinstance(mean, NumpyPooler):
+            return mean
         number_of = np.full(len(words) + 1, -1, np.int64)
         number_of[learnt["rows"]] = np.arange(len(learnt["rows"]))
 
@@ -73,32 +82,36 @@ class Sent2Vec:
             ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
         ) -> Rows:
             features, bounds = with_pairs(ids, offsets, number_of, self.buckets)
-            rows, _ = kernels.pool_mean(
-                table, None, divisor, False, features, bounds, steps, threads
-            )
+            rows, _ = mean(features, bounds, steps, threads)
             return rows, known_tokens(ids, offsets).astype(np.int32)
 
         return pool
 
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
+    def split(self, sentence: Sentence) -> Split:
         """A pair of neighbours belongs to either of them by one half."""
-        kept = kept_of(ids)
-        vectors = trained_rows(words, learnt, ids[kept])
-        numbers = trained_numbers(learnt, ids[kept])
-        first = np.flatnonzero((numbers[1:] >= 0) & (numbers[:-1] >= 0) & bool(self.buckets))
-        hashed = (numbers[first] * PAIR + numbers[first + 1]) % max(self.buckets, 1)
-        features = len(kept) + len(first)
-        halves = learnt["pairs"][hashed].astype(float) / (2 * features)
-        terms = vectors / features
+        rows, first, halves = self._features(sentence)
+        terms = rows.copy()
         terms[first] += halves
         terms[first + 1] += halves
 
         def pairs(direction: Float) -> Float:
-            along = np.diag(vectors @ direction / features)
+            along = np.diag(rows @ direction)
             along[first, first + 1] = along[first + 1, first] = halves @ direction
             return np.asarray(along)
 
-        return spread(plain(terms, vectors, np.ones(len(kept)), pairs), kept, len(ids))
+        return plain(terms, rows, np.ones(len(rows)), pairs)
+
+    def _features(self, sentence: Sentence) -> tuple[Float, NDArray[np.int64], Float]:
+        """What each word adds, (tokens, dim); the first word of each pair that the corpus knows, (pairs,); and half of
+        what that pair adds, (pairs, dim).
+        """
+        learnt = sentence.learnt
+        numbers = trained_numbers(learnt, sentence.ids)
+        first = np.flatnonzero((numbers[1:] >= 0) & (numbers[:-1] >= 0) & bool(self.buckets))
+        hashed = (numbers[first] * PAIR + numbers[first + 1]) % max(self.buckets, 1)
+        features = len(sentence) + len(first)
+        rows = trained_rows(sentence.words, learnt, sentence.ids) / features
+        return rows, first, learnt["pairs"][hashed].astype(float) / (2 * features)
 
 
 def with_pairs(

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from noppa.methods.protocol import Learnt, Pooler
-from noppa.methods.split import Ids, Split, kept_of, mean_split, rows_of, spread
-from noppa.methods.weighting import (
-    Float,
-    inverse_frequency_weight,
-    probabilities_of,
-    weighted_mean,
-)
+from noppa.methods.numpy_form import Learnt
+from noppa.methods.protocol import Kernel, Method
+from noppa.methods.split import Float
+from noppa.methods.weighting import inverse_frequency_weight, mean_arguments, mean_terms
 from noppa.parameters import any_number, positive, settle
 from noppa.refine import CommonComponents, Refinement
 from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
-class SIF:
+class SIF(Method):
     """1/n sum_i a / (a + p_i) v_i, without the first common component of the corpus.
 
     a: strength of the weight. components: how many common components to take out; 0 for none.
     """
+
+    needs_probabilities = True
+    uses_order = False
+    settable: ClassVar = ("a",)
+    COST: ClassVar = "n d"
 
     a: float = 1e-3
     components: int = 1
@@ -36,13 +38,15 @@ class SIF:
     def refinements(self) -> tuple[Refinement, ...]:
         return (CommonComponents(self.components),) if self.components else ()
 
-    def weights(self, words: WordVectors) -> Float:
-        return inverse_frequency_weight(probabilities_of(words, f"SIF(a={self.a:g})"), self.a)
+    @property
+    def without_fit(self) -> str:
+        return ", or set components=0"
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        return weighted_mean(words, self.weights(words))
+    def weigh(self, probabilities: Float) -> Float:
+        return inverse_frequency_weight(probabilities, self.a)
 
-    def split(self, words: WordVectors, learnt: Learnt, ids: Ids) -> Split:
-        kept = kept_of(ids)
-        found = mean_split(rows_of(words, ids[kept]), self.weights(words)[ids[kept]])
-        return spread(found, kept, len(ids))
+    def terms(self, vectors: Float, weights: Float) -> Float:
+        return mean_terms(vectors, weights)
+
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        return Kernel("mean", words.table, mean_arguments(self.weights(words, learnt)))

@@ -1,4 +1,4 @@
-"""A pooled vector split over the tokens of its sentence: what each method tells `noppa.explain.explanation` about itself."""
+"""A pooled vector divided over the tokens of its sentence: what each method tells `noppa.explain` about itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.formulas import mean_terms
-from noppa.words.word_vectors import WordVectors
-
 Float = NDArray[np.float64]
-Ids = NDArray[np.int32]
 
+#: The id of an unknown token that takes no part.
 DROPPED = -1
+
+#: Why a part of a vector belongs to no token where tokens were left out one at a time.
+SHARED = "shared by several tokens (each was left out in turn)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,7 @@ class Split:
     pairs: from a direction (width,) to what token i gives along it by way of token j, (tokens, tokens), its rows adding
         up to those of `terms`; None where a token gives everything by itself.
     rest: what belongs to no token, (width,), by the name of the reason.
+    exact: whether the terms follow from the method's formula; else they were measured by leaving each token out.
     """
 
     terms: Float
@@ -38,56 +39,38 @@ class Split:
     attention: Float | None = None
     pairs: Callable[[Float], Float] | None = None
     rest: Mapping[str, Float] = field(default_factory=dict)
-
-
-def rows_of(words: WordVectors, ids: Ids) -> Float:
-    """The vectors of ids, zeros for the zero word, (tokens, dim)."""
-    rows = np.zeros((len(ids), words.dim))
-    real = ids < len(words)
-    rows[real] = words.vectors(ids[real])
-    return rows
-
-
-def kept_of(ids: Ids) -> NDArray[np.int64]:
-    """Where the tokens stand that are not dropped."""
-    return np.flatnonzero(ids != DROPPED)
+    exact: bool = True
 
 
 def plain(
     terms: Float, words: Float, weights: Float, pairs: Callable[[Float], Float] | None = None
 ) -> Split:
-    """A split of a sentence whose tokens all take part, in their order."""
+    """The split of a sentence whose tokens all take part, in their order."""
     return Split(terms, words, weights, np.arange(len(terms)), pairs=pairs)
 
 
-def mean_split(
-    vectors: Float,
-    weights: Float | None = None,
-    divisor: str = "tokens",
-    scaled: bool = False,
-    shown: Float | None = None,
-) -> Split:
-    """The split of a weighted sum, as in `formulas.mean_terms`; `shown` are the weights to tell of, if they are others."""
-    factors = np.ones(len(vectors)) if weights is None else weights
-    terms = mean_terms(vectors, factors, divisor, scaled)
-    return plain(terms, vectors, factors if shown is None else shown)
+def left_out(row: Float, without: Float, words: Float, weights: Float) -> Split:
+    """The split of a row (width,) from the rows (tokens, width) of the sentence without each of its tokens."""
+    split = plain(row - without, words, weights)
+    rest = row - split.terms.sum(axis=0)
+    return replace(split, rest={SHARED: rest} if len(without) > 1 else {}, exact=False)
 
 
-def spread(split: Split, kept: NDArray[np.int64], tokens: int) -> Split:
-    """The split of a sentence of `tokens` tokens from that of the tokens `kept`: the others add nothing."""
+def spread(split: Split, places: NDArray[np.int64], tokens: int) -> Split:
+    """The split of a text of `tokens` tokens from that of the ones at `places`: the others add nothing."""
 
     def rows(values: Float) -> Float:
         wide = np.zeros((tokens, *values.shape[1:]))
-        wide[kept] = values
+        wide[places] = values
         return wide
 
     def square(values: Float) -> Float:
         wide = np.zeros((tokens, tokens))
-        wide[np.ix_(kept, kept)] = values
+        wide[np.ix_(places, places)] = values
         return wide
 
     pairs, positions = split.pairs, np.full(tokens, -1)
-    positions[kept] = split.positions
+    positions[places] = split.positions
     return replace(
         split,
         terms=rows(split.terms),

@@ -10,27 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.methods.corpus import Ids, sentence_of_each
-from noppa.methods.protocol import Learnt, Pooler
-from noppa.methods.split import Split, kept_of, mean_split, rows_of, spread
-from noppa.methods.weighting import weighted_mean
-from noppa.refine import Refinement
+from noppa.methods.numpy_form import Learnt
+from noppa.methods.protocol import SUMS, Kernel, Method
+from noppa.methods.split import Float
+from noppa.methods.weighting import mean_arguments, mean_terms
 from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
-class TfIdf:
+class TfIdf(Method):
     """sum_i idf_i v_i / sum_i idf_i with the smoothed idf = ln((1 + N) / (1 + df)) + 1.
 
     A word counts as often as it occurs, which is its term frequency; one that the corpus lacks has df = 0.
     """
 
+    learning: ClassVar = SUMS
+    uses_order = False
     LEARNT: ClassVar = {"idf": "f4|f8 words+1 positive"}
+    COST: ClassVar = "n d"
 
     def width(self, words: WordVectors) -> int:
         return words.dim
-
-    def refinements(self) -> tuple[Refinement, ...]:
-        return ()
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         total, having = 0, np.zeros(len(words) + 1)
@@ -44,10 +44,11 @@ class TfIdf:
     def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
         return {"idf": np.log((1 + sums["total"]) / (1 + sums["having"])) + 1}
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        return weighted_mean(words, np.asarray(learnt["idf"]), "weights")
+    def weights(self, words: WordVectors, learnt: Learnt) -> Float:
+        return np.asarray(learnt["idf"])
 
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
-        kept = kept_of(ids)
-        idf = np.asarray(learnt["idf"])[ids[kept]]
-        return spread(mean_split(rows_of(words, ids[kept]), idf, "weights"), kept, len(ids))
+    def terms(self, vectors: Float, weights: Float) -> Float:
+        return mean_terms(vectors, weights, "weights")
+
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        return Kernel("mean", words.table, mean_arguments(self.weights(words, learnt), "weights"))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Ids, counts
-from noppa.methods.protocol import Learnt
-from noppa.methods.split import Float, rows_of
+from noppa.methods.numpy_form import Learnt, vectors_of
+from noppa.methods.split import Float
 from noppa.parameters import Check, positive, seed_number, whole
 from noppa.words.matrix import LARGEST
 from noppa.words.word_vectors import WordVectors
@@ -118,6 +118,6 @@ def trained_numbers(learnt: Learnt, ids: NDArray[np.int32]) -> NDArray[np.int64]
 def trained_rows(words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Float:
     """Rows of `trained_table` for words, (tokens, dim)."""
     numbers = trained_numbers(learnt, ids)
-    rows = learnt["scale"][0] * rows_of(words, ids)
+    rows = learnt["scale"][0] * vectors_of(words, ids)
     rows[numbers >= 0] = learnt["vectors"][numbers[numbers >= 0]]
     return np.asarray(rows)

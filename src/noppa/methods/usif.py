@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.methods.corpus import Ids, known_tokens
-from noppa.methods.noppa import smooth_frequency_weight
-from noppa.methods.protocol import Learnt, Pooler
-from noppa.methods.split import Split, kept_of, mean_split, rows_of, spread
-from noppa.methods.weighting import Float, probabilities_of, weighted_mean
+from noppa.methods.numpy_form import Learnt
+from noppa.methods.protocol import SUMS, Kernel, Method
+from noppa.methods.split import Float
+from noppa.methods.weighting import (
+    mean_arguments,
+    mean_terms,
+    probabilities_of,
+    smooth_frequency_weight,
+)
 from noppa.parameters import any_number, one_of, optional, positive, settle
 from noppa.refine import CommonComponents, Refinement
 from noppa.words.word_vectors import WordVectors
@@ -25,27 +30,33 @@ SHORTEST = 1e-30
 
 
 @dataclass(frozen=True)
-class USIF:
+class USIF(Method):
     """1/n sum_i a / (p_i + a/2) v_i / |v_i|, without m common components, each in proportion to its variance.
 
     m: how many components to take out; 0 for none.
     n: the expected length of a sentence; None takes the mean length of the corpus.
     a: None derives it from n and the word probabilities: a = (1 - alpha) / (alpha |V| / 2), where alpha is the share of
         the vocabulary that is more probable than 1 - (1 - 1/|V|)^n.
-    normalise: "word" scales each word vector to length one, as the angular model asks; "dimension" scales each
+    normalize: "word" scales each word vector to length one, as the angular model asks; "dimension" scales each
         dimension by its norm over the sentence's words, as the author's program does; None takes the vectors as they are.
     """
 
+    needs_probabilities = True
+    learning: ClassVar = SUMS
+    uses_order = False
+    settable: ClassVar = ("a",)
+    COST: ClassVar = "n d"
+    RENAMED: ClassVar = {"normalise": "normalize"}
     LEARNT: ClassVar = {"a": "f8 1 positive"}
 
     m: int = 5
     n: float | None = None
     a: float | None = None
-    normalise: str | None = "word"
+    normalize: str | None = "word"
 
     def __post_init__(self) -> None:
         settle(self, m=any_number, n=optional(positive), a=optional(positive))
-        settle(self, normalise=partial(one_of, choices=("word", "dimension", None)))
+        settle(self, normalize=partial(one_of, choices=("word", "dimension", None)))
 
     def width(self, words: WordVectors) -> int:
         return words.dim
@@ -57,28 +68,25 @@ class USIF:
         return {"lengths": np.array([0, 0] if self.a or self.n else lengths(sentences))}
 
     def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
-        probabilities = words.needed_probabilities("USIF()")
+        probabilities = words.needed_probabilities("USIF")
         if self.a is not None:
             return {"a": np.array([self.a])}
         return {"a": np.array([derived_a(probabilities, self.n or mean_length(sums["lengths"]))])}
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        weights = self.weights(words, learnt)
-        if self.normalise == "word":
-            weights = weights / lengths_of(words)
-        return weighted_mean(words, weights, scaled=self.normalise == "dimension")
-
     def weights(self, words: WordVectors, learnt: Learnt) -> Float:
-        return smooth_frequency_weight(probabilities_of(words, "USIF()"), float(learnt["a"][0]))
+        return smooth_frequency_weight(probabilities_of(words, "USIF"), float(learnt["a"][0]))
 
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
-        kept = kept_of(ids)
-        vectors, weights = rows_of(words, ids[kept]), self.weights(words, learnt)[ids[kept]]
-        factors = weights
-        if self.normalise == "word":
-            factors = weights / or_one(np.linalg.norm(vectors, axis=1))
-        scaled = self.normalise == "dimension"
-        return spread(mean_split(vectors, factors, "tokens", scaled, weights), kept, len(ids))
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        weights = self.weights(words, learnt)
+        if self.normalize == "word":
+            weights = weights / lengths_of(words)
+        scaled = self.normalize == "dimension"
+        return Kernel("mean", words.table, mean_arguments(weights, scaled=scaled))
+
+    def terms(self, vectors: Float, weights: Float) -> Float:
+        if self.normalize == "word":
+            weights = weights / or_one(np.linalg.norm(vectors, axis=1))
+        return mean_terms(vectors, weights, scaled=self.normalize == "dimension")
 
 
 def lengths(sentences: Iterable[Ids]) -> tuple[int, int]:

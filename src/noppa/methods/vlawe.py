@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Ids, counts
 from noppa.methods.k_means import centroids_of_corpus, labels_of
-from noppa.methods.protocol import Learnt, Pooler, Rows
-from noppa.methods.split import Float, Split, kept_of, plain, rows_of, spread
+from noppa.methods.numpy_form import Learnt, Sentence
+from noppa.methods.protocol import SUMS, Kernel, Method
+from noppa.methods.split import Float, Split, plain
 from noppa.parameters import number, optional, positive, seed_number, settle, some
 from noppa.refine import Refinement, Whitening
 from noppa.words.word_vectors import WordVectors
@@ -24,7 +25,7 @@ MOST_POWER = 4
 
 
 @dataclass(frozen=True)
-class VLAWE:
+class VLAWE(Method):
     """For each of k codewords c the sum of v - c over the words nearest to it; signed powers of all, then length one.
 
     k: codewords, the k-means centroids of the corpus's different words. power: of the power normalisation.
@@ -32,6 +33,10 @@ class VLAWE:
     seed: of the k-means.
     """
 
+    learning: ClassVar = SUMS
+    uses_order = False
+    settable: ClassVar = ("k",)
+    COST: ClassVar = "n d + k d"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10
@@ -57,28 +62,25 @@ class VLAWE:
         )
         return {"centroids": centroids, "labels": labels_of(words, centroids)}
 
-    def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        table, labels = words.table, np.ascontiguousarray(learnt["labels"])
-        centroids = np.ascontiguousarray(learnt["centroids"], kernels.REAL)
+    def pooled(self, sentence: Sentence) -> Float:
+        labels, centroids = sentence.learnt["labels"][sentence.ids], sentence.learnt["centroids"]
+        sums = slot_sums(sentence.vectors - centroids[labels], labels, self.k).ravel()
+        return raised(sums, self.power)
 
-        def pool(
-            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
-        ) -> Rows:
-            return kernels.pool_vlawe(
-                table, labels, centroids, self.power, ids, offsets, steps, threads
-            )
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        arguments = {
+            "labels": np.ascontiguousarray(learnt["labels"]),
+            "centroids": np.ascontiguousarray(learnt["centroids"], kernels.REAL),
+            "power": self.power,
+        }
+        return Kernel("vlawe", words.table, arguments)
 
-        return pool
-
-    def split(self, words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Split:
-        kept = kept_of(ids)
-        vectors, labels = rows_of(words, ids[kept]), learnt["labels"][ids[kept]]
-        terms, cancelled = power_terms(
-            vectors - learnt["centroids"][labels], labels, self.k, self.power
-        )
-        found = plain(terms, np.tile(vectors, self.k), np.ones(len(kept)))
-        rest = {CANCELLED: cancelled} if cancelled.any() else {}
-        return spread(replace(found, rest=rest), kept, len(ids))
+    def split(self, sentence: Sentence) -> Split:
+        vectors, labels = sentence.vectors, sentence.learnt["labels"][sentence.ids]
+        residual = vectors - sentence.learnt["centroids"][labels]
+        terms, cancelled = power_terms(residual, labels, self.k, self.power)
+        split = plain(terms, np.tile(vectors, self.k), np.ones(len(vectors)))
+        return replace(split, rest={CANCELLED: cancelled} if cancelled.any() else {})
 
 
 def _power(value: Any, name: str) -> float:
@@ -86,10 +88,24 @@ def _power(value: Any, name: str) -> float:
     return number(positive(value, name), name, 0, MOST_POWER)
 
 
+def slot_sums(rows: Float, labels: NDArray[np.int32], slots: int) -> Float:
+    """The sum of the rows (tokens, dim) of each label, (slots, dim)."""
+    sums = np.zeros((slots, rows.shape[1]))
+    np.add.at(sums, labels, rows)
+    return sums
+
+
+def raised(sums: Float, power: float) -> Float:
+    """Each number to a power, its sign kept, and all of them to length one."""
+    powers = np.sign(sums) * np.abs(sums) ** power
+    length = np.linalg.norm(powers)
+    return np.asarray(powers / length if length > 0 else powers)
+
+
 def power_terms(
     residual: Float, labels: NDArray[np.int32], slots: int, power: float
 ) -> tuple[Float, Float]:
-    """Each number of `formulas.vlawe` divided among the words in proportion to their residuals, (tokens, slots * dim).
+    """Each number of `raised` divided among the words in proportion to their residuals, (tokens, slots * dim).
 
     Where residuals cancel, the power of what rounding leaves of their sum has no such shares: that comes second,
     (slots * dim,).
@@ -99,9 +115,7 @@ def power_terms(
     slotted[np.arange(tokens), labels] = residual
     wide = slotted.reshape(tokens, slots * dim)
     sums = wide.sum(axis=0)
-    raised = np.sign(sums) * np.abs(sums) ** power
-    length = np.linalg.norm(raised)
-    raised = raised / length if length > 0 else raised
+    powers = raised(sums, power)
     shared = np.abs(sums) > 1e-9 * np.abs(wide).sum(axis=0)
-    terms = wide * np.where(shared, raised / np.where(shared, sums, 1), 0)
-    return terms, np.where(shared, 0, raised)
+    terms = wide * np.where(shared, powers / np.where(shared, sums, 1), 0)
+    return terms, np.where(shared, 0, powers)

@@ -1,16 +1,17 @@
-"""What the methods that add up weighted words share: one weight a word, one for the zero word, one kernel call."""
+"""Weights of words by their probabilities, and the weighted mean that several methods are."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
 from noppa.kernels.backend import kernels
-from noppa.kernels.formulas import DIVISORS
-from noppa.methods.protocol import Pooler, Rows
+from noppa.methods.split import Float
 from noppa.words.word_vectors import WordVectors
 
-Float = NDArray[np.float64]
+#: What a weighted sum is divided by; the index is the number that the kernel takes.
+DIVISORS = ("tokens", "weights", "one")
 
 
 def probabilities_of(words: WordVectors, method: str) -> Float:
@@ -19,21 +20,36 @@ def probabilities_of(words: WordVectors, method: str) -> Float:
     return np.append(known, known.min())
 
 
+def smooth_frequency_weight(probabilities: Float, a: float) -> Float:
+    """Equation 9's weight a / (p + a/2), which lies between 0 and 2."""
+    return np.asarray(a / (probabilities + a / 2))
+
+
 def inverse_frequency_weight(probabilities: Float, a: float) -> Float:
     """SIF's weight a / (a + p), which lies between 0 and 1."""
     return np.asarray(a / (a + probabilities))
 
 
-def weighted_mean(
-    words: WordVectors, weights: Float | None, divisor: str = "tokens", scaled: bool = False
-) -> Pooler:
-    """A pooler that adds up words by their weights (words + 1,); `divisor` and `scaled` as in `formulas.mean_terms`."""
-    table, number = words.table, DIVISORS.index(divisor)
-    real = None if weights is None else weights.astype(kernels.REAL)
+def mean_terms(
+    vectors: Float, weights: Float, divisor: str = "tokens", scaled: bool = False
+) -> Float:
+    """w_i v_i over the number of words, their weights, or one, (tokens, dim).
 
-    def pool(
-        ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
-    ) -> Rows:
-        return kernels.pool_mean(table, real, number, scaled, ids, offsets, steps, threads)
+    scaled: divide each dimension by its norm over the sentence first.
+    """
+    if scaled:
+        norms = np.linalg.norm(vectors, axis=0)
+        vectors = vectors / np.where(norms > 0, norms, 1)
+    amount = {"tokens": len(vectors), "weights": weights.sum(), "one": 1.0}[divisor]
+    return np.asarray(weights[:, None] * vectors / amount if amount > 0 else 0 * vectors)
 
-    return pool
+
+def mean_arguments(
+    weights: Float | None, divisor: str = "tokens", scaled: bool = False
+) -> dict[str, Any]:
+    """The arguments of the kernel `mean`, whose twin `mean_terms` is; weights (words + 1,)."""
+    return {
+        "weights": None if weights is None else weights.astype(kernels.REAL),
+        "divisor": DIVISORS.index(divisor),
+        "scaled": scaled,
+    }

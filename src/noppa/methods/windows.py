@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.methods.protocol import Rows
+from noppa.methods.numpy_form import Rows
+from noppa.methods.split import Float, Split, spread
 
 
 def truncated(
@@ -47,3 +50,36 @@ def averaged(
     np.add.at(total, owners, rows * known[:, None].astype(float))
     np.add.at(length, owners, known)
     return total / np.maximum(length, 1)[:, None], length.astype(np.int32)
+
+
+def joined(pieces: Sequence[tuple[Split, NDArray[np.int64]]], tokens: int) -> Split:
+    """The split of a text from those of its windows, each with the tokens that it holds, counting by their number.
+
+    A token in several windows has the mean of their attention, and the place that it has in the first.
+    """
+    if len(pieces) == 1:
+        return spread(*pieces[0], tokens)
+    total = max(sum(len(inside) for _, inside in pieces), 1)
+    width = pieces[0][0].terms.shape[1]
+    terms, words = np.zeros((tokens, width)), np.zeros((tokens, width))
+    attention, weights = np.zeros((tokens, tokens)), np.zeros(tokens)
+    positions, seen = np.full(tokens, -1), np.zeros(tokens)
+    for split, inside in reversed(pieces):
+        terms[inside] += len(inside) / total * split.terms
+        words[inside], weights[inside], positions[inside] = (
+            split.words,
+            split.weights,
+            split.positions,
+        )
+        attention[np.ix_(inside, inside)] += len(inside) * np.asarray(split.attention)
+        seen[inside] += len(inside)
+    attention /= np.maximum(seen, 1)[:, None]
+
+    def pairs(direction: Float) -> Float:
+        along = np.zeros((tokens, tokens))
+        for split, inside in pieces:
+            if split.pairs is not None:
+                along[np.ix_(inside, inside)] += len(inside) / total * split.pairs(direction)
+        return along
+
+    return Split(terms, words, weights, positions, attention, pairs)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from noppa.errors import ParameterError
 from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.extras import needs
-from noppa.methods.noppa import smooth_frequency_weight
+from noppa.methods.weighting import smooth_frequency_weight
 from noppa.parameters import one_of, positive
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
 from noppa.words.texts import texts_of

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
+from noppa.errors import warn
 from noppa.refine.moments import Moments
 from noppa.refine.refinements import (
     REFINEMENTS,
     CommonComponents,
     NoiseRemoval,
-    Normalise,
+    Normalize,
     Refinement,
     Whitening,
-    described,
     fit_steps,
     steps_without_text,
 )
@@ -26,14 +26,20 @@ __all__ = [
     "Map",
     "Moments",
     "NoiseRemoval",
-    "Normalise",
+    "Normalize",
     "Refinement",
     "Remove",
     "Step",
     "Unit",
     "Whitening",
-    "described",
     "fit_steps",
     "kernel_steps",
     "steps_without_text",
 ]
+
+
+def __getattr__(name: str) -> type[Refinement]:
+    if name == "Normalise":
+        warn("Normalise is called Normalize now: change the name", DeprecationWarning)
+        return Normalize
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,16 +7,16 @@ what it was given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 
 from noppa.errors import ParameterError, warn
-from noppa.parameters import boolean, number, one_of, optional, positive, settle, some
+from noppa.parameters import boolean, number, one_of, optional, positive, settle, shown, some
 from noppa.refine.moments import Float, Moments
-from noppa.refine.steps import Map, Remove, Step, Unit
+from noppa.refine.steps import STEPS, Map, Remove, Step, Unit
 
 #: Rows are float32: a variance below this share of the mean square is what rounding leaves of none.
 ROUNDING = 1e-14
@@ -24,17 +24,29 @@ ROUNDING = 1e-14
 LEAST_VARIANCE = 1e-60
 
 
-class Refinement(Protocol):
-    """A way to refine pooled vectors: frozen parameters, and a `fit` from moments.
+class Refinement:
+    """A way to refine pooled vectors; subclass it, best as a frozen dataclass, and write `fit`.
 
-    One with `learns = False` looks at nothing but the number of dimensions, and needs no text.
+    >>> import noppa, numpy as np
+    >>> class Centre(noppa.refine.Refinement):
+    ...     def fit(self, moments):
+    ...         return noppa.refine.Map(np.eye(moments.dim), -moments.mean)
     """
 
-    def fit(self, moments: Moments) -> Step: ...
+    #: Whether `fit` looks at the text; one that looks at nothing but the number of dimensions needs none.
+    learns: bool = True
+
+    def fit(self, moments: Moments) -> Step:
+        """The step, a `Remove`, a `Map` or a `Unit`, for vectors of these moments."""
+        raise ParameterError(f"{self!r} refines nothing: write fit(self, moments)")
+
+    def width(self, width: int) -> int:
+        """Length of a refined vector from that of the vector before, as far as it is known without a fit."""
+        return width
 
 
 @dataclass(frozen=True)
-class NoiseRemoval:
+class NoiseRemoval(Refinement):
     """Equations 14 and 15: takes out the last k right singular vectors of the sentence matrix.
 
     `variant="paper"`: of the uncentred matrix, as written. `"reference"`: what the authors' code does, without its
@@ -72,7 +84,7 @@ class NoiseRemoval:
 
 
 @dataclass(frozen=True)
-class CommonComponents:
+class CommonComponents(Refinement):
     """Takes out the first k right singular vectors of the sentence matrix, uncentred as in SIF or centred.
 
     `weighted` takes each out only in proportion to its share of their common variance, as in uSIF.
@@ -100,7 +112,7 @@ class CommonComponents:
 
 
 @dataclass(frozen=True)
-class Whitening:
+class Whitening(Refinement):
     """Centres, rotates to principal axes, and scales each by its standard deviation to the power -`strength`.
 
     `strength=1` gives unit variance everywhere, 0 only rotates. Axes come in falling order of variance, so a prefix of
@@ -117,6 +129,9 @@ class Whitening:
     def __post_init__(self) -> None:
         settle(self, dim=optional(some), floor=positive, centred=boolean)
         settle(self, strength=partial(number, least=0, most=1))
+
+    def width(self, width: int) -> int:
+        return width if self.dim is None else self.dim
 
     def fit(self, moments: Moments) -> Step:
         kept = moments.dim if self.dim is None else self.dim
@@ -136,17 +151,21 @@ class Whitening:
 
 
 @dataclass(frozen=True)
-class Normalise:
+class Normalize(Refinement):
     """Scales each vector to length one; zeros stay zeros. Must come last."""
 
-    learns: ClassVar[bool] = False
+    learns = False
 
     def fit(self, moments: Moments) -> Step:
         return Unit(moments.dim)
 
 
+#: By the names of saved folders, which say `Normalise`; `noppa.register` adds to it.
 REFINEMENTS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (NoiseRemoval, CommonComponents, Whitening, Normalise)
+    "NoiseRemoval": NoiseRemoval,
+    "CommonComponents": CommonComponents,
+    "Whitening": Whitening,
+    "Normalise": Normalize,
 }
 
 
@@ -156,24 +175,21 @@ def fit_steps(refinements: Iterable[Refinement], moments: Moments) -> list[Step]
     for refinement in refinements:
         if steps:
             moments = steps[-1].after(moments)
-        steps.append(refinement.fit(moments))
+        step = refinement.fit(moments)
+        if not isinstance(step, tuple(STEPS.values())):
+            raise ParameterError(
+                f"{shown(refinement)}.fit gave {shown(step)}: it must give a Remove, a Map or a Unit of noppa.refine"
+            )
+        step.width_after(moments.dim)
+        steps.append(step)
     return steps
 
 
 def steps_without_text(refinements: Sequence[Refinement], width: int) -> list[Step] | None:
     """The steps of refinements that learn nothing, for pooled vectors of this width; None where one of them learns."""
-    if any(getattr(refinement, "learns", True) for refinement in refinements):
+    if any(refinement.learns for refinement in refinements):
         return None
     return fit_steps(refinements, Moments(0, np.zeros(width), np.zeros((0, 0))))
-
-
-def described(refinement: Refinement) -> dict[str, Any]:
-    """A refinement as JSON."""
-    if type(refinement) not in REFINEMENTS.values():
-        raise ParameterError(
-            f"{refinement!r} cannot be saved, since nothing could load it: use {', '.join(REFINEMENTS)}"
-        )
-    return {"name": type(refinement).__name__, **asdict(refinement)}  # type: ignore[call-overload]
 
 
 def _principal(symmetric: Float) -> tuple[Float, Float]:

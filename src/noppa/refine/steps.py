@@ -23,6 +23,9 @@ class Step(Protocol):
     def described(self) -> tuple[Any, ...]:
         """The tuple that the kernels understand."""
 
+    def width_after(self, width: int) -> int:
+        """Length of a vector after this step; raises where the step does not fit vectors of that width."""
+
     def after(self, moments: Moments) -> Moments:
         """The moments of what this step gives."""
 
@@ -42,6 +45,11 @@ class Remove:
 
     def described(self) -> tuple[Any, ...]:
         return ("remove", *map(_as_kernels_take, (self.left, self.right, self.bias)))
+
+    def width_after(self, width: int) -> int:
+        directions = len(self.bias)
+        _check_shapes(self, left=(directions, width), right=(directions, width), bias=(directions,))
+        return width
 
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(
@@ -65,6 +73,10 @@ class Map:
     def described(self) -> tuple[Any, ...]:
         return ("map", *map(_as_kernels_take, (self.matrix, self.bias)))
 
+    def width_after(self, width: int) -> int:
+        _check_shapes(self, matrix=(width, len(self.bias)), bias=(len(self.bias),))
+        return len(self.bias)
+
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(self.matrix, self.bias)
 
@@ -83,8 +95,11 @@ class Unit:
     def described(self) -> tuple[Any, ...]:
         return ("normalise", self.width)
 
+    def width_after(self, width: int) -> int:
+        return width
+
     def after(self, moments: Moments) -> Moments:
-        raise ParameterError("nothing can be fitted after Normalise: put it last")
+        raise ParameterError("nothing can be fitted after Normalize: put it last")
 
     def split(self, rows: Float, whole: Float) -> tuple[Float, Float | None]:
         length = np.linalg.norm(whole)
@@ -101,3 +116,12 @@ def kernel_steps(steps: Sequence[Step]) -> kernels.Steps:
 def _as_kernels_take(array: Float) -> NDArray[Any]:
     most = np.finfo(np.float32).max
     return np.ascontiguousarray(np.clip(array, -most, most), kernels.REAL)
+
+
+def _check_shapes(step: Step, **shapes: tuple[int, ...]) -> None:
+    for name, shape in shapes.items():
+        array = np.asarray(getattr(step, name))
+        if array.shape != shape or not np.isfinite(array).all():
+            raise ParameterError(
+                f"{type(step).__name__}({name}=…) must be an array {shape} of finite numbers, not one of shape {array.shape}"
+            )

@@ -13,7 +13,6 @@ from noppa import METHODS, Encoder
 from noppa.encoder.fitting import learnt_from
 from noppa.errors import NoppaError
 from noppa.methods.corpus import Ids
-from noppa.methods.protocol import learns
 from noppa.serve.body import kind_of
 from noppa.serve.problems import invalid
 from noppa.serve.served_models import Models, Watch
@@ -118,7 +117,7 @@ class Variants:
         blocks = self.models.pieces(
             encoder, sentences() if lines is None else lines, watch, threads, "lines", truncate=True
         )
-        if learns(encoder.method):
+        if encoder.method.learns:
             blocks = _first(blocks, LEARNT_TOKENS)
         refined = bool(encoder.method.refinements())
         with watch.over():
@@ -137,7 +136,7 @@ def _first(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
 
 def note(encoder: Encoder, key: tuple[Any, ...], own: bool) -> str | None:
     """On what a method was fitted, None for the served encoder and for one that learns nothing."""
-    if len(key) == 1 or not (encoder.method.refinements() or learns(encoder.method)):
+    if len(key) == 1 or not (encoder.method.refinements() or encoder.method.learns):
         return None
     count = encoder.fitted_on
     whose = "of your lines" if own else "example sentences"

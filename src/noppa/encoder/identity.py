@@ -1,0 +1,49 @@
+"""Which encoder: what names, pickles, stores and sends one, wherever it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from noppa.encoder import embedded, encoder_folder
+from noppa.errors import FileError
+
+PRESET, FOLDER, MEMORY = "preset", "folder", "memory"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A preset by its name, a saved encoder by its folder, or one that is in memory alone and has no name.
+
+    checksum: of everything that the encoder and its words hold on disk; "" in memory.
+    """
+
+    kind: str
+    name: str
+    checksum: str
+
+    @classmethod
+    def of_folder(cls, path: Path, checksum: str) -> Identity:
+        """A preset goes by its name, since the package lies elsewhere on another machine."""
+        if path.parent == embedded.FOLDER:
+            return cls(PRESET, path.name, checksum)
+        return cls(FOLDER, str(path.absolute()), checksum)
+
+    @property
+    def path(self) -> Path | None:
+        """The folder here, None in memory."""
+        if self.kind == MEMORY:
+            return None
+        return embedded.FOLDER / self.name if self.kind == PRESET else Path(self.name)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether its folder is there and still holds the same encoder."""
+        try:
+            return self.path is not None and encoder_folder.checksum(self.path) == self.checksum
+        except FileError:
+            return False
+
+
+#: An encoder that no folder holds.
+IN_MEMORY = Identity(MEMORY, "", "")
