@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa.encoder.contract import check_method
 from noppa.errors import NotFittedError, ParameterError
 from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Corpus
@@ -54,15 +55,8 @@ def test_every_method_is_under_contract() -> None:
 
 
 @pytest.mark.twin
-def test_shapes_and_types(name: str) -> None:
-    encoder = fitted(name)
-    rows = encoder.encode(TEXTS)
-    assert rows.shape == (len(TEXTS), encoder.dim)
-    assert rows.dtype == np.float32
-    assert np.isfinite(rows).all()
-    assert (np.abs(rows).max(axis=1) > 0).all()
-    assert encoder.encode(TEXTS[0]).shape == (encoder.dim,)
-    assert encoder.encode([]).shape == (0, encoder.dim)
+def test_the_contract(name: str) -> None:
+    check_method(CASES[name])
 
 
 @pytest.mark.twin
@@ -104,29 +98,11 @@ def test_a_long_text_is_not_cut(name: str) -> None:
     assert not np.array_equal(row, encoder.encode(" ".join(text.split()[:-1])))
 
 
-@pytest.mark.twin
-def test_saved_and_loaded_gives_the_same_bytes(name: str, tmp_path: Any) -> None:
-    encoder = fitted(name)
-    encoder.save(tmp_path / "encoder")
-    loaded = noppa.load(tmp_path / "encoder")
-    assert loaded.method == encoder.method
-    assert loaded.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
-
-
 def test_fitting_again_forgets_the_first_time(name: str) -> None:
     other = made_texts(50, made_words(), seed=9)
     again = fitted(name)
     again.encode(TEXTS)
     assert again.fit(other).encode(TEXTS).tobytes() == fitted(name, other).encode(TEXTS).tobytes()
-
-
-def test_fit_reads_a_stream_once(name: str) -> None:
-    streamed = fitted(name, (text for text in TEXTS))
-    assert streamed.encode(TEXTS).tobytes() == fitted(name).encode(TEXTS).tobytes()
-
-
-def test_dim_is_known_before_fitting(name: str) -> None:
-    assert noppa.Encoder(made_words(), CASES[name]).dim == fitted(name).dim
 
 
 def test_parameters_are_frozen(name: str) -> None:

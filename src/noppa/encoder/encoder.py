@@ -157,8 +157,9 @@ class Encoder:
     def _state(self) -> Fitted:
         if self._fitted is None:
             needed = ", ".join(map(repr, self._refinements))
+            kind = type(registry.own_of(self.method)).__name__
             raise NotFittedError(
-                f"{type(self.method).__name__}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
+                f"{kind}{' with ' * bool(needed)}{needed} learns from text before it encodes: "
                 f"call fit(texts) first{self.method.without_fit}"
             )
         return self._fitted

@@ -129,11 +129,24 @@ def adapted_refinement(refinement: Any) -> Refinement:
     return ForeignRefinement(refinement)
 
 
+def own_of(part: Method | Refinement) -> Any:
+    """The object that the user gave."""
+    return part.own if isinstance(part, (ForeignMethod, ForeignRefinement)) else part
+
+
+def _name_of(part: Method | Refinement) -> str | None:
+    table = METHODS if isinstance(part, Method) else REFINEMENTS
+    return next((name for name, kind in table.items() if kind is type(own_of(part))), None)
+
+
+def is_registered(part: Method | Refinement) -> bool:
+    """Whether a saved folder can name it."""
+    return _name_of(part) is not None
+
+
 def described(part: Method | Refinement) -> dict[str, Any]:
     """A method or a refinement as JSON: its registered name and its parameters."""
-    own = part.own if isinstance(part, (ForeignMethod, ForeignRefinement)) else part
-    table = METHODS if isinstance(part, Method) else REFINEMENTS
-    name = next((name for name, kind in table.items() if kind is type(own)), None)
+    own, name = own_of(part), _name_of(part)
     if name is None:
         kind = type(own).__name__
         raise ParameterError(
@@ -145,7 +158,11 @@ def described(part: Method | Refinement) -> dict[str, Any]:
 
 def parameters(own: Any) -> dict[str, Any]:
     """What a method or a refinement was made with, by name: its fields, or its attributes where it is no dataclass."""
-    names = [field.name for field in fields(own)] if is_dataclass(own) else list(vars(own))
+    names = (
+        [field.name for field in fields(own)]
+        if is_dataclass(own)
+        else list(getattr(own, "__dict__", ()))
+    )
     values = {name: getattr(own, name) for name in names}
     for name, value in values.items():
         items = value if isinstance(value, (list, tuple)) else [value]

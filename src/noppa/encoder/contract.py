@@ -1,0 +1,114 @@
+"""The promises that every method keeps, as one function: our tests run it for each of ours, you for yours.
+
+from noppa.encoder.contract import check_method
+
+check_method(Mine(power=3))
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noppa.encoder.encoder import Encoder
+from noppa.errors import NoppaWarning
+from noppa.methods import registry
+from noppa.words.word_vectors import WordVectors
+
+#: Explanations are float64, vectors float32.
+CLOSE = 1e-4
+VOCABULARY = (
+    "the a girl boy eats sees cake pie dog cat red green small big quickly slowly and but".split()
+)
+
+
+def check_method(method: Any) -> None:
+    """Fit, encode, save, load, pickle and explain with a method on made words; AssertionError names a broken promise.
+
+    Saving is checked for a method whose class is registered.
+    """
+    words, texts = _made()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoppaWarning)
+        encoder = Encoder(words, method)
+        dim = encoder.dim
+        encoder.fit(text for text in texts)
+        rows = encoder.encode(texts)
+        _check_rows(encoder, rows, texts, dim)
+        _check_company(encoder, rows, texts)
+        _check_facts(encoder, words, texts)
+        _check_explanation(encoder, texts[1])
+        _check_copies(encoder, rows, texts)
+
+
+def _made() -> tuple[WordVectors, list[str]]:
+    random = np.random.default_rng(0)
+    matrix = random.normal(size=(len(VOCABULARY), 7)).astype(np.float32)
+    words = WordVectors(VOCABULARY, matrix, random.dirichlet(np.ones(len(VOCABULARY))))
+    lengths = random.integers(2, 13, 60)
+    return words, [" ".join(random.choice(VOCABULARY, length)) for length in lengths]
+
+
+def _promise(kept: Any, sentence: str) -> None:
+    if not kept:
+        raise AssertionError(sentence)
+
+
+def _check_rows(encoder: Encoder, rows: Any, texts: list[str], dim: int) -> None:
+    _promise(rows.shape == (len(texts), dim), "a fit must not change dim: width() said another one")
+    _promise(rows.dtype == np.float32 and np.isfinite(rows).all(), "vectors are finite float32")
+    _promise(np.abs(rows).max(axis=1).all(), "a text with known words has a vector that is not 0")
+    unknown = encoder.encode(["unheard-of", "unheard-of girl"])
+    _promise(not unknown[0].any() and unknown[1].any(), "only a text without a known word is zeros")
+    _promise(encoder.encode([]).shape == (0, dim), "no texts give an array (0, dim)")
+
+
+def _check_company(encoder: Encoder, rows: Any, texts: list[str]) -> None:
+    alone = np.stack([encoder.encode(text) for text in texts])
+    _promise(alone.tobytes() == rows.tobytes(), "a text has the same bytes alone and in a batch")
+    threaded = encoder.encode(texts[::-1], threads=3)[::-1]
+    _promise(threaded.tobytes() == rows.tobytes(), "threads and order of texts change no byte")
+
+
+def _check_facts(encoder: Encoder, words: WordVectors, texts: list[str]) -> None:
+    method = encoder.method
+    random = np.random.default_rng(1)
+    shuffled = encoder.encode([" ".join(random.permutation(text.split())) for text in texts])
+    same = np.allclose(shuffled, encoder.encode(texts), atol=CLOSE)
+    _promise(same != method.uses_order, f"uses_order is {method.uses_order}, and is not so")
+    _promise(
+        set(encoder.fitted.learnt) == set(method.LEARNT),
+        f"it learns {sorted(encoder.fitted.learnt)} and LEARNT declares {sorted(method.LEARNT)}",
+    )
+    if not method.needs_probabilities:
+        bare = WordVectors(words.words, words.matrix)
+        Encoder(bare, method).fit(texts).encode(texts)
+
+
+def _check_explanation(encoder: Encoder, text: str) -> None:
+    told = encoder.explain(text)
+    whole = told.contributions.sum(axis=0) + sum(told.remainders.values())
+    _promise(np.allclose(whole, told.pooled), "contributions and remainders add up to the vector")
+    vector = encoder.encode(text)
+    scale = np.abs(vector).max()
+    _promise(
+        np.allclose(told.vector, vector, atol=CLOSE * scale), "an explained vector is encode's"
+    )
+
+
+def _check_copies(encoder: Encoder, rows: Any, texts: list[str]) -> None:
+    copied = pickle.loads(pickle.dumps(encoder))
+    _promise(copied.encode(texts).tobytes() == rows.tobytes(), "a pickled encoder gives the bytes")
+    if not registry.is_registered(encoder.method):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        encoder.save(Path(folder, "saved"))
+        loaded = Encoder.load(Path(folder, "saved"))
+        _promise(
+            loaded.encode(texts).tobytes() == rows.tobytes(), "a saved encoder gives the bytes"
+        )

@@ -1,0 +1,335 @@
+"""Methods and refinements that are not ours: every way to write one, and what each wrong way is told."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa.encoder.contract import check_method
+from noppa.errors import FileError, ParameterError
+from noppa.kernels.backend import kernels
+from noppa.methods.numpy_form import NumpyPooler
+from noppa.methods.registry import METHODS, method_class
+from noppa.methods.split import SHARED
+from noppa.refine import REFINEMENTS, Map, Unit
+
+from .conftest import made_texts, made_words
+
+TEXTS = made_texts(60, made_words())
+
+
+@dataclass(frozen=True)
+class PowerMean(noppa.Method):
+    """One function on arrays."""
+
+    needs_probabilities = True
+    uses_order = False
+    power: float = 3.0
+
+    def pool(self, vectors: Any, weights: Any) -> Any:
+        total = (weights[:, None] * vectors**self.power).sum(axis=0) / weights.sum()
+        return np.sign(total) * np.abs(total) ** (1 / self.power)
+
+
+@dataclass(frozen=True)
+class Ramp(noppa.Method):
+    """A sum over tokens, which explains itself exactly, wider than the words."""
+
+    def terms(self, vectors: Any, weights: Any) -> Any:
+        places = np.arange(1, len(vectors) + 1)[:, None] / len(vectors)
+        return np.hstack([vectors, places * vectors])
+
+
+@dataclass(frozen=True)
+class Rare(noppa.Method):
+    """Learns the counts of words, which parts of a corpus add up to."""
+
+    learning: ClassVar = "sums"
+    uses_order = False
+    LEARNT: ClassVar = {"seen": "f8 words+1 positive"}
+
+    def gather(self, words: Any, sentences: Any) -> Any:
+        seen = np.zeros(len(words) + 1)
+        for ids, _ in sentences:
+            seen += np.bincount(ids[ids >= 0], minlength=len(seen))
+        return {"seen": seen}
+
+    def conclude(self, words: Any, sums: Any) -> Any:
+        return {"seen": 1 + sums["seen"]}
+
+    def width(self, words: Any) -> int:
+        return int(words.dim)
+
+    def pooled(self, sentence: Any) -> Any:
+        return (sentence.vectors / sentence.learnt["seen"][sentence.ids, None]).sum(axis=0)
+
+
+class Stranger:
+    """Nothing of ours but the one function."""
+
+    def __init__(self, scale: float = 2.0) -> None:
+        self.scale = scale
+
+    def pool(self, vectors: Any, weights: Any) -> Any:
+        return self.scale * vectors[0] + vectors.mean(axis=0)
+
+
+class Slotted:
+    __slots__ = ()
+    uses_order = False
+
+    def terms(self, vectors: Any, weights: Any) -> Any:
+        return vectors
+
+
+class LongerSIF(noppa.SIF):
+    """A subclass with parameters of its base, and its base's kernel."""
+
+
+class MedianSIF(noppa.SIF):
+    """Another NumPy form than that of its base, whose kernel and explanation are then not its own."""
+
+    def pool(self, vectors: Any, weights: Any) -> Any:
+        return np.median(weights[:, None] * vectors, axis=0)
+
+
+@dataclass(frozen=True)
+class Centre(noppa.Refinement):
+    def fit(self, moments: Any) -> Any:
+        return Map(np.eye(moments.dim), -moments.mean)
+
+
+class StrangeUnit:
+    learns = False
+
+    def fit(self, moments: Any) -> Any:
+        return Unit(moments.dim)
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Any:
+    before = dict(METHODS), dict(REFINEMENTS)
+    yield
+    for table, kept in zip((METHODS, REFINEMENTS), before, strict=True):
+        table.clear()
+        table.update(kept)
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize(
+    "method",
+    [PowerMean(), Ramp(), Rare(), Stranger(), Slotted(), LongerSIF(), MedianSIF()],
+    ids=repr,
+)
+@pytest.mark.parametrize("named", [False, True])
+def test_the_contract_holds_for_methods_of_others(method: Any, named: bool) -> None:
+    if named:
+        noppa.register("mine", type(method))
+    check_method(method)
+
+
+def test_a_method_does_what_it_says() -> None:
+    words = made_words()
+    vectors = words.vectors(words.vocabulary.look_up(["the girl"], 1)[0]).astype(float)
+    weights = 0.05 / (words.probabilities[words.vocabulary.look_up(["the girl"], 1)[0]] + 0.025)
+    expected = PowerMean().pool(vectors, weights)
+    assert np.allclose(noppa.Encoder(words, PowerMean()).encode("the girl"), expected, rtol=1e-6)
+    first = noppa.Encoder(words, Stranger(5)).encode("the girl")
+    assert np.allclose(first, 5 * vectors[0] + vectors.mean(axis=0), rtol=1e-6)
+
+
+def test_a_subclass_keeps_the_kernel_of_its_base_unless_it_pools_anew() -> None:
+    words = made_words()
+    pooler = LongerSIF().pooler(words, {})
+    assert isinstance(pooler, NumpyPooler) == (not kernels.POOLINGS)
+    assert isinstance(MedianSIF().pooler(words, {}), NumpyPooler)
+    encoder = noppa.Encoder(words, MedianSIF(components=0))
+    assert not encoder.explain("the girl eats").exact
+    assert noppa.Encoder(words, LongerSIF(components=0)).explain("the girl eats").exact
+
+
+def test_a_fit_with_noise_removal_and_refinements_of_ones_own() -> None:
+    refine = [noppa.NoiseRemoval(2), Centre(), StrangeUnit()]
+    encoder = noppa.Encoder(made_words(), PowerMean(), refine).fit(TEXTS)
+    rows = encoder.encode(TEXTS)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+    bare = noppa.Encoder(made_words(), PowerMean(), Centre()).fit(TEXTS).encode(TEXTS)
+    assert np.allclose(bare.mean(axis=0), 0, atol=1e-6)
+    assert noppa.Encoder(made_words(), noppa.Average(), StrangeUnit()).encode("the girl").any()
+
+
+def test_explanations_by_leaving_out_are_labelled() -> None:
+    told = noppa.Encoder(made_words(), PowerMean()).explain("the girl eats")
+    assert not told.exact
+    assert not told.described()["exact"]
+    assert list(told.remainders) == [SHARED]
+    assert np.allclose(told.contributions.sum(axis=0) + told.remainders[SHARED], told.pooled)
+    without = noppa.Encoder(made_words(), PowerMean()).encode("the eats")
+    assert np.allclose(told.pooled - told.contributions[1], without, atol=1e-5)
+    exact = noppa.Encoder(made_words(), Ramp()).explain("the girl eats")
+    assert exact.exact
+    assert not exact.remainders
+
+
+def test_saved_by_the_registered_name(tmp_path: Path) -> None:
+    noppa.register("power", PowerMean)
+    noppa.register("centre", Centre)
+    encoder = noppa.Encoder(made_words(), PowerMean(power=5), Centre()).fit(TEXTS)
+    encoder.save(tmp_path / "saved")
+    loaded = noppa.load(tmp_path / "saved")
+    assert loaded.method == PowerMean(power=5)
+    assert loaded.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
+    METHODS.pop("power")
+    with pytest.raises(
+        FileError, match=r"uses 'power', which is not registered here: call noppa.re"
+    ):
+        noppa.load(tmp_path / "saved")
+    noppa.register("power", PowerMean)
+    REFINEMENTS.pop("centre")
+    with pytest.raises(FileError, match="uses 'centre', which is not registered"):
+        noppa.load(tmp_path / "saved")
+
+
+def test_a_strangers_object_is_saved_with_its_attributes(tmp_path: Path) -> None:
+    noppa.register("stranger", Stranger)
+    encoder = noppa.Encoder(made_words(), Stranger(scale=7.0))
+    encoder.save(tmp_path / "saved")
+    assert noppa.load(tmp_path / "saved").encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
+    strange = Stranger()
+    strange.note = np.eye(2)  # type: ignore[attr-defined]
+    with pytest.raises(ParameterError, match=r"its note is .*, and a parameter is a number"):
+        noppa.Encoder(made_words(), strange).save(tmp_path / "no")
+
+
+def test_what_cannot_be_saved_is_not_half_saved(tmp_path: Path) -> None:
+    with pytest.raises(
+        ParameterError, match=r"call noppa.register\('powermean', PowerMean\) first"
+    ):
+        noppa.Encoder(made_words(), PowerMean()).save(tmp_path / "saved")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("sif", PowerMean, "the name 'sif' belongs to noppa.methods.sif.SIF"),
+        ("Whitening", Centre, "belongs to noppa.refine.refinements.Whitening"),
+        ("two words", PowerMean, "a name begins with a letter"),
+        (7, PowerMean, "a name begins with a letter"),
+        ("mine", PowerMean(), "register takes a class"),
+        ("mine", dict, "dict is neither a method"),
+    ],
+)
+def test_names_that_are_refused(name: Any, kind: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        noppa.register(name, kind)
+
+
+def test_a_name_stays_with_its_class() -> None:
+    noppa.register("mine", PowerMean)
+    noppa.register("mine", PowerMean)
+    with pytest.raises(ParameterError, match=r"belongs to .*PowerMean"):
+        noppa.register("mine", Ramp)
+
+
+def test_a_method_from_its_place() -> None:
+    place = f"{PowerMean.__module__}:PowerMean"
+    assert method_class(place) is PowerMean
+    assert METHODS[place] is PowerMean
+    for wrong, message in {
+        "magic": "there is no method 'magic'",
+        "no.such.module:Mine": "cannot be imported",
+        f"{PowerMean.__module__}:Nothing": "cannot be imported",
+        "os:sep": "is no method",
+        ":": "cannot be imported",
+    }.items():
+        with pytest.raises(ParameterError, match=message):
+            method_class(wrong)
+
+
+class Broken(noppa.Method):
+    def __init__(self, row: Any) -> None:
+        self.given = row
+
+    def width(self, words: Any) -> int:
+        return int(words.dim)
+
+    def pool(self, vectors: Any, weights: Any) -> Any:
+        return self.given
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (np.zeros(3), r"pooled a sentence to an array \(3,\): pool must give one row, \(7,\)"),
+        (np.zeros((1, 7)), "pool must give one row"),
+        (np.full(7, np.nan), "not finite"),
+        (None, "pool must give one row"),
+    ],
+)
+def test_rows_that_are_none(row: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        noppa.Encoder(made_words(), Broken(row)).encode("the girl")
+
+
+def test_a_method_or_refinement_that_has_nothing_to_say() -> None:
+    with pytest.raises(ParameterError, match=r"write pool\(self, vectors, weights\)"):
+        noppa.Encoder(made_words(), noppa.Method())
+    with pytest.raises(ParameterError, match=r"or an object with pool\(vectors, weights\), not"):
+        noppa.Encoder(made_words(), PowerMean)  # the class, not an object
+    with pytest.raises(ParameterError, match="is no refinement"):
+        noppa.Encoder(made_words(), noppa.Average(), object())  # type: ignore[arg-type]
+    for step in (7, Map(np.eye(3), np.zeros(3)), Map(np.full((7, 7), np.inf), np.zeros(7))):
+        with pytest.raises(ParameterError, match=r"must give a Remove|must be an array"):
+            noppa.Encoder(made_words(), noppa.Average(), Bad(step)).fit(TEXTS)
+
+
+class Bad:
+    def __init__(self, step: Any) -> None:
+        self.step = step
+
+    def fit(self, moments: Any) -> Any:
+        return self.step
+
+
+def test_values_beyond_float32_are_bounded() -> None:
+    row = noppa.Encoder(made_words(), Broken(np.full(7, 1e300))).encode("the girl")
+    assert np.isfinite(row).all()
+    assert row.max() > 1e38
+
+
+def test_a_loaded_encoder_outlives_its_folder(tmp_path: Path) -> None:
+    """Pickled, copied and deep-copied after its folder has gone."""
+    noppa.Encoder(made_words(), noppa.NoPPA(k=1)).fit(TEXTS).save(tmp_path / "saved")
+    loaded = noppa.load(tmp_path / "saved")
+    assert loaded.identity.kind == "folder"
+    assert loaded.identity.is_on_disk
+    rows = loaded.encode(TEXTS).tobytes()
+    whole = pickle.dumps(loaded)
+    (tmp_path / "saved").rename(tmp_path / "gone")
+    assert not loaded.identity.is_on_disk
+    for again in (pickle.loads(pickle.dumps(loaded)), copy.copy(loaded), copy.deepcopy(loaded)):
+        assert again.encode(TEXTS).tobytes() == rows
+    assert len(whole) < 1000
+    with pytest.raises(FileError, match="cannot be loaded here"):
+        pickle.loads(whole)
+
+
+def test_the_old_spelling_still_works() -> None:
+    with pytest.warns(DeprecationWarning, match="Normalise is called Normalize now") as caught:
+        old = noppa.Normalise
+    assert old is noppa.Normalize
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (
+            noppa.Encoder(made_words(), noppa.USIF(normalize=None, a=0.1)).method.normalize is None
+        )  # type: ignore[attr-defined]
