@@ -54,8 +54,8 @@ def _made() -> tuple[WordVectors, list[str]]:
     return words, [" ".join(random.choice(VOCABULARY, length)) for length in lengths]
 
 
-def _promise(kept: Any, sentence: str) -> None:
-    if not kept:
+def _promise(holds: Any, sentence: str) -> None:
+    if not holds:
         raise AssertionError(sentence)
 
 
@@ -91,13 +91,16 @@ def _check_facts(encoder: Encoder, words: WordVectors, texts: list[str]) -> None
 
 
 def _check_explanation(encoder: Encoder, text: str) -> None:
-    told = encoder.explain(text)
-    whole = told.contributions.sum(axis=0) + sum(told.remainders.values())
-    _promise(np.allclose(whole, told.pooled), "contributions and remainders add up to the vector")
+    explanation = encoder.explain(text)
+    whole = explanation.contributions.sum(axis=0) + sum(explanation.remainders.values())
+    _promise(
+        np.allclose(whole, explanation.pooled), "contributions and remainders add up to the vector"
+    )
     vector = encoder.encode(text)
     scale = np.abs(vector).max()
     _promise(
-        np.allclose(told.vector, vector, atol=CLOSE * scale), "an explained vector is encode's"
+        np.allclose(explanation.vector, vector, atol=CLOSE * scale),
+        "an explained vector is encode's",
     )
 
 

@@ -19,7 +19,8 @@ from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
 from noppa.encoder.identity import IN_MEMORY, MEMORY, Identity
 from noppa.errors import FileError, NoppaError, NotFittedError, ParameterError, warn
-from noppa.explain.explanation import Explanation, PairExplanation, explanation, pair_explanation
+from noppa.explain.explain import explanation, pair_explanation
+from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.io import storage
 from noppa.kernels.backend import kernels
 from noppa.methods import registry
@@ -33,7 +34,7 @@ from noppa.words.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.words.word_vectors import WordVectors
 
 FIT_BLOCK = 4096
-#: What an encoder makes of what it has learnt when it first encodes.
+#: Caches, built when the encoder first encodes.
 BUILT = ("_pooler", "_steps")
 
 Vectors = NDArray[np.float32]
@@ -116,10 +117,10 @@ class Encoder:
         warn_of_uncounted(self.words, self.method, seen)
         steps = refine.fit_steps(self._refinements, moments)
         self._fitted = Fitted(tuple(steps), learnt, moments.count)
-        self._forget()
+        self._drop_caches()
         return self
 
-    def _forget(self) -> None:
+    def _drop_caches(self) -> None:
         for name in BUILT:
             self.__dict__.pop(name, None)
         self.identity = IN_MEMORY
@@ -202,8 +203,8 @@ class Encoder:
     ) -> Vectors:
         """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
         cut = self._cut(dim)
-        found = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
-        return self._vectors(found, thread_count(threads), cut, normalize)
+        batch = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
+        return self._vectors(batch, thread_count(threads), cut, normalize)
 
     def look_up(self, texts: Any, threads: int | None = None) -> Ids:
         """The ids (tokens,) of texts, -1 for a dropped token, and their offsets (n + 1,): what `encode_ids` takes."""
@@ -254,18 +255,18 @@ class Encoder:
         return self._vectors(self._ids(texts, count), count, dim, normalize, first)
 
     def _vectors(
-        self, found: Ids, threads: int, dim: int, normalize: bool, first: int = 0
+        self, batch: Ids, threads: int, dim: int, normalize: bool, first: int = 0
     ) -> Vectors:
         """The rows alone, with a warning of those without a known word, counted from `first`."""
-        rows, known = self._rows(found, threads, dim, normalize)
+        rows, known = self._rows(batch, threads, dim, normalize)
         if np.count_nonzero(known) < len(known):
             _warn_of_empty(np.flatnonzero(known == 0) + first, len(known))
         return rows
 
     def _rows(
-        self, found: Ids, threads: int, dim: int, normalize: bool
+        self, batch: Ids, threads: int, dim: int, normalize: bool
     ) -> tuple[Vectors, NDArray[np.int32]]:
-        rows, known = self._pooler(*found, self._steps, threads)
+        rows, known = self._pooler(*batch, self._steps, threads)
         if dim != rows.shape[1]:
             rows = np.ascontiguousarray(rows[:, :dim])
         if boolean(normalize, "normalize"):
@@ -329,8 +330,8 @@ class Encoder:
 
         scales: of the vectors, where they are not those of the words.
 
-        The header has their seal, so that a preset and words of different versions do not go together. Steps are in
-        float32, which is how the native kernels apply them.
+        The header stores the checksum of the words' header, so that a preset never meets words of another version. Steps
+        are float32, as the native kernels apply them.
         """
         encoder_folder.write_beside(path, self._contents, words, columns, scales)
 
@@ -372,7 +373,7 @@ class Encoder:
 
     @property
     def _parts(self) -> dict[str, Any]:
-        """All that makes this encoder, without what is built from it."""
+        """The state of this encoder, without the caches built from it."""
         return {name: value for name, value in self.__dict__.items() if name not in BUILT}
 
     def __copy__(self) -> Encoder:
@@ -381,7 +382,7 @@ class Encoder:
         return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Encoder:
-        """What was loaded is mapped and read-only, so that the copy shares it."""
+        """Mapped arrays are read-only, so the copy of a loaded encoder shares them."""
         other = self.__copy__()
         if self.identity is IN_MEMORY:
             other.__dict__ = deepcopy(other.__dict__, memo)

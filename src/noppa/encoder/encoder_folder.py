@@ -26,14 +26,14 @@ KIND = "encoder"
 WORDS = "words"
 #: Where the words of an encoder may lie: inside it, or beside it as those of presets do.
 PLACES = (WORDS, f"../{WORDS}")
-SEAL, SCALES = "seal of words", "scales of words"
+WORDS_CHECKSUM, SCALES = "seal of words", "scales of words"
 
 FIELDS = {
     "method": schema.NAMED,
     "refine": schema.NAMED_ONES,
     "tokenizer": schema.one_of(("noppa", "custom")),
     "?words": schema.one_of(PLACES),
-    f"?{SEAL}": schema.CHECKSUM,
+    f"?{WORDS_CHECKSUM}": schema.CHECKSUM,
     "?columns": schema.maybe(schema.wholes(0, schema.MOST_ROWS, 2)),
     **fitted.FIELDS,
 }
@@ -54,7 +54,7 @@ def write(path: str | PathLike[str], contents: Contents) -> None:
 
     def inside(new: Path) -> dict[str, str]:
         contents.words.save(new / WORDS)
-        return {SEAL: storage.header_checksum(new / WORDS)}
+        return {WORDS_CHECKSUM: storage.header_checksum(new / WORDS)}
 
     _write(path, contents, {"words": WORDS}, contents.fitted.arrays(), inside)
 
@@ -71,8 +71,8 @@ def write_beside(
         raise ParameterError(f"the words of a saved encoder lie in {PLACES}, not in {words!r}")
     state = contents.fitted
     small = {name: array.astype(np.float32) for name, array in state.step_arrays().items()}
-    seal = storage.header_checksum(Path(normpath(Path(path) / words)))
-    place = {"words": words, SEAL: seal, "columns": columns}
+    checksum = storage.header_checksum(Path(normpath(Path(path) / words)))
+    place = {"words": words, WORDS_CHECKSUM: checksum, "columns": columns}
     own = {} if scales is None else {SCALES: scales}
     _write(path, contents, place, {**state.learnt, **small, **own})
 
@@ -133,7 +133,7 @@ def _words(folder: Folder) -> tuple[WordVectors, str]:
     words = WordVectors.open_folder(place, verified=folder.verified)
     checksum = words.header_checksum
     assert checksum is not None, "words that come from a folder"
-    if checksum != header.get(SEAL, checksum):
+    if checksum != header.get(WORDS_CHECKSUM, checksum):
         raise FileError(f"{folder.path} was written for other words than {place}: copy both again")
     if header.get("columns") is not None:
         words = words.columns(*header["columns"])

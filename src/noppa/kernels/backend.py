@@ -17,14 +17,14 @@ BACKEND = "NOPPA_BACKEND"
 ISA = "NOPPA_ISA"
 
 
-def _choose(wanted: str, isa: str):  # type: ignore[no-untyped-def]
-    if wanted not in ("", "native", "numpy"):
-        raise ParameterError(f"{BACKEND} must be native or numpy, not {wanted!r}")
-    if wanted != "numpy":
+def _choose(backend: str, isa: str):  # type: ignore[no-untyped-def]
+    if backend not in ("", "native", "numpy"):
+        raise ParameterError(f"{BACKEND} must be native or numpy, not {backend!r}")
+    if backend != "numpy":
         try:
             from noppa.kernels import _native
         except ImportError as error:
-            if wanted == "native":
+            if backend == "native":
                 raise ParameterError(
                     f"{BACKEND}=native, but the native module was not built: "
                     "install noppa where a C++ compiler is, or unset the variable"

@@ -86,7 +86,7 @@ class NumpyPooler:
             known[row] = len(sentence)
             if len(sentence):
                 rows[row] = checked_row(self.method.row(sentence), self.method, self.width)
-        # what a kernel takes and gives is float32, beyond which there is nothing
+        # saturated like the kernels, which compute in float32
         most = np.finfo(np.float32).max
         real = np.ascontiguousarray(np.clip(rows, -most, most), kernels.REAL)
         return kernels.apply_steps(real, known, steps, threads), known
@@ -114,14 +114,14 @@ def vectors_of(words: WordVectors, ids: NDArray[np.int32]) -> Float:
 
 
 def checked_row(row: Any, method: Pools, width: int | None) -> Float:
-    found = np.asarray(row, np.float64)
-    if found.ndim != 1 or (width is not None and len(found) != width):
+    checked = np.asarray(row, np.float64)
+    if checked.ndim != 1 or (width is not None and len(checked) != width):
         raise ParameterError(
-            f"{shown(method)} pooled a sentence to an array {found.shape}: pool must give one row, "
+            f"{shown(method)} pooled a sentence to an array {checked.shape}: pool must give one row, "
             + ("(width,)" if width is None else f"({width},)")
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(checked).all():
         raise ParameterError(
             f"{shown(method)} pooled a sentence to values that are not finite: mend its pool"
         )
-    return found
+    return checked

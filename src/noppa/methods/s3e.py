@@ -101,9 +101,9 @@ class S3E(Method):
         residual = self._residuals(counted)
         sums, (factor, row, column) = slot_sums(residual, labels, self.k), triangle(self.k)
         length = np.linalg.norm(factor * (sums @ sums.T)[row, column]) or 1.0
-        mine = (labels[:, None] == row) * (residual @ sums.T)[:, column]
-        others = (labels[:, None] == column) * (residual @ sums.T)[:, row]
-        terms = [factor * (mine + others) / (2 * length)]
+        first_slot = (labels[:, None] == row) * (residual @ sums.T)[:, column]
+        second_slot = (labels[:, None] == column) * (residual @ sums.T)[:, row]
+        terms = [factor * (first_slot + second_slot) / (2 * length)]
         average = weights[:, None] * vectors / len(counted)
         shown = [np.zeros((len(counted), len(row)))]
         if self.average:

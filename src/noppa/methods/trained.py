@@ -77,7 +77,7 @@ def trained(
         for ids, offsets in compact(sentences, number_of):
             rate = method.rate * (1 - done / total)
             seed = (method.seed << 32) + done & (1 << 64) - 1
-            with np.errstate(all="ignore"):  # what does not settle is told below
+            with np.errstate(all="ignore"):  # divergence is reported below
                 kernels.train(
                     source, target, keep, noise, method.negatives, rate, seed, adjacent, itself, ids, offsets
                 )  # fmt: skip

@@ -134,20 +134,20 @@ class Whitening(Refinement):
         return width if self.dim is None else self.dim
 
     def fit(self, moments: Moments) -> Step:
-        kept = moments.dim if self.dim is None else self.dim
-        if kept > moments.dim:
+        dim = self.width(moments.dim)
+        if dim > moments.dim:
             raise ParameterError(
-                f"whitening to {kept} dimensions, but the vectors have {moments.dim}"
+                f"whitening to {dim} dimensions, but the vectors have {moments.dim}"
             )
         _require_rows(moments, 1, "whitening")
         values, directions = _principal(moments.covariance if self.centred else moments.second)
-        variances = np.maximum(values[:kept], self.floor * values.mean())
+        variances = np.maximum(values[:dim], self.floor * values.mean())
         varied = variances > max(ROUNDING * np.trace(moments.second) / moments.dim, LEAST_VARIANCE)
         divisors = np.where(varied, variances, 1) ** (self.strength / 2)
-        matrix = directions[:, :kept] / divisors
+        matrix = directions[:, :dim] / divisors
         if self.strength > 0:
             matrix[:, ~varied] = 0
-        return Map(matrix, -moments.mean @ matrix if self.centred else np.zeros(kept))
+        return Map(matrix, -moments.mean @ matrix if self.centred else np.zeros(dim))
 
 
 @dataclass(frozen=True)
