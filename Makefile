@@ -14,7 +14,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
+.PHONY: demo check test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -22,6 +22,27 @@ demo: $(VENV)/demo
 # One BLAS thread: spinning threads steal the core the other job needs.
 test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
+
+# What a change of the core needs: format, types, and the tests of text to vectors, on the tree as it lies here. Where the
+# environment is there already, this needs no network, and never root, a browser or Java.
+CORE := characters tokens pieces inputs words vector_text pooling kernels training refine methods noppa parts extension \
+  explain encoder embedded saved_folders atomic threads golden layers contributing
+check:
+	@test -e $(VENV)/test || $(MAKE) --no-print-directory $(VENV)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $$(find src/native reliability/fuzz/native -name '*.?pp')
+	$(BIN)/mypy
+	$(MAKE) --no-print-directory build/dev/module
+	PYTHONPATH=src $(BIN)/python -m pytest -q $(CORE:%=tests/test_%.py)
+
+# The native module beside the Python files that import it; only what changed is compiled.
+build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
+	$(BIN)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Release \
+	  -DPython_EXECUTABLE=$(abspath $(BIN))/python > /dev/null
+	$(BIN)/cmake --build build/dev > /dev/null
+	cp build/dev/_native*.so src/noppa/kernels/
+	touch $@
 
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel
