@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,18 @@ def name(request: pytest.FixtureRequest) -> str:
 def test_every_method_is_under_contract() -> None:
     assert set(CASES) == set(noppa.METHODS)
     assert {type(method) for method in CASES.values()} == set(noppa.METHODS.values())
+
+
+def test_the_documented_facts_are_the_declared_ones(name: str) -> None:
+    kind = noppa.METHODS[name]
+    page = Path(__file__).parent.parent / "docs" / "methods.md"
+    row = next(
+        line for line in page.read_text().splitlines() if line.startswith(f"| `{kind.__name__}` |")
+    )
+    _, _, _, cost, learns, _, probabilities, _ = (cell.strip() for cell in row.split("|"))
+    assert cost == kind.COST
+    assert bool(learns) == kind().learns
+    assert bool(probabilities) == kind().needs_probabilities
 
 
 @pytest.mark.twin

@@ -40,7 +40,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
 from noppa.io.storage import kind_of
-from noppa.methods import USIF, Average, registry
+from noppa.methods import Average, registry
 from noppa.parameters import one_of
 
 FREQUENCIES = ("corpus", "model")
@@ -93,7 +93,7 @@ def fit(
     one_of(frequencies, "frequencies", FREQUENCIES)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
-    counted = frequencies == "corpus" and _weighs(encoder.method)
+    counted = frequencies == "corpus" and encoder.method.needs_probabilities
     stages = _stages(encoder, counted)
     wanted = wanted_input(inputs, form, column, header)
     target = Place.of(output)
@@ -142,15 +142,10 @@ def fit(
             return report
 
 
-def _weighs(method: Any) -> bool:
-    """Whether a method weighs words by their probabilities; the a of USIF may be None all the same."""
-    return isinstance(method, USIF) or getattr(method, "a", None) is not None
-
-
 def _stages(encoder: Encoder, counted: bool) -> list[str]:
     """The passes that a fit needs, or an error for a method that no sums can fit."""
     method = encoder.method
-    if hasattr(method, "learn"):
+    if method.learning == TEXT:
         raise ParameterError(
             f"{type(method).__name__} learns from one sentence after another and cannot be fitted in parts: "
             "fit it on one machine with `noppa fit`"
@@ -159,7 +154,7 @@ def _stages(encoder: Encoder, counted: bool) -> list[str]:
         raise ParameterError(
             "an encoder with a tokenizer of its own cannot travel to workers: use one with noppa's tokenizer"
         )
-    learns, refines = hasattr(method, "gather"), bool((*method.refinements(), *encoder.refine))
+    learns, refines = method.learns, bool((*method.refinements(), *encoder.refine))
     stages = [COUNTS] * counted + [LEARN] * learns + [MOMENTS] * refines
     if not stages:
         raise ParameterError(

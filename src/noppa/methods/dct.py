@@ -23,7 +23,7 @@ class DCT(Method):
     """
 
     settable: ClassVar = ("k",)
-    COST: ClassVar = "n k d"
+    COST: ClassVar = "k n d"
 
     k: int = 3
 

@@ -40,7 +40,7 @@ class S3E(Method):
     learning: ClassVar = SUMS
     uses_order = False
     settable: ClassVar = ("a", "k")
-    COST: ClassVar = "n d + k² d"
+    COST: ClassVar = "(n + g²) d, g groups in the sentence"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10

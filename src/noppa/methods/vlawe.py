@@ -36,7 +36,7 @@ class VLAWE(Method):
     learning: ClassVar = SUMS
     uses_order = False
     settable: ClassVar = ("k",)
-    COST: ClassVar = "n d + k d"
+    COST: ClassVar = "(n + k) d"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10
