@@ -1,4 +1,4 @@
-"""What a user may ask for when a vector file is read."""
+"""Options for reading a vector file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Options:
     threads: int | None = None
     progress: Progress | None = None
     scratch: Path | None = None
-    """A folder for rows that need not stay in memory."""
+    """A folder on disk for the rows, which then are mapped instead of held in memory."""
 
     def __post_init__(self) -> None:
         if self.limit is not None:
