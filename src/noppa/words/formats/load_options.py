@@ -39,8 +39,7 @@ class Options:
     def __post_init__(self) -> None:
         if self.limit is not None:
             object.__setattr__(self, "limit", whole(self.limit, "limit", 1))
-        for name in ("keep", "drop"):
-            value = getattr(self, name)
+        for name, value in (("keep", self.keep), ("drop", self.drop)):
             if isinstance(value, str):
                 raise InputError(
                     f"{name} is a str: give a collection of words, for example [{value!r}]"
