@@ -43,12 +43,12 @@ class NoppaWarning(UserWarning):
 
 
 def warn(message: str, category: type[Warning] = NoppaWarning) -> None:
-    """A warning at the line of the user's that called us, however deep in here it came up."""
+    """Warn with the stack level of the user's line that called into noppa, however deep the warning arises."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None:
         ours = frame.f_globals.get("__name__", "").partition(".")[0] == "noppa"
         if not ours and "importlib._bootstrap" not in frame.f_code.co_filename:
             break
-        level += ours  # Python itself does not count the frames of an import
+        level += ours  # warnings.warn skips frames of the import system too
         frame = frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -1,4 +1,4 @@
-"""Packages that only some uses need: a missing one is a sentence with its install line."""
+"""Optional packages: a missing one raises one sentence with the line that installs it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from noppa.errors import MissingPackageError
 
 @contextmanager
 def needs(extra: str, what: str, otherwise: str = "") -> Iterator[None]:
-    """Imports in this block belong to `noppa[extra]`; without them, `what` cannot work.
+    """Imports in this block need `noppa[extra]`; an ImportError becomes a sentence that names it.
 
-    otherwise: what the reader can do instead of installing it.
+    what: the feature that needs them. otherwise: an alternative to installing them, appended to the sentence.
     """
     try:
         yield

@@ -1,6 +1,6 @@
-"""Checks of what users give: each returns a plain Python value that can be saved as JSON, or names what is wrong.
+"""Validation of parameters: each check returns a plain Python value that JSON can hold, or raises what is wrong.
 
-The bounds of sizes are declared here too, so that no product of sizes overflows in the native code.
+Upper bounds of sizes are declared here, so that no product of sizes overflows in the native code.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def whole(value: Any, name: str, least: int = 0, most: int = sys.maxsize) -> int
 
 def number(value: Any, name: str, least: float, most: float) -> float:
     """A number of any real type, from `least` to `most`."""
-    single = real(value)
-    if not least <= single <= most:
+    checked = real(value)
+    if not least <= checked <= most:
         raise ParameterError(
             f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}"
         )
-    return single
+    return checked
 
 
 def positive(value: Any, name: str) -> float:
@@ -67,7 +67,8 @@ def boolean(value: Any, name: str) -> bool:
 
 def one_of(value: Any, name: str, choices: Any) -> Any:
     """One of the named choices."""
-    comparable = isinstance(value, (str, int, np.bool_))  # an array compares item by item
+    # Arrays compare element by element, so that only scalars are compared.
+    comparable = isinstance(value, (str, int, np.bool_))
     for choice in choices:
         if value is choice or (comparable and value == choice):
             return choice
@@ -79,31 +80,32 @@ def numbers(value: Any, name: str) -> NDArray[Any]:
     """An array of real numbers of any type and shape, none of them masked."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "O":  # None becomes NaN
-            array = array.astype(float)
+        if array.dtype.kind == "O":
+            array = array.astype(float)  # None becomes NaN
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name} must be an array of numbers, not {shown(value)}") from None
     if array.dtype.kind not in "fiu":
         raise ParameterError(f"{name} of type {array.dtype} holds no numbers")
-    if hasattr(value, "mask") and np.ma.is_masked(value):  # numpy.ma doubles the time of a load
+    # Only an object with a mask may import numpy.ma, which doubles the time of a load.
+    if hasattr(value, "mask") and np.ma.is_masked(value):
         raise ParameterError(f"{name} has masked values: fill them first")
     return array
 
 
 def optional(check: Check) -> Check:
-    """The same check, which None passes too."""
+    """The same check, which lets None pass."""
     return lambda value, name: None if value is None else check(value, name)
 
 
 #: What `np.random` and the native trainer take as a seed.
 seed_number: Check = partial(whole, most=(1 << 64) - 1)
-#: How many components, clusters, coefficients or dimensions: at least one, or none at all.
+#: A number of components, clusters, coefficients or dimensions: `some` from 1 on, `any_number` from 0 on.
 some: Check = partial(whole, least=1, most=MOST_DIMENSIONS)
 any_number: Check = partial(whole, most=MOST_DIMENSIONS)
 
 
 def settle(frozen: Any, **checks: Check) -> None:
-    """Check the named fields of a frozen dataclass and store what the checks give."""
+    """Replace the named fields of a frozen dataclass by their checked values."""
     for name, check in checks.items():
         object.__setattr__(frozen, name, check(getattr(frozen, name), name))
 
@@ -112,9 +114,8 @@ def shown(value: Any) -> str:
     """A short repr for an error message, of anything."""
     try:
         text = " ".join(repr(value).split())
-    except (
-        Exception
-    ):  # an int of more than 4,300 digits has no repr; other people's may raise anything
+    # An int of more than 4,300 digits raises ValueError, and a repr of someone else's class may raise anything.
+    except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST_REPR else text[: LONGEST_REPR - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""How many threads to use: an argument, else NOPPA_THREADS, else the processors this process may really use."""
+"""How many threads to use: the argument, else NOPPA_THREADS, else the processors available to this process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from noppa.parameters import whole
 
 VARIABLE = "NOPPA_THREADS"
-#: No machine has more processors for one process, and threads beyond the processors only wait.
+#: More threads than processors only wait, and no machine gives one process more processors.
 MOST = 1024
 DIGITS = re.compile(r"\s*[0-9]{1,9}\s*\Z", re.ASCII)
 
@@ -27,7 +27,7 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def available() -> int:
-    """Processors within this process's affinity and its control group's quota, at least one."""
+    """Processors within the CPU affinity and the cgroup quota of this process, at least one."""
     if hasattr(os, "sched_getaffinity"):
         processors = len(os.sched_getaffinity(0))
     else:
@@ -37,7 +37,7 @@ def available() -> int:
 
 @lru_cache(maxsize=1)
 def quota(root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")) -> float:
-    """Processors that the control groups of this process allow, infinite where nothing limits them."""
+    """The CPU quota of this process's cgroups, in processors; infinite without a limit."""
     try:
         lines = groups.read_text().splitlines()
     except OSError:
@@ -58,15 +58,15 @@ def quota(root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/c
 
 
 def _limit_of(folder: Path) -> float:
-    """The limit that one group sets: `cpu.max` of version 2, the two `cpu.cfs_*` files of version 1."""
+    """The quota of one cgroup: `cpu.max` in version 2, the two `cpu.cfs_*` files in version 1."""
     try:
         if (folder / "cpu.max").exists():
-            allowed, period = (folder / "cpu.max").read_text().split()
+            quota_us, period = (folder / "cpu.max").read_text().split()
         else:
-            allowed = (folder / "cpu.cfs_quota_us").read_text().strip()
+            quota_us = (folder / "cpu.cfs_quota_us").read_text().strip()
             period = (folder / "cpu.cfs_period_us").read_text().strip()
     except (OSError, ValueError):
         return math.inf
-    if allowed in ("max", "-1"):
+    if quota_us in ("max", "-1"):
         return math.inf
-    return int(allowed) / int(period)
+    return int(quota_us) / int(period)

@@ -20,7 +20,7 @@ from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.plot import Picture, alignment, attention, contributions, save
-from noppa.plot.pictures import EXTENSIONS, checked
+from noppa.plot.pictures import checked
 
 Output = Annotated[
     Path | None,
@@ -58,7 +58,7 @@ def explain(
         if given is not None and not given.strip():
             raise InputError(f"{name} is empty: give at least one word")
     if output is not None:
-        checked(output, (*EXTENSIONS, ".json"))
+        checked(output, (".json",))
     if against is not None and model is None and vectors is None:
         model = "similarity"  # the preset whose cosines mean something
     encoder = encoder_of(model, vectors, counts, ranks, parameters)

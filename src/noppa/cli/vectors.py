@@ -1,4 +1,4 @@
-"""`noppa vectors`: get, convert and look into word vectors."""
+"""`noppa vectors`: get, convert and inspect word vectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from noppa.io.atomic import scratch_folder, whole_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import HEADER
 from noppa.kernels.backend import kernels
-from noppa.words import formats as files
+from noppa.words import formats
 from noppa.words.formats.arrays import read_words, vocabulary_of
 from noppa.words.formats.catalogue import CATALOGUE
 from noppa.words.formats.download import download, home
@@ -69,30 +69,31 @@ def convert(
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
     refuse_input_as_output(target, (source, keep, counts, vocabulary))
-    kept = None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
+    keep_words = (
+        None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
+    )
     with scratch_folder(target) as scratch:
         try:
-            options = files.Options(
-                limit=limit, keep=kept, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
+            options = formats.Options(
+                limit=limit, keep=keep_words, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
                 strict=strict, member=member, vocabulary=vocabulary, scratch=scratch,
             )  # fmt: skip
         except ParameterError as error:
             raise typer.BadParameter(str(error)) from error
         if os.path.isfile(source / HEADER):
-            words = WordVectors.load(source, limit, kept, dtype)
+            words = WordVectors.load(source, limit, keep_words, dtype)
         else:
             with bytes_bar("read") as progress:
-                words = WordVectors.of(files.read(source, options.with_progress(progress)))
+                words = WordVectors.of(formats.read(source, options.with_progress(progress)))
         if counts is not None:
             words = words.with_counts(counts)
-        written = files.written_files(target)
-        for file in written:
+        for file in formats.written_files(target):
             refuse_input_as_output(
                 file, (source, keep, counts, *_vocabularies(words, source, options))
             )
-        files.write(words, target, pieces)
+        formats.write(words, target, pieces)
         print(f"{target}: {len(words)} words, {words.dim} dimensions, {words.matrix.dtype}")
-        del words  # lets go of the mapped scratch file
+        del words  # unmaps the scratch file
 
 
 @vectors.command()
@@ -138,13 +139,13 @@ def coverage(
     Example: noppa vectors coverage glove corpus.txt
     """
     words = _load(source)
-    found = words.coverage(texts_of_inputs(inputs, form, column, no_header, on_bad))
-    print(f"tokens:  {found.known_tokens} of {found.tokens} known ({found.token_share:.2%})")
-    print(f"words:   {found.known_types} of {found.types} known ({found.type_share:.2%})")
+    shares = words.coverage(texts_of_inputs(inputs, form, column, no_header, on_bad))
+    print(f"tokens:  {shares.known_tokens} of {shares.tokens} known ({shares.token_share:.2%})")
+    print(f"words:   {shares.known_types} of {shares.types} known ({shares.type_share:.2%})")
     if words.pieces:
-        print(f"pieces:  {found.piece_tokens} more tokens, {found.piece_types} more words")
-    print(f"texts without a known word: {len(found.empty)}")
-    for word, count in found.unknown[:top]:
+        print(f"pieces:  {shares.piece_tokens} more tokens, {shares.piece_types} more words")
+    print(f"texts without a known word: {len(shares.empty)}")
+    for word, count in shares.unknown[:top]:
         print(f"{count}\t{printable(word)}")
 
 
@@ -178,10 +179,10 @@ def counts(
     Example: noppa vectors counts corpus.txt -o counts.txt
     """
     refuse_input_as_output(output, inputs or ())
-    found: Counter[str] = Counter()
+    token_counts: Counter[str] = Counter()
     for text in texts_of_inputs(inputs, form, column, no_header, on_bad):
-        found.update(kernels.tokenize(text))
-    lines = "".join(f"{word} {count}\n" for word, count in found.most_common())
+        token_counts.update(kernels.tokenize(text))
+    lines = "".join(f"{word} {count}\n" for word, count in token_counts.most_common())
     if output == "-":
         sys.stdout.write(lines)
         return
@@ -212,7 +213,7 @@ def get(
         print(download(CATALOGUE[name], to or home() / "vectors", progress))
 
 
-def _vocabularies(words: WordVectors, source: Path, options: files.Options) -> list[Path]:
+def _vocabularies(words: WordVectors, source: Path, options: formats.Options) -> list[Path]:
     """The file with the words of a matrix file, which may stand beside it unnamed."""
     matrix = words.report is not None and words.report.format in ("npy", "safetensors")
     return [vocabulary_of(source, options)] if matrix else []

@@ -1,7 +1,7 @@
-"""One array in a `.npy` file of a saved folder: written as NumPy does, read without trusting a byte of it.
+"""One array in an `.npy` file of a saved folder: written as NumPy does, read as untrusted input.
 
-NumPy's own reader takes pickles, Python literals of any depth and sizes beyond the file; ours takes what we write: numbers,
-little-endian, in C order, of just the size that the file has.
+NumPy's reader accepts pickles, nested Python literals and shapes larger than the file. Ours accepts only what we write:
+little-endian numbers in C order that fill the file exactly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from noppa.errors import FileError
 
 MAGIC = b"\x93NUMPY\x01\x00"
 LONGEST_HEADER = 1024
-#: Up to so many bytes a file is read; a larger one is mapped.
+#: A file of up to this many bytes is read, a larger one mapped.
 READ_BYTES = 4096
 _HEADER = re.compile(
     rb"\{'descr': '([<|][a-z][1248])', 'fortran_order': False, 'shape': \(((?:\d{1,19},? ?)*)\), \} *\n"
@@ -28,49 +28,51 @@ _HEADER = re.compile(
 
 
 def write(path: Path, array: NDArray[Any]) -> dict[str, Any]:
-    """Write an array; gives the size and the checksum of the file."""
+    """Write an array; returns the size and the checksum of the file for the header."""
     import hashlib
     import io
 
     array = np.ascontiguousarray(array)
-    head = io.BytesIO()
-    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(array))
-    numbers = array.reshape(-1).view(np.uint8)
-    digest = hashlib.sha256(head.getvalue())
-    digest.update(numbers)  # type: ignore[arg-type]
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    data = array.reshape(-1).view(np.uint8)
+    digest = hashlib.sha256(header.getvalue())
+    digest.update(data)  # type: ignore[arg-type]
     with path.open("wb") as file:
-        file.write(head.getvalue())
-        file.write(numbers)  # type: ignore[arg-type]
-    return {"bytes": head.tell() + array.nbytes, "sha256": digest.hexdigest()}
+        file.write(header.getvalue())
+        file.write(data)  # type: ignore[arg-type]
+    return {"bytes": header.tell() + array.nbytes, "sha256": digest.hexdigest()}
 
 
 def read(
     path: Path, size: int, checksum: str, verified: int, types: str, links: bool
 ) -> NDArray[Any]:
-    """The read-only array of a file of `size` bytes, compared with its checksum if it has at most `verified`.
+    """The read-only array of a file of `size` bytes; the checksum is compared up to `verified` bytes.
 
-    types: which it may have, as "f4|f8". links: see `content`.
+    types: the allowed dtypes, as "f4|f8". links: see `content`.
     """
-    found = content(path, size, links)
-    if len(found) != size:
+    data = content(path, size, links)
+    if len(data) != size:
         raise FileError(
-            f"{path} is damaged: {len(found)} bytes where {size} were written; copy it again"
+            f"{path} is damaged: {len(data)} bytes where {size} were written; copy it again"
         )
     if size <= verified:
         import hashlib
 
-        if hashlib.sha256(found).hexdigest() != checksum:
+        if hashlib.sha256(data).hexdigest() != checksum:
             raise FileError(f"{path} is damaged: its checksum does not match; copy it again")
-    dtype, shape, start = _described(path, bytes(memoryview(found)[:LONGEST_HEADER]), types)
+    dtype, shape, start = _parsed_header(path, bytes(memoryview(data)[:LONGEST_HEADER]), types)
     if start + dtype.itemsize * math.prod(shape) != size:
         raise FileError(
             f"{path} is damaged: it is said to hold {dtype} {shape}, which {size} bytes are not; copy it again"
         )
-    return np.frombuffer(found, dtype, offset=start).reshape(shape)
+    return np.frombuffer(data, dtype, offset=start).reshape(shape)
 
 
-def _described(path: Path, head: bytes, types: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
-    """The type, the shape and where the numbers begin."""
+def _parsed_header(
+    path: Path, head: bytes, types: str
+) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """The dtype, the shape and the offset of the data."""
     begin = len(MAGIC) + 2
     start = begin + int.from_bytes(head[begin - 2 : begin], "little")
     match = _HEADER.fullmatch(head[begin:start])
@@ -84,9 +86,9 @@ def _described(path: Path, head: bytes, types: str) -> tuple[np.dtype[Any], tupl
 
 
 def content(path: Path, most: int, links: bool = False) -> Any:
-    """The bytes of a regular file of up to `most` bytes, mapped where they are many.
+    """The bytes of a regular file of up to `most` bytes, mapped if there are more than `READ_BYTES`.
 
-    A pipe or a device is never waited for. links: whether a symbolic link is followed, which may lead out of the folder.
+    Opening never blocks on a pipe or a device. links: whether to follow a symbolic link, which may leave the folder.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if not links:

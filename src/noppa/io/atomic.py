@@ -1,9 +1,9 @@
-"""Files and folders that appear under their name whole or not at all, even where the process is killed or the power fails.
+"""Atomic writes of files and folders: complete under their name or not there at all, even after a kill or power loss.
 
-What is being written lies beside its target as `.NAME.RANDOM.unfinished`, locked by its writer, until it is complete and on
-the disk. A folder then changes places with the old one in one step (Linux: renameat2). Where the system cannot do that,
-the old one is renamed to `.NAME.RANDOM.replaced` first, and is read from there if the process dies between the two steps.
-Every write removes what killed ones left behind: whatever nobody holds a lock on.
+What is being written lies beside its target as `.NAME.RANDOM.unfinished`, locked by its writer, until it is complete and
+synced. A folder is then exchanged with the old one in one system call (Linux: renameat2). Where that is not available,
+the old one is renamed to `.NAME.RANDOM.replaced` first, and is read from there if the process dies between the two renames.
+Every write removes the leftovers of killed writers: those that nobody holds a lock on.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from pathlib import Path
 from noppa.errors import FileError
 
 UNFINISHED, REPLACED = "unfinished", "replaced"
-#: What a system or a file system answers that cannot exchange two folders.
+#: Errors of a system or a file system that cannot exchange two folders.
 CANNOT_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    """A temporary folder beside `target` that replaces it when the block succeeds, and is removed otherwise."""
     target = target.absolute()
     with _explained(target), _unfinished(target, _make_folder) as new:
         yield new
-        if target.parent.suffix == f".{UNFINISHED}":  # whose writer syncs all that is in it
+        if target.parent.suffix == f".{UNFINISHED}":
+            # Inside a folder that is being written, whose writer will sync all of it.
             return _put_in_place(new, target)
         for folder, _, files in os.walk(new, topdown=False):
             for name in files:
@@ -39,7 +40,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """A temporary file beside `target` that takes its place when the block ends well, and vanishes otherwise."""
+    """A temporary file beside `target` that replaces it when the block succeeds, and is removed otherwise."""
     target = target.absolute()
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "no regular file"
@@ -53,8 +54,8 @@ def whole_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder beside `target`, on the disk that has room for it if any has; the next writer removes it where
-    this one is killed.
+    """A temporary folder beside `target`, on the disk that must have room for it anyway; after a kill the next writer
+    removes it.
     """
     target = target.absolute()
     with _explained(target), _unfinished(target, _make_folder) as new:
@@ -62,7 +63,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
 
 
 def replaced_copy(target: Path) -> Path | None:
-    """The old folder of a target that is missing because a save was killed between its two renames."""
+    """The previous folder of a target that is missing since a save was killed between its two renames."""
     copies = [path for path in _leftovers(target) if path.suffix == f".{REPLACED}"]
     return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
 
@@ -81,7 +82,7 @@ def _explained(target: Path) -> Iterator[None]:
 
 @contextmanager
 def _unfinished(target: Path, make: Callable[[Path], None]) -> Iterator[Path]:
-    """A new path beside the target, made and locked; at the end it is removed, with whatever killed writers left."""
+    """A new locked path beside the target; removed at the end, as are the leftovers of killed writers."""
     _clear(target)
     new, lock = _make_locked(target, make)
     try:
@@ -103,18 +104,18 @@ def _make_locked(target: Path, make: Callable[[Path], None]) -> tuple[Path, int 
                 return new, lock
             os.close(lock)
         except (BlockingIOError, FileNotFoundError):
-            pass  # another writer took it for a leftover before it was locked: make another one
+            pass  # another writer removed it as a leftover before it was locked: retry
         except BaseException:
             _remove(new)
             raise
 
 
 def _make_folder(path: Path) -> None:
-    os.mkdir(path)  # the kernel applies the umask, as to every folder
+    os.mkdir(path)  # with the umask, which tempfile.mkdtemp ignores
 
 
 def make_file(path: Path) -> None:
-    """A new file, with the rights that the umask leaves it."""
+    """A new file, with the permissions that the umask leaves."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
@@ -123,7 +124,7 @@ def _beside(target: Path, state: str) -> Path:
 
 
 def lock_path(path: Path) -> int | None:
-    """A descriptor that locks a path until it is closed, None where nothing can be locked; BlockingIOError if it is."""
+    """A descriptor that locks a path until it is closed, None where there are no locks; BlockingIOError if it is locked."""
     try:
         import fcntl
     except ImportError:
@@ -134,7 +135,7 @@ def lock_path(path: Path) -> int | None:
     except BlockingIOError:
         os.close(handle)
         raise
-    except OSError:  # some network file systems have no locks
+    except OSError:  # a network file system without locks
         os.close(handle)
         return None
     return handle
@@ -152,7 +153,7 @@ def _leftovers(target: Path) -> list[Path]:
 
 
 def _clear(target: Path) -> None:
-    """Remove what killed writers of a target left, but not the only copy of it."""
+    """Remove the leftovers of killed writers, but never the only copy of the target."""
     for path in _leftovers(target):
         if path.suffix == f".{REPLACED}" and not target.exists():
             continue
@@ -174,28 +175,28 @@ def _remove(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    if os.name == "nt":  # which syncs only what is open for writing, and no folder
+    """fsync a file, or the names in a folder."""
+    if os.name == "nt":  # syncs only files that are open for writing, and no folders
         return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that cannot
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system without fsync
             raise
     finally:
         os.close(handle)
 
 
 def _put_in_place(new: Path, target: Path) -> None:
-    """Rename a folder to the target; an old one there is then under the name of the new one, or gone."""
+    """Move a folder to the target; an old folder there ends up under the name of the new one, or removed."""
     while True:
         if not os.path.lexists(target):
             try:
                 return os.rename(new, target)
             except OSError as error:
                 if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
-                    raise  # else another writer was quicker
+                    raise  # otherwise another writer was faster
         try:
             return exchange(new, target)
         except FileNotFoundError:
@@ -208,15 +209,15 @@ def _put_in_place(new: Path, target: Path) -> None:
 
 
 def exchange(new: Path, target: Path) -> None:
-    """Swap two paths in one step."""
+    """Swap two paths atomically."""
     import ctypes
 
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):  # no Linux, or an old libc
+    except (AttributeError, OSError, TypeError):  # not Linux, or an old libc
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from None
-    here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    if renameat2(here, os.fsencode(new), here, os.fsencode(target), swap):
+    at_fdcwd, rename_exchange = -100, 2
+    if renameat2(at_fdcwd, os.fsencode(new), at_fdcwd, os.fsencode(target), rename_exchange):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code), str(target))
 

@@ -1,4 +1,4 @@
-"""Compressed files as plain streams, recognised by their first bytes."""
+"""Compressed files as plain streams, recognized by their first bytes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MAGIC = {
 
 BUFFER = 1 << 20
 
-#: Compressed bytes that zipfile takes at a time, of methods where it does not bound what they become.
+#: Bytes read at a time from zip methods for which zipfile does not bound the size of the output.
 UNBOUNDED_PIECE = 1 << 12
 ENCRYPTED = 1
 
 
 class _Stream(io.RawIOBase):
-    """Decompressed content whose faults are one sentence, whatever the library below calls them."""
+    """Decompressed content; the errors of the libraries below become a FileError."""
 
     def __init__(self, inner: Any, name: str, most: int = BUFFER) -> None:
         self._inner = inner
@@ -42,9 +42,8 @@ class _Stream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             part = self._inner.read(min(len(buffer), self._most))
-        except (
-            Exception
-        ) as error:  # zlib, lzma, zipfile and zstandard each have errors of their own
+        # zlib, lzma, zipfile and zstandard each raise errors of their own.
+        except Exception as error:
             raise FileError(f"{self._name} {damage(error)}: fetch it again") from error
         buffer[: len(part)] = part
         return len(part)
@@ -55,40 +54,42 @@ class _Stream(io.RawIOBase):
 
 
 def damage(error: BaseException | None) -> str:
-    """What is wrong with a file that gave this error while it was read, to stand after its name."""
+    """The predicate of an error message about a file that cannot be read on."""
     return f"is damaged or cut short ({str(error) or type(error).__name__})"
 
 
 class Source:
-    """The plain content of a file, and where the file itself stands for a progress bar."""
+    """The plain content of a file, and the position in the file itself for a progress bar."""
 
-    def __init__(self, stream: Any, compression: str, file: IO[bytes], size: int) -> None:
+    def __init__(
+        self, stream: Any, compression: str, file: IO[bytes], size: int, name: str = "the input"
+    ) -> None:
         self.stream = stream
         self.compression = compression
         self.file = file
+        self.name = name
         self.size = size
         self._ahead = b""
 
     def read(self, size: int) -> bytes:
-        """Up to `size` bytes, fewer only at the end; a damaged stream raises after all it had was given."""
+        """Up to `size` bytes, fewer only at the end; a damaged stream raises once all readable bytes were returned."""
         parts = [self._ahead[:size]]
         self._ahead = self._ahead[size:]
-        wanted = size - len(parts[0])
+        missing = size - len(parts[0])
         try:
-            # A buffer as large as asked for would be made before it is known how much there is.
-            while wanted and (part := self.stream.read1(min(wanted, BUFFER))):
+            # In steps of BUFFER: read1(size) allocates all of `size` before it knows how much there is.
+            while missing and (part := self.stream.read1(min(missing, BUFFER))):
                 parts.append(part)
-                wanted -= len(part)
+                missing -= len(part)
         except (OSError, ValueError) as error:
             if not any(parts):
                 if isinstance(error, FileError):
                     raise
-                name = getattr(self.file, "name", "the input")
-                raise FileError(f"{name} {damage(error)}: fetch it again") from error
+                raise FileError(f"{self.name} {damage(error)}: fetch it again") from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def peek(self, size: int) -> bytes:
-        """Up to `size` bytes that `read` will give again."""
+        """Up to `size` bytes, which `read` returns again."""
         self._ahead = self.read(size)
         return self._ahead
 
@@ -110,7 +111,7 @@ def open_plain(path: Path, member: str | None = None) -> Source:
 
 
 def plain(file: io.BufferedReader, name: str, size: int, member: str | None = None) -> Source:
-    """The content of an open file of `size` bytes, which is closed where that fails."""
+    """The content of an open file of `size` bytes; closes the file on an error."""
     try:
         start = file.peek(8)
         kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "none")
@@ -119,11 +120,11 @@ def plain(file: io.BufferedReader, name: str, size: int, member: str | None = No
                 f"member={member!r} chooses a file of a zip archive, and {name} is none"
             )
         if kind == "none":
-            return Source(file, kind, file, size)
+            return Source(file, kind, file, size, name)
         stream = (
             _zip(file, name, member) if kind == "zip" else _Stream(_OPENERS[kind](file, name), name)
         )
-        return Source(io.BufferedReader(stream, BUFFER), kind, file, size)
+        return Source(io.BufferedReader(stream, BUFFER), kind, file, size, name)
     except BaseException:
         file.close()
         raise
@@ -144,7 +145,7 @@ def _zip(file: IO[bytes], name: str, member: str | None) -> _Stream:
         )
     try:
         archive = zipfile.ZipFile(file)
-    except Exception as error:  # a table of nonsense ends in errors of many kinds
+    except Exception as error:  # a damaged directory makes zipfile raise errors of many kinds
         raise FileError(
             f"{name} is a zip archive that is damaged or cut short ({error}): download it again"
         ) from error
@@ -161,12 +162,12 @@ def _zip(file: IO[bytes], name: str, member: str | None) -> _Stream:
         )
     if member is not None and member not in names:
         raise FileError(f"{name} holds no {member!r}, only {listed or 'nothing'}")
-    facts = archive.getinfo(member or names[0])
-    if facts.flag_bits & ENCRYPTED:
+    entry = archive.getinfo(member or names[0])
+    if entry.flag_bits & ENCRYPTED:
         raise FileError(f"{name} is an encrypted zip archive: unpack it with its password first")
     try:
-        content = archive.open(facts)
+        content = archive.open(entry)
     except Exception as error:
         raise FileError(f"{name} {damage(error)}: download it again") from error
-    bounded = facts.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    bounded = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     return _Stream(content, name, BUFFER if bounded else UNBOUNDED_PIECE)

@@ -1,4 +1,4 @@
-"""Paths that can be read from: whatever else stands under a name is refused in one sentence."""
+"""Readable paths: folders, devices and missing files are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from noppa.errors import FileError
 
 
 def require_readable(path: Path, name: str, missing: str = "check the name") -> None:
-    """Refuse what has no end or no content: a folder, a device, a socket. A pipe is fine.
+    """Refuse folders, devices and sockets; a pipe is fine.
 
-    name: what the error calls it. missing: what to do where nothing is there.
+    name: what the error calls the path. missing: what to do if it does not exist.
     """
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError as error:
         raise FileError(f"{name} does not exist: {missing}") from error
-    except (OSError, ValueError) as error:  # too long, a loop of links, a zero byte
-        raise FileError(
-            f"{name} cannot be opened: {getattr(error, 'strerror', None) or error}"
-        ) from error
+    except (OSError, ValueError) as error:  # too long, a loop of links, a null byte
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise FileError(f"{name} cannot be opened: {reason or error}") from error
     if stat.S_ISDIR(mode):
         raise FileError(f"{name} is a folder and no file: give the file itself")
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):

@@ -1,4 +1,4 @@
-"""Compressed data in one or more members, the last of which ends where the file does."""
+"""Streams of concatenated compressed members, without the silent truncation of the standard library's readers."""
 
 from __future__ import annotations
 
@@ -7,72 +7,83 @@ import io
 import lzma
 import zlib
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from noppa.extras import needs
 
-#: Bytes that are decompressed at a time. zstd gives up to 32768 times as many at once, the others as many as asked for.
+#: Compressed bytes read at a time. zstd expands them up to 32768 times at once; the others bound their output.
 PIECE, ZSTD_PIECE = 1 << 17, 1 << 12
 
 #: `xz -9` needs 65 MB; a header may ask for 4 GB.
 XZ_MEMORY = 1 << 28
 
 
-class Members(io.RawIOBase):
-    """A stream of what the members (frames, streams) of a file hold, one after the other.
+class Decompressor(Protocol):
+    """One member; input that did not fit into the output of `size` bytes is used by the next call."""
 
-    The readers of the standard library end in silence at a cut member of zstd, and take one of bz2 or xz whose beginning
-    is cut for garbage that may be left out. Here what follows a member is another one, or zero bytes.
+    def decompress(self, data: bytes, size: int, /) -> bytes: ...
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+
+class Members(io.RawIOBase):
+    """The decompressed members (frames, streams) of a file, one after the other.
+
+    The readers of the standard library end silently at a truncated zstd frame, and ignore a bz2 or xz member whose
+    beginning is damaged as trailing garbage. Here only another member or zero bytes may follow a member.
     """
 
-    def __init__(self, file: IO[bytes], decompressor: Callable[[], Any], piece: int) -> None:
+    def __init__(self, file: IO[bytes], start: Callable[[], Decompressor], piece: int) -> None:
         self._file = file
-        self._new = decompressor
+        self._start = start
         self._piece = piece
-        self._member: Any = None
-        self._coming = b""  # compressed
-        self._ready = memoryview(b"")
+        self._member: Decompressor | None = None
+        self._compressed = b""
+        self._decompressed = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self._ready:
-            self._ready = memoryview(self._next(len(buffer)))
-        part, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        if not self._decompressed:
+            self._decompressed = memoryview(self._next(len(buffer)))
+        part = self._decompressed[: len(buffer)]
+        self._decompressed = self._decompressed[len(part) :]
         buffer[: len(part)] = part
         return len(part)
 
     def _next(self, size: int) -> bytes:
-        """Some bytes, about `size` at most; none at the end of the file."""
-        while True:
-            if self._member is None and not self._begin():
-                return b""
-            given = self._member.decompress(self._coming, size)
-            self._coming = getattr(self._member, "unconsumed_tail", b"")  # of zlib; others keep it
-            if self._member.eof:
-                self._coming, self._member = self._member.unused_data, None
-            if given:
-                return bytes(given)
-            if self._member is not None and not self._coming:
-                self._coming = self._file.read(self._piece)
-                if not self._coming:
+        """About `size` decompressed bytes at most; none at the end of the file."""
+        while (member := self._member or self._next_member()) is not None:
+            output = member.decompress(self._compressed, size)
+            self._compressed, self._member = b"", member
+            if member.eof:
+                self._compressed, self._member = member.unused_data, None
+            if output:
+                return bytes(output)
+            if not member.eof:
+                self._compressed = self._file.read(self._piece)
+                if not self._compressed:
                     raise EOFError("the compressed data ends too early")
+        return b""
 
-    def _begin(self) -> bool:
-        """Begin a member where there is one, behind zero bytes, which fill up blocks of tapes and of xz."""
-        self._coming = self._coming.lstrip(b"\0")
-        while not self._coming:
+    def _next_member(self) -> Decompressor | None:
+        """A decompressor for the next member if there is one, after the zero bytes that pad blocks of tapes and of xz."""
+        self._compressed = self._compressed.lstrip(b"\0")
+        while not self._compressed:
             piece = self._file.read(self._piece)
             if not piece:
-                return False
-            self._coming = piece.lstrip(b"\0")
-        self._member = self._new()
-        return True
+                return None
+            self._compressed = piece.lstrip(b"\0")
+        return self._start()
 
 
 def gzip_members(file: IO[bytes]) -> Members:
-    return Members(file, lambda: zlib.decompressobj(wbits=31), PIECE)
+    return Members(file, GzipMember, PIECE)
 
 
 def bz2_members(file: IO[bytes]) -> Members:
@@ -92,17 +103,37 @@ def zstd_members(file: IO[bytes], name: str) -> Members:
         pass
     with needs("zst", f"{name}, which is compressed with zstd,"):
         import zstandard
-    return Members(file, lambda: _Frame(zstandard.ZstdDecompressor().decompressobj()), ZSTD_PIECE)
+    return Members(
+        file, lambda: ZstdFrame(zstandard.ZstdDecompressor().decompressobj()), ZSTD_PIECE
+    )
 
 
-class _Frame:
-    """A frame of zstd under the names that the standard library has for such things."""
+class GzipMember:
+    """A zlib decompressor that holds its unused input itself, as those of bz2 and lzma do."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(wbits=31)
+
+    def decompress(self, data: bytes, size: int, /) -> bytes:
+        return self._zlib.decompress(self._zlib.unconsumed_tail + data, size)
+
+    @property
+    def eof(self) -> bool:
+        return self._zlib.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._zlib.unused_data
+
+
+class ZstdFrame:
+    """A zstandard decompressor with the interface of those of the standard library."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
 
-    def decompress(self, data: bytes, size: int) -> Any:
-        return self._frame.decompress(data) if data else b""
+    def decompress(self, data: bytes, size: int, /) -> bytes:
+        return bytes(self._frame.decompress(data)) if data else b""
 
     @property
     def eof(self) -> bool:

@@ -1,11 +1,11 @@
-"""Where results may be written: never onto what they are made from."""
+"""Output paths: an output never overwrites one of its inputs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from noppa.errors import FileError
 
@@ -14,10 +14,10 @@ STREAM = "-"
 
 
 def refuse_input_as_output(target: PathLike, sources: Iterable[PathLike | None]) -> None:
-    """Refuse a target that is one of the sources, lies in one that is a folder, or is a folder around one.
+    """Refuse a target that is a source, lies inside a source folder, or is a folder that contains a source.
 
-    Symbolic and hard links are followed. None and `-` stand for no file; a target `-` is compared with the file that
-    standard output goes to.
+    Symbolic and hard links are followed. A source None or `-` is no file; a target `-` is the file that standard output
+    is redirected to.
     """
     for source in sources:
         if source is None or os.fspath(source) == STREAM:
@@ -39,15 +39,29 @@ def refuse_input_as_output(target: PathLike, sources: Iterable[PathLike | None])
             raise FileError(f"{target} lies in the input {source}: choose another output")
 
 
-def folders_of(encoder: Any) -> list[Path | None]:
+class Saved(Protocol):
+    """Something that may be mapped from a saved folder, which is then its path."""
+
+    @property
+    def path(self) -> Path | None: ...
+
+
+class SavedWithWords(Saved, Protocol):
+    """An encoder, as far as its folders go."""
+
+    @property
+    def words(self) -> Saved: ...
+
+
+def folders_of(encoder: SavedWithWords) -> list[Path | None]:
     """The saved folders that an encoder maps into memory."""
-    return [getattr(encoder, "path", None), getattr(getattr(encoder, "words", None), "path", None)]
+    return [encoder.path, encoder.words.path]
 
 
 def _same(one: PathLike, other: PathLike) -> bool:
     try:
         return os.path.samefile(one, other)
-    except OSError:  # one of them does not exist; it may still be the end of the other's link
+    except OSError:  # one of them does not exist, but may be what a link of the other points to
         return os.path.realpath(one) == os.path.realpath(other)
 
 

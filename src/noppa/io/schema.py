@@ -1,9 +1,9 @@
-"""What a saved folder must hold, declared as plain data and checked once, when it is opened.
+"""The schema of saved folders, declared as plain data and checked once, on opening.
 
-A header field is declared by what it may be, as in `{"words": whole(1, MOST)}`. An array is declared in one line, as in
-`{"labels": "i4 words+1 <k", "?idf": "f4|f8 words+1 positive"}`: its types, its sizes, and what its numbers may be. The name of
-one that may be missing begins with `?`. A size that is not known yet is that of the first array which has it; it is at
-least 1, unless it is marked as in `text*`.
+A header field is declared with its allowed values, as in `{"words": whole(1, MOST)}`. An array is declared in one line, as in
+`{"labels": "i4 words+1 <k", "?idf": "f4|f8 words+1 positive"}`: its dtypes, its shape, and the range of its values. `?` before
+a name marks an optional one. A dimension that is not known yet is set by the first array that has it; it is at least 1,
+unless it is marked as in `text*`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError
 
-#: Rows are numbered in 32 bits, and one more stands for a vector of zeros.
+#: Row numbers are 32 bits wide, and one of them is reserved for the vector of zeros.
 MOST_ROWS = 2**31 - 2
-#: Beyond this a sum over a vector would leave float32.
+#: With larger values a sum over a vector overflows float32.
 LARGEST = 1e30
 FLOATS = {"": (-LARGEST, LARGEST), "positive": (1 / LARGEST, LARGEST), "probability": (0.0, 1.0)}
 BLOCK = 1 << 20
 
 
 class Field(NamedTuple):
-    """What a field of a header may be, in a function and in words."""
+    """The allowed values of a header field, as a predicate and in words."""
 
     holds: Callable[[Any], bool]
     meaning: str
@@ -72,7 +72,7 @@ CHECKSUM = Field(lambda value: type(value) is str and len(value) == 64, "a check
 
 
 def check_fields(header: Mapping[str, Any], fields: Mapping[str, Field], where: object) -> None:
-    """Refuse a header in which a field is missing or is not what it may be; `?` marks one that may be missing."""
+    """Refuse a header in which a field is missing or has a value that is not allowed; `?` marks an optional field."""
     for name, field in fields.items():
         key = name.lstrip("?")
         if key not in header:
@@ -91,9 +91,9 @@ def types_of(declared: str) -> str:
 def check_array(
     array: NDArray[Any], declared: str, sizes: dict[str, int], values: bool, file: Path
 ) -> None:
-    """Refuse an array whose shape or whose values are not as declared; sizes that are new are added to `sizes`.
+    """Refuse an array whose shape or values are not as declared; new dimensions are added to `sizes`.
 
-    values: whether floats are looked at too; those of a large mapped file stay on the disk. Row numbers always are.
+    values: whether floats are checked, which reads the whole file. Row numbers always are.
     """
     _, *names = declared.split()
     value = names.pop() if names[-1] in FLOATS or names[-1].startswith("<") else ""
@@ -121,7 +121,7 @@ def _fits(size: int, name: str, sizes: dict[str, int]) -> bool:
 
 
 def check_numbers(array: NDArray[Any], limit: int, file: Path) -> None:
-    """Refuse whole numbers that are not from 0 up to, without it, `limit`."""
+    """Refuse integers outside 0 <= value < limit."""
     if array.size and not (array.min() >= 0 and array.max() < limit):
         raise FileError(
             f"{file} is damaged: it holds numbers from {array.min()} to {array.max()} where they must stay below {limit}"
@@ -133,9 +133,8 @@ def check_floats(array: NDArray[Any], least: float, most: float, file: Path) -> 
     flat = array.reshape(-1)
     for start in range(0, len(flat), BLOCK):
         block = flat[start : start + BLOCK]
-        if (
-            block.dtype == np.float16
-        ):  # whose minimum takes long, and which has a bit pattern for all else
+        # The minimum of float16 is slow; whether a value is finite is in its exponent bits.
+        if block.dtype == np.float16:
             block = block[(block.view(np.uint16) & 0x7C00) == 0x7C00]
         if not block.size:
             continue
@@ -148,7 +147,7 @@ def check_floats(array: NDArray[Any], least: float, most: float, file: Path) -> 
 
 
 def check_bounds(bounds: NDArray[Any], length: int, file: Path) -> None:
-    """Refuse bounds of texts that do not rise from 0 and end inside the `length` bytes there are."""
+    """Refuse bounds of texts that do not rise from 0 to at most `length`."""
     inside = len(bounds) and bounds[0] == 0 and bounds[-1] <= length
     if not inside or not all(
         (bounds[at + 1 : at + 1 + BLOCK] >= bounds[at : at + BLOCK][: len(bounds) - at - 1]).all()
@@ -160,6 +159,6 @@ def check_bounds(bounds: NDArray[Any], length: int, file: Path) -> None:
 
 
 def _short(value: Any) -> str:
-    from reprlib import repr as short  # which goes only a few levels down
+    from reprlib import repr as short  # limits nesting and length
 
     return short(value)

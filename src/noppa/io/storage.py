@@ -1,11 +1,11 @@
-"""Folders on disk: a JSON header, arrays as `.npy`, checksums, a format version; written whole or not at all.
+"""Saved folders: a JSON header, arrays as `.npy`, checksums, a format version; written atomically.
 
-A saved folder is data that nobody vouches for: its checksums tell damage, not intent. So the header is read up to a bound,
-files are named by what is declared and never by the header, and every type, size and row number is checked before it is used.
-Arrays are memory-mapped on reading. Every file's size and, up to `VERIFIED_BYTES`, its checksum are verified on opening;
-the checksums of larger ones cost as much as reading them, and are compared where somebody asks for it.
+A saved folder is untrusted input: its checksums detect damage, not intent. So the size of the header is bounded, file names
+come from the schema and never from the header, and every dtype, shape and row number is checked before use.
+Arrays are memory-mapped on reading. The size of every file and, up to `VERIFIED_BYTES`, its checksum are verified on
+opening; verifying larger files means reading them whole, and is done on request.
 
-What only writing needs, or only a folder, is imported there: `import noppa` stays quick.
+Modules that only some functions need are imported lazily, so that `import noppa` stays fast.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ HEADER = "noppa.json"
 MOST_HEADER_BYTES = 1 << 20
 VERIFIED_BYTES = 16 << 20
 EVERY_BYTE = 1 << 62
-#: For folders of the package itself: the installer verified them, and may have linked their files.
+#: For folders inside the package: the installer verified the files, and may have made them symbolic links.
 INSTALLED = 0
-#: How often a folder is read anew that somebody replaces meanwhile.
+#: How often to retry a folder that is replaced while it is read.
 ATTEMPTS = 100
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Folder:
-    """A saved folder: its header, checked, and its arrays for whoever declares them."""
+    """An open saved folder: its checked header, and its arrays by their schema."""
 
     path: Path
     header: dict[str, Any]
@@ -54,9 +54,9 @@ class Folder:
         prefix: str = "",
         verified: int | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """The arrays that are declared (see `schema`), mapped and read-only; their files begin with `prefix`.
+        """The declared arrays (see `schema`), mapped and read-only; `prefix` is that of their file names.
 
-        verified: as in `read_folder`, where it is another for these.
+        verified: overrides that of `read_folder` for these arrays.
         """
         limit = self.verified if verified is None else verified
         arrays = {}
@@ -73,22 +73,22 @@ class Folder:
         self, file: Path, declared: str, sizes: dict[str, int], verified: int
     ) -> NDArray[Any]:
         self.read_files.add(file.name)
-        facts, types = self.header["files"][file.name], schema.types_of(declared)
+        entry, types = self.header["files"][file.name], schema.types_of(declared)
         array = array_file.read(
-            file, facts["bytes"], facts["sha256"], verified, types, verified == INSTALLED
+            file, entry["bytes"], entry["sha256"], verified, types, verified == INSTALLED
         )
-        schema.check_array(array, declared, sizes, facts["bytes"] <= verified, file)
+        schema.check_array(array, declared, sizes, entry["bytes"] <= verified, file)
         return array
 
     def check_nothing_else(self) -> None:
-        """Refuse files that the header lists and nothing declares."""
+        """Refuse files that the header lists but no schema declares."""
         if surplus := self.header["files"].keys() - self.read_files:
             raise FileError(
                 f"{self.path / HEADER} lists {min(surplus)!r}, which does not belong to this {self.header['kind']}"
             )
 
     def file(self, name: str) -> Path:
-        """Where the array of a name lies."""
+        """The file of an array."""
         return self.path / f"{name}.npy"
 
 
@@ -99,9 +99,9 @@ def write_folder(
     arrays: Mapping[str, NDArray[Any]],
     inside: Callable[[Path], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write a folder under its name only when it is complete; one of the same kind there is replaced.
+    """Write a folder atomically; an existing one of the same kind is replaced.
 
-    `inside` may add folders of its own to the one being written, and gives fields for the header.
+    inside: called with the folder being written, to add folders to it; returns more fields of the header.
     """
     import hashlib
     import json
@@ -119,7 +119,7 @@ def write_folder(
         more = {} if inside is None else inside(new)
         content = {"format": FORMAT, "kind": kind, **header, **more, "files": files}
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        if not _is_utf8(text):  # the name of a file that is not
+        if not _is_utf8(text):  # a source may be a file name that is not UTF-8
             text = json.dumps(content, indent=1, allow_nan=False)
         checksum = hashlib.sha256(text.encode()).hexdigest()
         (new / HEADER).write_text(f"{text}\n{checksum}\n", encoding="utf-8", newline="\n")
@@ -136,9 +136,9 @@ def _is_utf8(text: str) -> bool:
 def read_folder(
     path: Path, kind: str, fields: Mapping[str, Field], verified: int = VERIFIED_BYTES
 ) -> Folder:
-    """Open a saved folder of the given kind, with these header fields; its arrays are for `Folder.read`.
+    """Open a saved folder of the given kind and check its header fields; `Folder.read` reads the arrays.
 
-    verified: up to how many bytes a file is compared with its checksum, larger ones with their size alone.
+    verified: the checksum of a file is compared up to this many bytes; of a larger one, only the size.
     """
     header, checksum = _read_header(path, links=verified == INSTALLED)
     if header["kind"] != kind:
@@ -148,49 +148,50 @@ def read_folder(
 
 
 def consistently(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
-    """What `read` gives of a folder that nobody replaces meanwhile: all of the old one, or all of the new one.
+    """The result of `read` for a folder that others may replace meanwhile: all of the old one, or all of the new one.
 
-    While it is held open no other folder gets its number, so that the same number before and after means the same folder.
+    An open descriptor keeps the inode from being reused, so that the same inode before and after is the same folder.
     """
     folder = Path(path)
     for _ in range(ATTEMPTS):
         place = existing(folder)
         try:
-            held = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))  # waits for no pipe
+            # O_DIRECTORY: opening a pipe would block.
+            descriptor = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         except FileNotFoundError:
             if existing(folder).exists():
                 continue
-            return read(place)  # which says that it is missing
-        except OSError:  # a system that opens no folders
+            return read(place)  # raises that it is missing
+        except OSError:  # a system that cannot open folders
             return read(place)
         try:
             result = read(place)
-            if _is_still(held, place):
+            if _is_still(descriptor, place):
                 return result
         except NoppaError:
-            if _is_still(held, place):
+            if _is_still(descriptor, place):
                 raise
         finally:
-            os.close(held)
+            os.close(descriptor)
     raise FileError(f"{folder} is replaced again and again: load it when nobody saves to it")
 
 
-def _is_still(held: int, place: Path) -> bool:
+def _is_still(descriptor: int, place: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(held), os.stat(place))
+        return os.path.samestat(os.fstat(descriptor), os.stat(place))
     except OSError:
         return False
 
 
 def existing(folder: Path) -> Path:
-    """The folder, or where a save that was killed has left it, where the system cannot exchange folders."""
+    """The folder, or its previous version where a save was killed between two renames (see `atomic`)."""
     if folder.exists():
         return folder
     return replaced_copy(folder) or folder
 
 
 def narrowed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The array in a smaller type where that loses nothing, else as it is."""
+    """The array in a smaller dtype if that is lossless, else as it is."""
     small = array.astype(dtype)
     return small if np.array_equal(small.astype(array.dtype), array) else array
 
@@ -208,18 +209,18 @@ COMMON = ("format", "kind", "files")
 COMMON_FIELDS = {
     "kind": schema.TEXT,
     "files": Field(
-        lambda files: type(files) is dict and all(map(_are_facts, files.values())),
+        lambda files: type(files) is dict and all(map(_is_entry, files.values())),
         "an object of files with their bytes and their sha256",
     ),
 }
 
 
-def _are_facts(facts: Any) -> bool:
+def _is_entry(entry: Any) -> bool:
     return (
-        type(facts) is dict
-        and type(facts.get("bytes")) is int
-        and 0 <= facts["bytes"] < EVERY_BYTE
-        and schema.CHECKSUM.holds(facts.get("sha256"))
+        type(entry) is dict
+        and type(entry.get("bytes")) is int
+        and 0 <= entry["bytes"] < EVERY_BYTE
+        and schema.CHECKSUM.holds(entry.get("sha256"))
     )
 
 

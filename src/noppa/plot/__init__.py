@@ -7,6 +7,7 @@ plot.attention(model.explain("the girl eats a cake")).save("attention.html")
 
 from __future__ import annotations
 
+import noppa.plot.writers  # noqa: F401  fills the table of writers
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, Scatter, save
 from noppa.plot.views import (
     A_VALUES,

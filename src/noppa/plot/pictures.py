@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -19,7 +19,10 @@ Float = NDArray[np.float64]
 #: Longer words are cut in a label, never in a hover text or a table.
 LABEL = 24
 
-EXTENSIONS = (".png", ".svg", ".html")
+#: Writes pictures into a new file, in light or dark colours.
+Writer = Callable[[Sequence["Picture"], Path, bool], None]
+#: The writer of each file name extension; `noppa.plot.writers` fills it, since writers know every kind of picture.
+WRITERS: dict[str, Writer] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,33 +120,25 @@ def levels(values: Float) -> Float:
     return np.sqrt(np.abs(values) / most) if most > 0 else np.zeros_like(values)
 
 
-def checked(path: str | PathLike[str], extensions: Sequence[str] = EXTENSIONS) -> Path:
+def checked(path: str | PathLike[str], more_extensions: Sequence[str] = ()) -> Path:
     """A path that a picture can be written to, or an error that says why not."""
-    found = Path(path)
-    if found.suffix.lower() not in extensions:
-        ending = f"ends in {found.suffix}" if found.suffix else "has no extension"
-        raise ParameterError(f"{found} {ending}: give a name in {', '.join(extensions)}")
-    if not found.parent.is_dir():
-        raise FileError(f"{found} cannot be written: there is no folder {found.parent}")
-    if found.is_dir():
-        raise FileError(f"{found} is a folder: give the name of a file")
-    return found
+    target, extensions = Path(path), (*WRITERS, *more_extensions)
+    if target.suffix.lower() not in extensions:
+        ending = f"ends in {target.suffix}" if target.suffix else "has no extension"
+        raise ParameterError(f"{target} {ending}: give a name in {', '.join(extensions)}")
+    if not target.parent.is_dir():
+        raise FileError(f"{target} cannot be written: there is no folder {target.parent}")
+    if target.is_dir():
+        raise FileError(f"{target} is a folder: give the name of a file")
+    return target
 
 
 def save(pictures: Sequence[Picture], path: str | PathLike[str], dark: bool = False) -> Path:
     """Several pictures in one file, side by side or on one page."""
-    found = checked(path)
-    form = found.suffix.lower().removeprefix(".")
-    with whole_file(found) as new:
-        if form == "html":
-            from noppa.plot.page import page
-
-            new.write_text(page(pictures), encoding="utf-8")
-        else:
-            from noppa.plot.draw import draw
-
-            draw(pictures, new, form, dark)
-    return found
+    target = checked(path)
+    with whole_file(target) as new:
+        WRITERS[target.suffix.lower()](pictures, new, dark)
+    return target
 
 
 def described(picture: Any) -> str:

@@ -1,1 +1,1 @@
-"""Texts found by meaning."""
+"""Semantic search: an index of texts and their vectors."""

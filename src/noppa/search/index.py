@@ -1,6 +1,6 @@
-"""Texts found by meaning: exact cosines up to `EXACT` rows, a graph of neighbours (usearch) beyond.
+"""Nearest neighbours by cosine: exact up to `EXACT` rows, with an HNSW graph (usearch) beyond.
 
-The graph only proposes rows; their cosines are computed from the vectors all the same, so both kinds tell the same numbers.
+The graph only proposes candidates; their cosines are computed from the vectors, so that both kinds give the same numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from noppa.search.index_graph import check_graph
 KIND = "index"
 EXACT = 100_000
 BLOCK = 1 << 14
-#: How many rows the graph is asked for beyond what is wanted, since its own order is only nearly right.
+#: Extra candidates that the graph is asked for, since its order is approximate.
 MORE = 32
 
 #: The encoder that made the vectors: a preset's name or a path, and its fingerprint.
@@ -61,8 +61,8 @@ class Index:
         self.vectors = vectors if graph is not None else unit(vectors)
         self.header = header or {}
         self.exact = len(texts) <= EXACT if exact is None else exact
-        self._saved = graph  # the graph looks into it without holding it
-        self._graph = None if self.exact else self._made(graph)
+        self._graph_file = graph  # usearch reads from this memory without keeping it alive
+        self._graph = None if self.exact else self._make_graph(graph)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -76,38 +76,39 @@ class Index:
     ) -> tuple[NDArray[np.int64], Vectors]:
         """The rows nearest to queries (queries, dim): their numbers and cosines, (queries, up to `count`), nearest first."""
         count = min(whole(count, "count", 1), len(self))
-        wanted = unit(np.asarray(queries, np.float32))
-        if wanted.ndim != 2 or wanted.shape[1] != self.dim:
+        unit_queries = unit(np.asarray(queries, np.float32))
+        if unit_queries.ndim != 2 or unit_queries.shape[1] != self.dim:
             raise ParameterError(
-                f"queries must be (queries, {self.dim}) as the index is, not {wanted.shape}"
+                f"queries must be (queries, {self.dim}) as the index is, not {unit_queries.shape}"
             )
-        if count == 0 or not len(wanted):
-            return np.empty((len(wanted), 0), np.int64), np.empty((len(wanted), 0), np.float32)
+        if count == 0 or not len(unit_queries):
+            shape = (len(unit_queries), 0)
+            return np.empty(shape, np.int64), np.empty(shape, np.float32)
         if self._graph is None:
-            return self._search_all(wanted, count)
-        return self._search_graph(wanted, count)
+            return self._search_all(unit_queries, count)
+        return self._search_graph(unit_queries, count)
 
-    def _search_all(self, wanted: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
-        """Block by block, with the best so far kept."""
-        numbers = np.empty((len(wanted), 0), np.int64)
-        cosines = np.empty((len(wanted), 0), np.float32)
+    def _search_all(self, queries: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
+        """Exact, in blocks of rows that are merged with the best so far."""
+        numbers = np.empty((len(queries), 0), np.int64)
+        cosines = np.empty((len(queries), 0), np.float32)
         for start in range(0, len(self), BLOCK):
-            block = wanted @ self.vectors[start : start + BLOCK].T
+            block = queries @ self.vectors[start : start + BLOCK].T
             every = np.broadcast_to(np.arange(start, start + block.shape[1]), block.shape)
             numbers, cosines = best(np.hstack([numbers, every]), np.hstack([cosines, block]), count)
         return numbers, cosines
 
-    def _search_graph(self, wanted: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
+    def _search_graph(self, queries: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
         assert self._graph is not None
-        asked = min(count + MORE, len(self))
-        found = [np.asarray(self._graph.search(row, asked).keys, np.int64) for row in wanted]
-        fewest = min(map(len, found))
-        candidates = np.stack([row[:fewest] for row in found])
-        cosines = np.einsum("qcd,qd->qc", self.vectors[candidates], wanted)
+        size = min(count + MORE, len(self))
+        lists = [np.asarray(self._graph.search(row, size).keys, np.int64) for row in queries]
+        fewest = min(map(len, lists))
+        candidates = np.stack([row[:fewest] for row in lists])
+        cosines = np.einsum("qcd,qd->qc", self.vectors[candidates], queries)
         return best(candidates, cosines, count)
 
-    def _made(self, saved: NDArray[np.uint8] | None) -> Any:
-        """The graph: the saved one as it lies in its file, or a new one."""
+    def _make_graph(self, saved: NDArray[np.uint8] | None) -> Any:
+        """A view of the saved graph, or a new one."""
         with needs("search", f"an index of more than {EXACT} texts"):
             from usearch.index import Index as Graph
         if saved is not None:
@@ -142,7 +143,7 @@ class Index:
         sizes: dict[str, int] = {}
         arrays = folder.read(ARRAYS, sizes)
         schema.check_bounds(arrays["bounds"], len(arrays["text"]), folder.file("bounds"))
-        # usearch follows the links of a graph wherever they lead, so that its checksum is compared whatever its size
+        # Always verified, whatever its size: usearch follows the links of a graph without checking them.
         graph = folder.read({"?graph": "u1 graph"}, sizes, verified=storage.EVERY_BYTE)
         folder.check_nothing_else()
         if graph:
@@ -153,7 +154,7 @@ class Index:
 
 
 class _Texts(Sequence[str]):
-    """Texts that are read from a mapped file when somebody looks."""
+    """A sequence of texts that decodes each one on access from a mapped file."""
 
     def __init__(self, text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
         self.text, self.bounds = text, bounds
@@ -170,12 +171,12 @@ class _Texts(Sequence[str]):
         encoded = self.text[start:stop].tobytes()
         try:
             return encoded.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:  # nothing of ours
+        except UnicodeDecodeError:  # not written by `save`
             return encoded.decode("utf-8", "replace")
 
 
 def unit(rows: NDArray[np.float32]) -> Vectors:
-    """Rows of length one; zeros stay zeros, and rows that have that length already stay as they are."""
+    """Rows scaled to length one; zero rows stay zero, and an array of unit rows is returned as it is."""
     lengths = np.sqrt(np.einsum("...d,...d->...", rows, rows, dtype=np.float64))
     if np.all((lengths == 0) | (np.abs(lengths - 1) < 1e-6)):
         return np.asarray(rows, np.float32)
@@ -187,7 +188,7 @@ def best(
 ) -> tuple[NDArray[np.int64], Vectors]:
     """The `count` largest of each row (rows, many), largest first; of equal ones the smaller number."""
     if cosines.shape[1] > 4 * count:
-        # All that reach the smallest wanted one, so that among equals the smaller number is there.
+        # Keep all ties with the smallest result, so that the smaller numbers among them are there.
         edge = -np.partition(-cosines, count - 1, axis=1)[:, count - 1 : count]
         most = int(np.count_nonzero(cosines >= edge, axis=1).max())
         places = np.argpartition(-cosines, most - 1, axis=1)[:, :most]

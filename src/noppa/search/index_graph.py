@@ -1,8 +1,8 @@
-"""The graph of an index as usearch writes it, checked before usearch follows a single link of it.
+"""Validation of an index's graph in usearch's file format, before usearch follows any link in it.
 
-usearch trusts what it is given: a link to a node that is not there is a wild read. The layout (format 2): rows and bytes a
-row, the vectors, 64 bytes that describe them, five numbers of the graph, the level of each node, and the nodes: key, level
-and, for each level from 0 up, how many links there are and as many places for them as there can be.
+usearch does not check what it loads: a link to a missing node is an out-of-bounds read. The layout (format 2): rows and
+bytes a row, the vectors, 64 bytes that describe them, five numbers of the graph, the level of each node, and the nodes:
+key, level and, for each level from 0 up, the number of links and an array of the greatest possible number of links.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from noppa.errors import FileError
 
 DESCRIPTION = 64
-#: Of inner products, float32, keys of 64 and links of 32 bits, as usearch numbers them, after its name and version.
+#: usearch's codes for inner product, float32, 64-bit keys and 32-bit links; they follow its name and version.
 KINDS = bytes([105, 11, 14, 15])
 HEAD = 10
 MOST_LINKS, MOST_LEVELS = 1 << 12, 64
@@ -60,7 +60,7 @@ def _holds(graph: NDArray[np.uint8], rows: int, dim: int) -> bool:
 def _heads_hold(
     graph: NDArray[np.uint8], starts: NDArray[np.int64], levels: NDArray[np.int64]
 ) -> bool:
-    """Whether every key occurs once, and every node has the level that it is listed with."""
+    """Whether every key occurs once, and every node has its listed level."""
     seen = np.zeros(len(starts), bool)
     for at in range(0, len(starts), BLOCK):
         heads = _gathered(graph, starts[at : at + BLOCK], HEAD)
@@ -79,7 +79,7 @@ def _links_hold(
     level: int,
     most: int,
 ) -> bool:
-    """Whether the links of a level lead to nodes that have this level."""
+    """Whether all links of a level lead to nodes that have this level."""
     starts = starts[levels >= level]
     for at in range(0, len(starts), BLOCK):
         lists = _gathered(graph, starts[at : at + BLOCK], 4 + 4 * most).view("<u4")
@@ -92,7 +92,7 @@ def _links_hold(
 
 
 def _gathered(graph: NDArray[np.uint8], starts: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
-    """So many bytes from each start, (starts, count)."""
+    """`count` bytes from each start, (starts, count)."""
     return np.asarray(graph[starts[:, None] + np.arange(count)])
 
 

@@ -99,7 +99,7 @@ def routes(service: Service) -> list[Route]:
                 encoder = variants.encoder(key, session, len(lines), watch, threads)
                 wanted, counts = models.encode(encoder, [query], watch, threads, "query")
                 if given is None:
-                    rows = session.vectors(service, encoder, key, watch, threads)
+                    rows = session.vectors(service.models, encoder, key, watch, threads)
                 else:
                     rows, counts = models.encode(encoder, given, watch, threads, "lines")
                 numbers, cosines = Index(lines, rows, exact=True).search(wanted, count)

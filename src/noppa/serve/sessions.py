@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,8 @@ from starlette.requests import Request
 from noppa import Encoder
 from noppa.serve.metrics import Metrics
 from noppa.serve.problems import Problem
-from noppa.serve.served_models import Watch
+from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
-
-if TYPE_CHECKING:
-    from noppa.serve.service import Service
 
 COOKIE = "noppa_lines"
 #: All lines and vectors of all browsers; the longest unused go first, and vectors before lines.
@@ -81,14 +78,14 @@ class Session:
         return self
 
     def vectors(
-        self, service: Service, encoder: Encoder, key: Any, watch: Watch, threads: int
+        self, models: Models, encoder: Encoder, key: Any, watch: Watch, threads: int
     ) -> NDArray[np.float32]:
         """Vectors of the lines, of length one, (lines, dim)."""
         with self._lock:
             if key in self._vectors:
                 self._vectors.move_to_end(key)
                 return self._vectors[key]
-        rows, _ = service.models.encode(encoder, self.lines, watch, threads, "lines", truncate=True)
+        rows, _ = models.encode(encoder, self.lines, watch, threads, "lines", truncate=True)
         with self._lock:
             self._vectors[key] = rows
             while len(self._vectors) > KEPT_VECTORS:

@@ -1,7 +1,7 @@
-"""What a single character is to the tokeniser, the same for the Python scanner and for the native one.
+"""Character classes and forms, shared by the Python scanner and the native one.
 
-Both read the tables of `character_data`, which are pinned to one version of Unicode: what a text becomes depends neither on
-the Python that runs nor on the one that built the native module.
+Both use the tables of `character_data`, pinned to one version of Unicode, so that tokens depend neither on the Python that
+runs nor on the one that built the native module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ APOSTROPHES = "\u2018\u2019\u201b\u02bc"
 QUOTES = "\u201c\u201d\u201e\u201f"
 HYPHENS = "\u2010\u2011"
 
-#: Characters that stand for one another in text and in vocabularies.
+#: Typographic characters, and the ASCII ones that vocabularies have in their place.
 REPLACED = {
     **dict.fromkeys(APOSTROPHES, "'"),
     **dict.fromkeys(QUOTES, '"'),
@@ -34,7 +34,7 @@ IDEOGRAPHS = (
 
 
 def character_class(character: str) -> int:
-    """The class of one character, after `clean` has replaced what it replaces."""
+    """The class of one character of cleaned text."""
     return character_data.values("kind")[ord(character)]
 
 
@@ -44,7 +44,7 @@ def replaced_surrogate(character: str) -> str:
 
 
 def replaced(character: str) -> str:
-    """The character that stands in for this one: straight quotes, a plain hyphen, no lone surrogate."""
+    """The character after `clean`: straight quotes, plain hyphens, U+FFFD for a lone surrogate."""
     return REPLACED.get(character, replaced_surrogate(character))
 
 
@@ -64,7 +64,7 @@ def is_syllable(code: int) -> bool:
 
 
 def plain(character: str) -> str:
-    """The character as vocabularies without case and accents spell it: nothing of a mark, the letters of a syllable."""
+    """The character without case and accents: empty for a combining mark, the single letters of a Hangul syllable."""
     code = ord(character)
     if is_syllable(code):
         return unicodedata.normalize("NFD", character)
@@ -73,14 +73,14 @@ def plain(character: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """NFC, the same with every Python: characters that some do not know yet stay as they are, and part the others."""
+    """NFC that is the same with every Python: characters newer than the oldest supported Unicode are left alone."""
     stable = character_data.values("stable")
     runs = ((known, "".join(run)) for known, run in groupby(text, lambda c: stable[ord(c)]))
     return "".join(unicodedata.normalize("NFC", run) if known else run for known, run in runs)
 
 
 def clean(text: str) -> str:
-    """NFC text with its quotes and hyphens made plain and its invisible characters gone."""
+    """NFC text with plain quotes and hyphens and without invisible characters."""
     if text.isascii():
         return text
     return "".join(c for c in map(replaced, normalize(text)) if character_class(c) != DROP)

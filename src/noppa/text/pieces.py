@@ -1,7 +1,7 @@
-"""An unknown word by its pieces: the rules, and the Python half of the look-up.
+"""Subword look-up of an unknown word: the rules, and their Python twin.
 
-A piece is a row that no text finds as a word. One that continues a word is spelled with `MARK` before it (`##ing`), one
-that begins a word as it is.
+A piece is a row of its own that no text matches as a word. One that continues a word is spelled with `MARK` before it
+(`##ing`), one that begins a word as it is.
 
 1. The word falls into parts: runs of letters and digits, each ideograph alone; what stands between them is left out. A
    word of other characters alone is one part.
@@ -51,26 +51,26 @@ def rows_of(word: str, look_up: Find, find: Find, find_piece: Find, exact: bool)
     rows = []
     for part in parts_of(word):
         row = look_up(part) if part != word else -1
-        rows += [row] if row >= 0 else _matched(part, find, find_piece, exact)
+        rows += [row] if row >= 0 else _piece_rows(part, find, find_piece, exact)
     return rows
 
 
-def _matched(part: str, find: Find, find_piece: Find, exact: bool) -> list[int]:
+def _piece_rows(part: str, find: Find, find_piece: Find, exact: bool) -> list[int]:
     """Rule 3: rows that cover the part, or none."""
-    rest = part if exact else "".join(map(plain, part))
+    unmatched = part if exact else "".join(map(plain, part))
     rows: list[int] = []
-    while rest:
-        for end in range(len(rest), 0, -1):
+    while unmatched:
+        for end in range(len(unmatched), 0, -1):
             if rows:
-                row = find_piece(MARK + rest[:end])
+                row = find_piece(MARK + unmatched[:end])
             else:
-                row = find(rest[:end])
-                if row < 0 and not rest.startswith(MARK, 0, end):
-                    row = find_piece(rest[:end])
+                row = find(unmatched[:end])
+                if row < 0 and not unmatched.startswith(MARK, 0, end):
+                    row = find_piece(unmatched[:end])
             if row >= 0:
                 break
         else:
             return []
         rows.append(row)
-        rest = rest[end:]
+        unmatched = unmatched[end:]
     return rows

@@ -50,7 +50,7 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("It's 3.50 dollars, isn't it?")
     ['It', "'s", '3.50', 'dollars', ',', 'is', "n't", 'it', '?']
     """
-    return _Scanner(clean(text)).tokens()
+    return _Scanner(clean(text)).scan()
 
 
 class _Scanner:
@@ -75,66 +75,66 @@ class _Scanner:
     def is_digit(self, at: int) -> bool:
         return self.kind(at) == DIGIT
 
-    def matches(self, at: int, wanted: str) -> bool:
-        return lower(self.text[at : at + len(wanted)]) == wanted
+    def matches(self, at: int, expected: str) -> bool:
+        return lower(self.text[at : at + len(expected)]) == expected
 
-    def tokens(self) -> list[str]:
-        found: list[str] = []
+    def scan(self) -> list[str]:
+        tokens: list[str] = []
         at = 0
         while at < self.length:
             kind = self.kind(at)
             if kind == SPACE:
                 at += 1
             elif kind == IDEOGRAPH:
-                found.append(self.text[at])
+                tokens.append(self.text[at])
                 at += 1
             elif kind in (LETTER, DIGIT):
-                at = self.word(at, found)
+                at = self.word(at, tokens)
             else:
-                at = self.symbol(at, found)
-        return found
+                at = self.symbol(at, tokens)
+        return tokens
 
-    def word(self, at: int, found: list[str]) -> int:
+    def word(self, at: int, tokens: list[str]) -> int:
         """A token that starts with a letter or digit."""
         end = self.url_end(at) or self.email_end(at) or self.letters_end(at)
         if end:
-            found.append(self.text[at:end])
+            tokens.append(self.text[at:end])
             return end
         end = self.word_end(at)
         if self.char(end) == ".":
             domain = self.domain_end(at)
             if domain:
                 end = self.path_end(domain)
-                found.append(self.text[at:end])
+                tokens.append(self.text[at:end])
                 return end
             if lower(self.text[at:end]) in ABBREVIATIONS:
-                found.append(self.text[at : end + 1])
+                tokens.append(self.text[at : end + 1])
                 return end + 1
-        self.contractions(at, end, found)
+        self.contractions(at, end, tokens)
         return end
 
-    def symbol(self, at: int, found: list[str]) -> int:
+    def symbol(self, at: int, tokens: list[str]) -> int:
         """A token that starts with any other character."""
         char = self.text[at]
         if char == "'":
             end = self.clitic_end(at)
             if end:
-                found.append(self.text[at:end])
+                tokens.append(self.text[at:end])
                 return end
         if char == "." and self.is_digit(at + 1):
             end = self.word_end(at + 1)
-            found.append(self.text[at:end])
+            tokens.append(self.text[at:end])
             return end
         run = at + 1
         if char in ".-":
             while self.char(run) == char:
                 run += 1
-            found.append(char if run == at + 1 else "..." if char == "." else "--")
+            tokens.append(char if run == at + 1 else "..." if char == "." else "--")
             return run
         if char in "'`" and self.char(run) == char:
-            found.append('"')
+            tokens.append('"')
             return run + 1
-        found.append(char)
+        tokens.append(char)
         return run
 
     def word_end(self, at: int) -> int:
@@ -228,7 +228,7 @@ class _Scanner:
                 return end
         return 0
 
-    def contractions(self, start: int, end: int, found: list[str]) -> None:
+    def contractions(self, start: int, end: int, tokens: list[str]) -> None:
         """Split `n't` and clitics off the end of a word, last one first."""
         cuts = [end]
         while len(cuts) <= CLITICS_LIMIT:
@@ -239,7 +239,7 @@ class _Scanner:
         if cuts[-1] != start:
             cuts.append(start)
         for left, right in zip(cuts[:0:-1], cuts[-2::-1], strict=True):
-            found.append(self.text[left:right])
+            tokens.append(self.text[left:right])
 
     def clitic_start(self, start: int, end: int) -> int:
         """Where the last clitic of the word in [start, end) begins, or -1."""

@@ -27,10 +27,10 @@ class Coverage:
     unknown: list[tuple[str, int]]
     """Unknown words with their counts, most frequent first."""
     empty: list[int]
-    """The texts without any known word, whole or by pieces."""
+    """Row numbers of the texts without any known word, whole or by pieces."""
     piece_tokens: int = 0
     piece_types: int = 0
-    """Tokens and different words that are no words of the vocabulary and have vectors from their pieces."""
+    """Tokens and different words that only have vectors from their pieces."""
 
     @property
     def token_share(self) -> float:
@@ -41,7 +41,7 @@ class Coverage:
         return self.known_types / self.types if self.types else 0.0
 
     def __str__(self) -> str:
-        worst = ", ".join(f"{word} ({count})" for word, count in self.unknown[:5])
+        most_frequent = ", ".join(f"{word} ({count})" for word, count in self.unknown[:5])
         return (
             f"{self.token_share:.1%} of {self.tokens} tokens and {self.type_share:.1%} of {self.types} "
             f"different words are known; "
@@ -51,43 +51,43 @@ class Coverage:
                 else ""
             )
             + f"{len(self.empty)} texts have no known word"
-            + (f"; most frequent unknown: {worst}" if worst else "")
+            + (f"; most frequent unknown: {most_frequent}" if most_frequent else "")
         )
 
 
 def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> Coverage:
-    """Count tokens and different words: known, by pieces where that is the policy, or neither."""
+    """Count the tokens and different words that are whole words, known by pieces (if that is the policy), or unknown."""
     words: Counter[str] = Counter()
     empty = []
-    found: dict[str, int] = {}
-    seen = 0
+    kinds: dict[str, int] = {}
+    first = 0
     for block in blocks_of(texts, BLOCK):
         sentences = tokens_of(texts_of(block), split)
-        new = list({token for tokens in sentences for token in tokens} - found.keys())
-        found.update(zip(new, _kinds(lexicon, new), strict=True))
+        new = list({token for tokens in sentences for token in tokens} - kinds.keys())
+        kinds.update(zip(new, _kinds(lexicon, new), strict=True))
         for at, tokens in enumerate(sentences):
             words.update(tokens)
-            if all(found[token] == UNKNOWN for token in tokens):
-                empty.append(seen + at)
-        seen += len(sentences)
-    types = Counter(found.values())
-    total: Counter[int] = Counter()
+            if all(kinds[token] == UNKNOWN for token in tokens):
+                empty.append(first + at)
+        first += len(sentences)
+    types = Counter(kinds.values())
+    tokens_of_kind: Counter[int] = Counter()
     for word, count in words.items():
-        total[found[word]] += count
+        tokens_of_kind[kinds[word]] += count
     return Coverage(
         tokens=words.total(),
-        known_tokens=total[WHOLE],
+        known_tokens=tokens_of_kind[WHOLE],
         types=len(words),
         known_types=types[WHOLE],
-        unknown=[(word, count) for word, count in words.most_common() if found[word] == UNKNOWN],
+        unknown=[(word, count) for word, count in words.most_common() if kinds[word] == UNKNOWN],
         empty=empty,
-        piece_tokens=total[PIECES],
+        piece_tokens=tokens_of_kind[PIECES],
         piece_types=types[PIECES],
     )
 
 
 def _kinds(lexicon: Lexicon, words: list[str]) -> list[int]:
-    """Whether each is a whole word, known by its pieces, or unknown."""
+    """The kind of each word: WHOLE, PIECES or UNKNOWN."""
     kinds = np.where(lexicon.known.look_up_tokens([words])[0] >= 0, WHOLE, UNKNOWN)
     if lexicon.unknown == "pieces":
         ids, offsets = lexicon.vocabulary.look_up_tokens([[word] for word in words])

@@ -1,4 +1,4 @@
-"""Words to row numbers: what a vocabulary is, apart from its vectors."""
+"""The vocabulary: words to row numbers, without their vectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Lexicon:
         unknown: str = "skip",
         case: str = "exact-then-lower",
     ) -> None:
-        self.text, self.bounds, self._stored = text, bounds, slots
+        self.text, self.bounds, self._saved_slots = text, bounds, slots
         self.pieces = whole(pieces, "pieces")
         self.unknown: str = one_of(unknown, "unknown", UNKNOWN)
         self.case: str = one_of(case, "case", CASES)
@@ -75,8 +75,8 @@ class Lexicon:
     @cached_property
     def words(self) -> list[str]:
         """Every word, in the order of the rows."""
-        whole, bounds = self.text.tobytes(), self.bounds.tolist()
-        return [whole[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
+        text, bounds = self.text.tobytes(), self.bounds.tolist()
+        return [text[begin:end].decode("utf-8", "replace") for begin, end in pairwise(bounds)]
 
     @property
     def plain_words(self) -> list[str]:
@@ -93,19 +93,19 @@ class Lexicon:
 
     @property
     def repeated(self) -> NDArray[np.int64]:
-        """Row numbers whose word or piece stands before: they are never looked up."""
+        """Rows whose word or piece has an earlier row: look-up never gives them."""
         if not self.pieces:
             return self._index[1]
         return np.append(self._index[1], self._piece_index[1] + self.whole_words)
 
     @cached_property
     def known(self) -> kernels.Vocabulary:
-        """Look-up of whole words alone, where an unknown one is -1, whatever the policy."""
+        """Look-up of whole words alone; an unknown one is -1 whatever the policy."""
         return self._vocabulary(-1)
 
     @cached_property
     def vocabulary(self) -> kernels.Vocabulary:
-        """Look-up with the policy: -1 is dropped, `len` stands for a vector of zeros, a word may have several rows."""
+        """Look-up by the policy: -1 is dropped, row `len(self)` is a vector of zeros, pieces give several rows a word."""
         if self.unknown == "skip":
             return self.known
         if self.unknown == "pieces":
@@ -120,20 +120,24 @@ class Lexicon:
 
     @property
     def slots(self) -> NDArray[np.uint64]:
-        """The hash table over the whole words; the NumPy twin has and saves an empty one."""
-        return self._index[0] if self._stored is None or not len(self._stored) else self._stored
+        """The hash table over the whole words, saved or built; the NumPy twin has and saves an empty one."""
+        return (
+            self._index[0]
+            if self._saved_slots is None or not len(self._saved_slots)
+            else self._saved_slots
+        )
 
     def row(self, word: str) -> int:
         """The row of a whole word, -1 where it is unknown."""
         return int(self.known.look_up_tokens([[word]])[0][0])
 
     def without_pieces(self) -> Lexicon:
-        """The whole words alone; unknown ones are skipped where they were taken apart."""
+        """The whole words alone; the policy `pieces` becomes `skip`."""
         bounds = self.bounds[: self.whole_words + 1]
         unknown = "skip" if self.unknown == "pieces" else self.unknown
-        return Lexicon(self.text[: bounds[-1]], bounds, self._stored, 0, unknown, self.case)
+        return Lexicon(self.text[: bounds[-1]], bounds, self._saved_slots, 0, unknown, self.case)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the native objects and the list of words, which are built again where they are needed."""
+        """Everything but the native objects and the list of words, which are rebuilt on first use."""
         built = {"vocabulary", "known", "words"}
         return {name: value for name, value in self.__dict__.items() if name not in built}

@@ -40,7 +40,7 @@ class Matrix:
         scales: ArrayLike | None,
         blocks: Sequence[int] = (),
     ) -> Matrix:
-        """What a user gave, checked: as many rows as words, of finite numbers in a type that the kernels read."""
+        """A user's matrix, checked: one row a word, finite numbers, in a dtype that the kernels read."""
         try:
             widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
         except TypeError:
@@ -55,12 +55,12 @@ class Matrix:
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Some rows as float32, (rows, dim)."""
         index = np.asarray(rows, np.int64)
-        found: NDArray[np.float32] = self.values[index].astype(np.float32)
+        vectors: NDArray[np.float32] = self.values[index].astype(np.float32)
         if self.blocks and self.scales is not None:
-            found *= np.repeat(self.scales[index], self.blocks, axis=1)
+            vectors *= np.repeat(self.scales[index], self.blocks, axis=1)
         elif self.scales is not None:
-            found *= self.scales[index, None]
-        return found
+            vectors *= self.scales[index, None]
+        return vectors
 
     def some(self, rows: NDArray[np.int64] | slice) -> Matrix:
         """Some rows as they are stored; a slice is not copied."""
@@ -86,44 +86,45 @@ class Matrix:
         """The same 8-bit rows with other scales of the same shape."""
         factors = checked_scales(scales)
         if self.scales is None or factors.shape != self.scales.shape:
-            wanted = "no scales" if self.scales is None else f"scales of shape {self.scales.shape}"
+            expected = (
+                "no scales" if self.scales is None else f"scales of shape {self.scales.shape}"
+            )
             raise ParameterError(
-                f"these vectors have {wanted}, and {factors.shape} were given: "
+                f"these vectors have {expected}, and {factors.shape} were given: "
                 "only those of 8 bits can be scaled anew"
             )
         return Matrix(self.values, factors, self.blocks)
 
     def place_in(self, other: Matrix) -> tuple[int, int] | None:
-        """Which columns of `other` these are, in the same memory; None where they are none of its."""
-        mine, its = self.values, other.values
-        size = its.itemsize
-        if mine.dtype != its.dtype or len(mine) != len(its) or mine.strides != its.strides:
+        """The columns (start, stop) of `other` that these are a view of, None where they are no such view."""
+        view, base = self.values, other.values
+        if view.dtype != base.dtype or len(view) != len(base) or view.strides != base.strides:
             return None
-        start, rest = divmod(mine.ctypes.data - its.ctypes.data, size)
-        stop = start + mine.shape[1]
-        return (start, stop) if not rest and start >= 0 and stop <= its.shape[1] else None
+        start, remainder = divmod(view.ctypes.data - base.ctypes.data, base.itemsize)
+        stop = start + view.shape[1]
+        return (start, stop) if not remainder and start >= 0 and stop <= base.shape[1] else None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the native object, which is built again where it is needed."""
+        """Everything but the native object, which is rebuilt on first use."""
         return {name: value for name, value in self.__dict__.items() if name != "table"}
 
 
 def checked_scales(scales: ArrayLike) -> NDArray[np.float32]:
     """Scales of 8-bit rows, of any shape, with which no value passes `LARGEST`."""
-    given = numbers(scales, "an array of scales")
-    bad = _too_large(given, LARGEST / 128)
+    factors = numbers(scales, "an array of scales")
+    bad = _too_large(factors, LARGEST / 128)
     if len(bad):
         at = tuple(bad[0].tolist())
         raise ParameterError(
-            f"the scale of row {', '.join(map(str, at))} is {given[at]}: "
+            f"the scale of row {', '.join(map(str, at))} is {factors[at]}: "
             f"scales must be finite and at most {LARGEST / 128:g} in size"
         )
-    return np.ascontiguousarray(given, np.float32)
+    return np.ascontiguousarray(factors, np.float32)
 
 
 def _too_large(values: NDArray[Any], largest: float) -> NDArray[np.int64]:
-    """The places of values that are not finite or larger than that, (bad, axes)."""
-    with np.errstate(over="ignore"):  # of long doubles
+    """Indices of values that are not finite or larger than `largest`, (values, axes)."""
+    with np.errstate(over="ignore"):  # a long double may exceed float64
         return np.argwhere(~(np.abs(values.astype(float)) <= largest))
 
 
@@ -139,10 +140,10 @@ def _checked(
             f"not {rows.shape}"
         )
     if scales is not None:
-        wanted = (len(words), len(blocks)) if blocks else (len(words),)
-        if rows.dtype != np.int8 or scales.shape != wanted:
+        shape = (len(words), len(blocks)) if blocks else (len(words),)
+        if rows.dtype != np.int8 or scales.shape != shape:
             raise ParameterError(
-                f"scales belong to an int8 matrix, one a row{' and block' * bool(blocks)}: {wanted}"
+                f"scales belong to an int8 matrix, one a row{' and block' * bool(blocks)}: {shape}"
             )
         if blocks and sum(blocks) != rows.shape[1]:
             raise ParameterError(
@@ -160,5 +161,5 @@ def _checked(
                 f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
                 f"values must be finite and at most {LARGEST:g} in size"
             )
-    kept = rows.dtype in (np.float32, np.float16, np.int8)
-    return np.ascontiguousarray(rows, rows.dtype if kept else np.float32)
+    is_native = rows.dtype in (np.float32, np.float16, np.int8)
+    return np.ascontiguousarray(rows, rows.dtype if is_native else np.float32)

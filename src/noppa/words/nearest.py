@@ -16,13 +16,15 @@ def nearest(words: WordVectors, word: str, count: int = 10) -> list[tuple[str, f
     """The `count` words with the largest cosine to `word`, which is not among them; largest first."""
     count = whole(count, "count", 1)
     words = words.without_pieces()
-    wanted = words[word].astype(float)
+    query = words[word].astype(float)
     cosines = np.zeros(len(words))
     for start in range(0, len(words), BLOCK):
         rows = words.vectors(np.arange(start, min(start + BLOCK, len(words)))).astype(float)
-        lengths = np.linalg.norm(rows, axis=1) * (np.linalg.norm(wanted) or 1)
-        cosines[start : start + BLOCK] = rows @ wanted / np.where(lengths > 0, lengths, 1)
+        lengths = np.linalg.norm(rows, axis=1) * (np.linalg.norm(query) or 1)
+        cosines[start : start + BLOCK] = rows @ query / np.where(lengths > 0, lengths, 1)
     order = np.argsort(-cosines, kind="stable").tolist()
-    same = words.words[words.lexicon.row(word)]
-    others = ((words.words[row], float(cosines[row])) for row in order if words.words[row] != same)
+    itself = words.words[words.lexicon.row(word)]
+    others = (
+        (words.words[row], float(cosines[row])) for row in order if words.words[row] != itself
+    )
     return list(islice(others, count))

@@ -1,4 +1,4 @@
-"""What `encode` takes: one text, or any ordered collection of texts."""
+"""Checked batches: any ordered collection of texts or of token lists, as the lists of str that look-up takes."""
 
 from __future__ import annotations
 
@@ -74,17 +74,18 @@ def blocks_of(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield block
 
 
-def _items(collection: Any, wanted: str) -> list[Any]:
-    """The items of anything ordered, as a list that is ours to change."""
+def _items(collection: Any, items: str) -> list[Any]:
+    """A new list of the items of any ordered collection; `items` is what an error calls them."""
     if isinstance(collection, (bytes, bytearray)):
         raise InputError("bytes are not text: decode them first, for example data.decode('utf-8')")
     if isinstance(collection, (dict, set, frozenset)):
         raise InputError(
-            f"a {type(collection).__name__} has no order of rows: give a list of {wanted}"
+            f"a {type(collection).__name__} has no order of rows: give a list of {items}"
         )
     if hasattr(collection, "columns") and hasattr(collection, "shape"):
         raise InputError("a table has several columns: give one of them, for example table['text']")
-    if hasattr(collection, "to_pylist"):  # Arrow scalars are no str
+    if hasattr(collection, "to_pylist"):
+        # An Arrow array iterates over scalars, which are no str.
         return list(collection.to_pylist())
     if getattr(collection, "ndim", 1) != 1:
         raise InputError(
@@ -94,7 +95,7 @@ def _items(collection: Any, wanted: str) -> list[Any]:
         return list(collection)
     except TypeError:
         raise InputError(
-            f"{_described(collection)} is neither a text nor a collection of {wanted}"
+            f"{_described(collection)} is neither a text nor a collection of {items}"
         ) from None
 
 

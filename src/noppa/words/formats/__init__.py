@@ -1,4 +1,4 @@
-"""Vector files of any kind to words and rows.
+"""Vector files of any format, read and written.
 
     path -> compression -> sniff -> text | binary | arrays -> rows -> Loaded
 

@@ -18,7 +18,7 @@ from noppa.words.formats import safetensors
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.row_buffer import Rows
 from noppa.words.formats.sniff import LARGEST_DIM
-from noppa.words.formats.text_lines import refuse_rough
+from noppa.words.formats.text_lines import refuse_invalid_word
 
 BLOCK = 1 << 14
 
@@ -40,7 +40,7 @@ def read_arrays(path: Path, form: str, rows: Rows, options: Options) -> None:
 
 
 def _map_npy(path: Path) -> NDArray[Any]:
-    """The array of an `.npy` file, mapped once its header fits its size: NumPy multiplies shapes without a check."""
+    """Map an `.npy` file after comparing its header with its size: NumPy multiplies shapes without overflow checks."""
     try:
         with path.open("rb") as file:
             major, _ = npy_format.read_magic(file)
@@ -49,7 +49,8 @@ def _map_npy(path: Path) -> NDArray[Any]:
             ]
             shape, fortran, kind = reader(file)
             start = file.tell()
-    except Exception as error:  # the header is Python source, and nonsense in it ends in any error
+    # The header is a Python literal, and a damaged one can raise anything.
+    except Exception as error:
         raise FileError(
             f"{path} has a damaged header: {one_line(error)}; copy or fetch it again"
         ) from error
@@ -65,7 +66,7 @@ def _is_table(shape: tuple[int, ...], kind: np.dtype[Any]) -> bool:
 
 
 def one_line(error: Exception) -> str:
-    """What an error of another library says, without line breaks and not too long."""
+    """The message of another library's error, on one line and cut to 200 characters."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
@@ -76,10 +77,10 @@ def add_matrix(
     rows: Rows,
     options: Options,
 ) -> None:
-    """Rows of an array with its words, checked and added block by block."""
+    """Check the rows of an array and add them with their words, block by block."""
     for start in range(0, len(words), BLOCK):
         values = np.asarray(matrix[start : start + BLOCK])
-        some = words[start : start + BLOCK]
+        names = words[start : start + BLOCK]
         with np.errstate(invalid="ignore", over="ignore"):
             if scales is not None:
                 values = values * scales[start : start + BLOCK, None]
@@ -87,20 +88,20 @@ def add_matrix(
                 values = values.astype(np.float32)
             good = (np.abs(values) <= np.float32(LARGEST)).all(axis=1)
         for row in np.flatnonzero(~good).tolist():
-            complaint = f"row {start + row}, of {some[row].decode('utf-8', 'replace')!r}, has values that are not finite or too large"
+            complaint = f"row {start + row}, of {names[row].decode('utf-8', 'replace')!r}, has values that are not finite or too large"
             if options.on_error == "error":
                 raise FileError(
                     f"{rows.report.path}: {complaint}; mend it, or pass on_error='skip'"
                 )
             rows.report.skip(complaint)
         if not good.all():
-            some = [word for word, kept in zip(some, good, strict=True) if kept]
+            names = [word for word, is_good in zip(names, good, strict=True) if is_good]
             values = values[good]
-        rough = [at for at, word in enumerate(some) if not word.isascii() and not _is_utf8(word)]
-        for at in rough if options.errors != "replace" else ():
-            refuse_rough(some[at], 0, f"word {start + at + 1}", options, rows.report)
-        bounds = np.cumsum([0, *map(len, some)], dtype=np.int64)
-        rows.add(b"".join(some), bounds, values, np.array(rough, np.int64))
+        invalid = [at for at, word in enumerate(names) if not _is_utf8(word)]
+        for at in invalid if options.errors != "replace" else ():
+            refuse_invalid_word(names[at], 0, f"word {start + at + 1}", options, rows.report)
+        bounds = np.cumsum([0, *map(len, names)], dtype=np.int64)
+        rows.add(b"".join(names), bounds, values, np.array(invalid, np.int64))
         if options.progress is not None:
             options.progress(min(start + BLOCK, len(words)), len(words))
         if rows.full:
@@ -108,21 +109,21 @@ def add_matrix(
 
 
 def vocabulary_of(path: Path, options: Options) -> Path:
-    """The file with the words of a matrix file: the one given, else the first of the usual names."""
+    """The vocabulary file of a matrix file: the one in the options, else the first of the usual names that exists."""
     if options.vocabulary is not None:
         return Path(options.vocabulary)
-    usual = [
+    candidates = [
         path.with_suffix(".vocab.txt"),
         path.with_suffix(".txt"),
         path.with_suffix(".vocab"),
         path.with_name("vocab.txt"),
         path.with_name("tokenizer.json"),
     ]
-    for file in usual:
+    for file in candidates:
         if file.is_file():
             return file
     raise FileError(
-        f"{path} has no vocabulary beside it: put its words, one a line, in {usual[0].name}, or pass vocabulary="
+        f"{path} has no vocabulary beside it: put its words, one a line, in {candidates[0].name}, or pass vocabulary="
     )
 
 
@@ -142,13 +143,15 @@ def read_words(path: Path) -> list[bytes]:
                 raise ValueError("the numbers of its words are not 0, 1, 2 and so on")
         else:
             ordered = [item if isinstance(item, str) else item[0] for item in vocabulary]
-        # Half a surrogate pair stays what it is, no UTF-8, and is told as such.
+        # A lone surrogate stays invalid UTF-8 here, so that it is reported as such.
         return [word.encode("utf-8", "surrogatepass") for word in ordered]
     except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
         raise FileError(f"vocabulary {path} is no list of words: {one_line(error)}") from error
 
 
 def _is_utf8(word: bytes) -> bool:
+    if word.isascii():
+        return True
     try:
         word.decode()
     except UnicodeDecodeError:

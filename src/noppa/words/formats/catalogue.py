@@ -1,4 +1,4 @@
-"""The well-known sets of word vectors: where their publishers keep them, and how to tell that they are whole."""
+"""Well-known sets of word vectors: the publishers' URLs, sizes and checksums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: its places in order of preference, its size and SHA-256."""
+    """One file: its URLs in order of preference, its size and SHA-256."""
 
     name: str
     urls: tuple[str, ...]
@@ -21,23 +21,23 @@ class Entry:
 
 
 def _glove(name: str, size: int, sha256: str, about: str) -> Entry:
-    places = (
+    mirrors = (
         "https://nlp.stanford.edu/data/",
         "https://nlp.stanford.edu/data/wordvecs/",
         "https://downloads.cs.stanford.edu/nlp/data/",
         "https://downloads.cs.stanford.edu/nlp/data/wordvecs/",
         "https://huggingface.co/stanfordnlp/glove/resolve/main/",
     )
-    return Entry(name, tuple(f"{place}{name}.zip" for place in places), size, sha256, about)
+    return Entry(name, tuple(f"{mirror}{name}.zip" for mirror in mirrors), size, sha256, about)
 
 
 def _fasttext(file: str, size: int, sha256: str, about: str) -> Entry:
-    places = (
+    mirrors = (
         "https://dl.fbaipublicfiles.com/fasttext/vectors-english/",
         "https://s3-us-west-1.amazonaws.com/fasttext-vectors/",
     )
     name = "fasttext." + file.removesuffix(".vec.zip")
-    return Entry(name, tuple(place + file for place in places), size, sha256, about)
+    return Entry(name, tuple(mirror + file for mirror in mirrors), size, sha256, about)
 
 
 #: The publishers give no checksums: these are the ones that JuliaText's Embeddings.jl pins.

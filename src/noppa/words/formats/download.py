@@ -1,4 +1,4 @@
-"""Files from their publishers: resumed, checked, and under their name only when they are whole."""
+"""Downloads: resumed, retried, verified, and under their name only when complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from noppa.words.formats.load_options import Progress
 PIECE = 1 << 18
 HOME = "NOPPA_HOME"
 
-#: An attempt that brings fewer bytes counts as vain, so that crumbs do not make the attempts endless.
+#: An attempt that brings fewer bytes counts as failed, so that a trickle of bytes cannot make the retries endless.
 LEAST_PROGRESS = 1 << 20
 LONGEST_PAUSE = 60.0
 
@@ -33,27 +33,27 @@ _RANGE = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})\Z")
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for a server that says nothing, how often to try a place in vain, and how long to pause then."""
+    """Timeout of a silent server in seconds, failed attempts a URL, and the first pause between them."""
 
     seconds: float = 30.0
     attempts: int = 5
     pause: float = 1.0
 
-    def rest(self, vain: int) -> None:
-        """Pause before the next attempt, twice as long after each vain one."""
-        time.sleep(min(self.pause * 2**vain, LONGEST_PAUSE))
+    def back_off(self, failures: int) -> None:
+        """Sleep before a retry, twice as long after each failure."""
+        time.sleep(min(self.pause * 2**failures, LONGEST_PAUSE))
 
 
 class _Refused(Exception):
-    """Why a place cannot give the file; `again` where another attempt at the same place may."""
+    """Why a URL does not give the file; `retry` where another attempt may."""
 
-    def __init__(self, why: str, again: bool = False) -> None:
-        super().__init__(why)
-        self.again = again
+    def __init__(self, reason: str, retry: bool = False) -> None:
+        super().__init__(reason)
+        self.retry = retry
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a server to another place only over https: what comes over http or ftp can be anybody's."""
+    """Follows redirects to https alone: content over http or ftp can be tampered with."""
 
     def redirect_request(
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
@@ -64,7 +64,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def https_opener() -> urllib.request.OpenerDirector:
-    """Opens https addresses alone: no http, ftp, file or data."""
+    """An opener for https URLs alone: no http, ftp, file or data."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -79,7 +79,7 @@ def https_opener() -> urllib.request.OpenerDirector:
 
 
 def home() -> Path:
-    """Where downloads are kept: NOPPA_HOME, else the user's cache folder."""
+    """The download folder: NOPPA_HOME, else one in the user's cache folder."""
     if HOME in os.environ:
         return Path(os.environ[HOME])
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "noppa"
@@ -92,9 +92,9 @@ def download(
     patience: Patience | None = None,
     opener: urllib.request.OpenerDirector | None = None,
 ) -> Path:
-    """The path of a whole and checked copy of a file, fetched where there is none yet.
+    """The path of a verified copy of a file, downloaded where there is none yet.
 
-    A copy cut short by an interruption is taken up where it ends. Every place of the entry is tried in turn.
+    An interrupted download is resumed. The URLs of the entry are tried in turn.
     """
     target = folder / entry.file
     partial = folder / f".{entry.file}.partial"
@@ -108,7 +108,7 @@ def download(
             )
             reasons = []
             for url in entry.urls:
-                reason = fetch.patiently(url)
+                reason = fetch.with_retries(url)
                 if reason is None:
                     os.replace(partial, target)
                     return target
@@ -123,7 +123,7 @@ def download(
 
 @contextmanager
 def _explained(target: Path) -> Iterator[None]:
-    """Errors of the disk as one sentence; what a server does wrong is dealt with before."""
+    """Errors of the disk as one sentence; those of the network are handled further in."""
     try:
         yield
     except FileError:
@@ -134,7 +134,7 @@ def _explained(target: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(partial: Path) -> Iterator[None]:
-    """Two processes would write into each other's copy."""
+    """A lock on the partial file: two processes would overwrite each other's bytes."""
     partial.touch()
     try:
         handle = lock_path(partial)
@@ -149,7 +149,7 @@ def _locked(partial: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Fetch:
-    """Brings `partial` to its full length."""
+    """Downloads an entry into `partial`."""
 
     entry: Entry
     partial: Path
@@ -157,54 +157,55 @@ class _Fetch:
     patience: Patience
     opener: urllib.request.OpenerDirector
 
-    def patiently(self, url: str) -> str | None:
-        """Fetch the whole file from one place in as many attempts as it takes; why that failed, None if it did not."""
-        vain = 0
+    def with_retries(self, url: str) -> str | None:
+        """Download the whole file from one URL, with retries; the reason of a failure, or None."""
+        failures = 0
         while True:
-            have = _size(self.partial)
+            size_before = _size(self.partial)
             try:
-                self._once(url, have)
+                self._once(url, size_before)
                 break
             except _Refused as refusal:
-                vain = 0 if _size(self.partial) >= have + LEAST_PROGRESS else vain + 1
-                if not refusal.again or vain >= self.patience.attempts:
+                progressed = _size(self.partial) >= size_before + LEAST_PROGRESS
+                failures = 0 if progressed else failures + 1
+                if not refusal.retry or failures >= self.patience.attempts:
                     return str(refusal)
-                self.patience.rest(vain)
+                self.patience.back_off(failures)
         fault = _fault(self.partial, self.entry)
         if fault is not None:
-            os.truncate(self.partial, 0)  # whole and wrong: nothing to go on from
+            os.truncate(self.partial, 0)  # complete but wrong: nothing to resume
         return fault
 
-    def _once(self, url: str, have: int) -> None:
-        if have == self.entry.size:
+    def _once(self, url: str, offset: int) -> None:
+        if offset == self.entry.size:
             return
-        if have > self.entry.size:
+        if offset > self.entry.size:
             os.truncate(self.partial, 0)
-            have = 0
+            offset = 0
         request = urllib.request.Request(url, headers={"User-Agent": "noppa"})
-        if have:
-            request.add_header("Range", f"bytes={have}-")
+        if offset:
+            request.add_header("Range", f"bytes={offset}-")
         with self._refusals(), self.opener.open(request, timeout=self.patience.seconds) as response:
-            have = _start(response, have, self.entry.size)
-            for piece in _pieces(response, have, self.entry.size):
-                self._write(piece, have)
-                have += len(piece)
+            offset = _start(response, offset, self.entry.size)
+            for piece in _pieces(response, offset, self.entry.size):
+                self._write(piece, offset)
+                offset += len(piece)
                 if self.progress is not None:
-                    self.progress(have, self.entry.size)
-            if have < self.entry.size:
+                    self.progress(offset, self.entry.size)
+            if offset < self.entry.size:
                 raise _Refused(
-                    f"the connection ended after {have} of {self.entry.size} bytes", again=True
+                    f"the connection ended after {offset} of {self.entry.size} bytes", retry=True
                 )
 
     def _write(self, piece: bytes, at: int) -> None:
         with _explained(self.partial), self.partial.open("r+b") as file:
-            file.truncate(at)  # what lay behind came from a server that does not resume
+            file.truncate(at)  # drops bytes of an earlier attempt that this server does not resume
             file.seek(at)
             file.write(piece)
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """What goes wrong on the way, as a reason to try again or not to."""
+        """Network errors as refusals, with or without a retry."""
         seconds = self.patience.seconds
         try:
             yield
@@ -212,50 +213,50 @@ class _Fetch:
             raise
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code == 416:  # what we have is not a part of what is there
+            if error.code == 416:  # Range Not Satisfiable
                 os.truncate(self.partial, 0)
-                raise _Refused("the part fetched before does not fit", again=True) from error
+                raise _Refused("the part fetched before does not fit", retry=True) from error
             raise _Refused(
                 f"the server answered {error.code} {error.reason}", error.code >= 500
             ) from error
         except TimeoutError as error:
-            raise _Refused(f"nothing came for {seconds:g} seconds", again=True) from error
+            raise _Refused(f"nothing came for {seconds:g} seconds", retry=True) from error
         except urllib.error.URLError as error:
             if isinstance(error.reason, TimeoutError):
-                raise _Refused(f"no answer for {seconds:g} seconds", again=True) from error
+                raise _Refused(f"no answer for {seconds:g} seconds", retry=True) from error
             raise _Refused(f"no connection ({error.reason}); is this machine offline?") from error
         except (http.client.HTTPException, OSError) as error:
             raise _Refused(
-                f"the connection broke ({error or type(error).__name__})", again=True
+                f"the connection broke ({error or type(error).__name__})", retry=True
             ) from error
 
 
-def _start(response: Any, have: int, size: int) -> int:
-    """Where the content of a response begins in the file, checked against all that its headers say."""
+def _start(response: Any, offset: int, size: int) -> int:
+    """The offset in the file at which a response begins, checked against its headers."""
     if response.status == 206:
-        place = _RANGE.match(response.headers.get("Content-Range") or "")
-        if place is None or int(place[1]) != have:
+        content_range = _RANGE.match(response.headers.get("Content-Range") or "")
+        if content_range is None or int(content_range[1]) != offset:
             raise _Refused("the server resumed at another place than asked for")
-        total = int(place[3])
+        total = int(content_range[3])
     else:
-        have = 0  # the server does not resume
+        offset = 0  # the server does not resume
         length = response.headers.get("Content-Length") or ""
         total = int(length) if re.fullmatch(r"\d{1,19}", length) else size
     if total != size:
-        _refuse_page(response.read1(PIECE) if not have else b"")
+        _refuse_page(response.read1(PIECE) if not offset else b"")
         raise _Refused(f"the server has {total} bytes where {size} were published")
-    return have
+    return offset
 
 
-def _pieces(response: Any, have: int, size: int) -> Iterator[bytes]:
-    """The content piece by piece, never more than was published."""
-    first = have == 0
-    while piece := response.read1(min(PIECE, size - have + 1)):
+def _pieces(response: Any, offset: int, size: int) -> Iterator[bytes]:
+    """The content in pieces, refused beyond the published size."""
+    first = offset == 0
+    while piece := response.read1(min(PIECE, size - offset + 1)):
         if first:
             _refuse_page(piece)
         first = False
-        have += len(piece)
-        if have > size:
+        offset += len(piece)
+        if offset > size:
             raise _Refused(f"the server sends more than the {size} bytes that were published")
         yield piece
 
@@ -270,7 +271,7 @@ def _size(path: Path) -> int:
 
 
 def _fault(path: Path, entry: Entry) -> str | None:
-    """What is wrong with a whole file, None if nothing."""
+    """What is wrong with a complete file, None if nothing."""
     size = path.stat().st_size
     if size != entry.size:
         return f"it has {size} bytes where {entry.size} were published"

@@ -1,4 +1,4 @@
-"""What a user may ask for when a vector file is read."""
+"""Options for reading a vector file."""
 
 from __future__ import annotations
 
@@ -34,13 +34,12 @@ class Options:
     threads: int | None = None
     progress: Progress | None = None
     scratch: Path | None = None
-    """A folder for rows that need not stay in memory."""
+    """A folder on disk for the rows, which then are mapped instead of held in memory."""
 
     def __post_init__(self) -> None:
         if self.limit is not None:
             object.__setattr__(self, "limit", whole(self.limit, "limit", 1))
-        for name in ("keep", "drop"):
-            value = getattr(self, name)
+        for name, value in (("keep", self.keep), ("drop", self.drop)):
             if isinstance(value, str):
                 raise InputError(
                     f"{name} is a str: give a collection of words, for example [{value!r}]"

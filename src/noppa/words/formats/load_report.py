@@ -1,4 +1,4 @@
-"""What was met while a vector file was read."""
+"""The report of a load: format, rows, and what was skipped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LISTED = 100
 
 @dataclass
 class Report:
-    """How a vector file was read: what it was, what it held, and what was left out."""
+    """How a vector file was read: its format, its size, and what was skipped."""
 
     path: str
     format: str = ""
@@ -21,17 +21,17 @@ class Report:
     """Rows that the header promised."""
     skipped_count: int = 0
     skipped: list[str] = field(default_factory=list)
-    """The first lines that were left out, each with its reason."""
+    """The first skipped lines, each with its reason."""
     zero: list[str] = field(default_factory=list)
     """The first words whose vector is all zeros; they are kept."""
     zero_count: int = 0
     dropped: list[str] = field(default_factory=list)
-    """Words left out by `drop`."""
+    """Words skipped by `drop`."""
     truncated: bool = False
 
     @property
     def full(self) -> bool:
-        """Whether no more reasons are listed, so that none need be found."""
+        """Whether no further reasons are listed, so that callers need not make any."""
         return len(self.skipped) >= LISTED
 
     def skip(self, reason: str) -> None:
@@ -39,19 +39,19 @@ class Report:
         if not self.full:
             self.skipped.append(reason)
 
-    def shorter(self, complaint: str, strict: bool) -> None:
-        """Tell that a file ends before it should, or refuse it."""
-        told, self.truncated = self.truncated, True
+    def truncate(self, complaint: str, strict: bool) -> None:
+        """Warn once that the file ends early; with `strict`, refuse it."""
+        already_warned, self.truncated = self.truncated, True
         if strict:
             raise FileError(
                 f"{self.path} {complaint}: download or copy it again, or pass strict=False"
             )
-        if told:
+        if already_warned:
             return
         warn(f"{self.path} {complaint}: what is there was loaded; download or copy it again")
 
     def finish(self) -> None:
-        """Warn of what was left out."""
+        """Warn of skipped lines."""
         if self.skipped_count:
             warn(
                 f"{self.path}: {self.skipped_count} lines were skipped, the first: {self.skipped[0]}"

@@ -1,4 +1,4 @@
-"""Words and rows as they come in, kept in the type they will have, so that memory stays near the size of the result."""
+"""Words and rows collected block by block in their final dtype, so that memory stays near the size of the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHUNK_BYTES = 8 << 20
 
 
 def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np.float32] | None]:
-    """Rows in the type asked for, int8 with one scale a row: the largest value becomes 127."""
+    """Rows as `dtype`; int8 has one scale a row, with which the largest value is 127."""
     if dtype == "float16" and matrix.dtype != np.float16:
         largest = np.abs(matrix).max(initial=0)
         if largest > np.finfo(np.float16).max:
@@ -38,7 +38,7 @@ def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np
 
 
 def write_array(file: IO[bytes], array: NDArray[Any]) -> None:
-    """The bytes of an array; an error says what the system says, which that of `tofile` does not."""
+    """Write the bytes of an array; unlike `tofile`, an error has the system's reason."""
     file.write(np.ascontiguousarray(array).data)
 
 
@@ -77,12 +77,16 @@ class Rows:
         return self.options.limit is not None and self.count >= self.options.limit
 
     def add(
-        self, text: bytes, bounds: NDArray[np.int64], matrix: NDArray[Any], rough: NDArray[np.int64]
+        self,
+        text: bytes,
+        bounds: NDArray[np.int64],
+        matrix: NDArray[Any],
+        invalid_rows: NDArray[np.int64],
     ) -> None:
-        """Add a block: words text[bounds[i]:bounds[i + 1]], matrix (rows, dim), rough = rows whose word is not UTF-8."""
+        """Add a block: words text[bounds[i]:bounds[i + 1]], matrix (rows, dim), invalid_rows have a word that is not UTF-8."""
         lengths = np.diff(bounds)
-        if self._keep is not None or len(rough) or any(word in text for word in self._drop):
-            text, lengths, matrix = self._chosen(text, bounds, matrix, set(rough.tolist()))
+        if self._keep is not None or len(invalid_rows) or any(word in text for word in self._drop):
+            text, lengths, matrix = self._filtered(text, bounds, matrix, set(invalid_rows.tolist()))
         if self.options.limit is not None and self.count + len(matrix) > self.options.limit:
             lengths = lengths[: self.options.limit - self.count]
             matrix = matrix[: len(lengths)]
@@ -100,14 +104,14 @@ class Rows:
             self._store = _Spill(scratch, kind, width) if scratch else _Chunks(kind, width)
         self._store.add(self._converted(matrix))
 
-    def _chosen(
-        self, text: bytes, bounds: NDArray[np.int64], matrix: NDArray[Any], rough: set[int]
+    def _filtered(
+        self, text: bytes, bounds: NDArray[np.int64], matrix: NDArray[Any], invalid_rows: set[int]
     ) -> tuple[bytes, NDArray[np.int64], NDArray[Any]]:
         edges = bounds.tolist()
         words, rows = [], []
         for row, (begin, end) in enumerate(pairwise(edges)):
             word = text[begin:end]
-            if row in rough:
+            if row in invalid_rows:
                 if self.options.errors == "skip":
                     continue
                 word = word.decode("utf-8", "replace").encode()
@@ -120,11 +124,11 @@ class Rows:
         return b"".join(words), lengths, matrix[rows]
 
     def _note_zeros(self, text: bytes, lengths: NDArray[np.int64], matrix: NDArray[Any]) -> None:
-        zero = np.flatnonzero(~matrix.any(axis=1))
-        self.report.zero_count += len(zero)
-        if len(zero) and len(self.report.zero) < LISTED:
+        zero_rows = np.flatnonzero(~matrix.any(axis=1))
+        self.report.zero_count += len(zero_rows)
+        if len(zero_rows) and len(self.report.zero) < LISTED:
             ends = np.cumsum(lengths)
-            for row in zero[: LISTED - len(self.report.zero)].tolist():
+            for row in zero_rows[: LISTED - len(self.report.zero)].tolist():
                 self.report.zero.append(text[ends[row] - lengths[row] : ends[row]].decode())
 
     def _converted(self, matrix: NDArray[Any]) -> NDArray[Any]:
@@ -146,7 +150,7 @@ class Rows:
 
 
 class _Chunks:
-    """Rows in pieces of anonymous memory, each given back to the system as soon as it has been copied out."""
+    """Rows in chunks of anonymous memory, each freed as soon as it has been copied into the result."""
 
     def __init__(self, kind: np.dtype[Any], dim: int) -> None:
         self.kind, self.dim = kind, dim
@@ -167,16 +171,16 @@ class _Chunks:
             at += count
 
     def finish(self) -> NDArray[Any]:
-        whole = np.empty(((len(self.chunks) - 1) * self.size + self.used, self.dim), self.kind)
+        result = np.empty(((len(self.chunks) - 1) * self.size + self.used, self.dim), self.kind)
         self.chunks.reverse()
-        for start in range(0, len(whole), self.size):
-            piece = whole[start : start + self.size]
-            piece[:] = self.chunks.pop()[: len(piece)]
-        return whole
+        for start in range(0, len(result), self.size):
+            part = result[start : start + self.size]
+            part[:] = self.chunks.pop()[: len(part)]
+        return result
 
 
 class _Spill:
-    """Rows in a file, mapped at the end: for tables larger than memory."""
+    """Rows in a file on disk, mapped at the end: for tables larger than memory."""
 
     def __init__(self, folder: Path, kind: np.dtype[Any], dim: int) -> None:
         self.path = folder / "rows"
@@ -203,5 +207,5 @@ class _Spill:
 
 
 def _encoded(word: str) -> bytes:
-    """A word as a file has it; half of a surrogate pair becomes bytes that no file of UTF-8 has."""
+    """The bytes of a word; a lone surrogate becomes bytes that no UTF-8 file holds, so that it matches nothing."""
     return word.encode("utf-8", "surrogatepass")

@@ -29,7 +29,7 @@ LONGEST_HEADER = 100_000_000
 
 
 class Tensor(NamedTuple):
-    """What a header says of an array, with `begin` and `end` as places in the file."""
+    """One entry of the header; `begin` and `end` are offsets in the file."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -60,7 +60,7 @@ def read_matrix(path: Path) -> tuple[NDArray[Any], NDArray[Any] | None]:
 
 
 def _header(path: Path) -> dict[str, Tensor]:
-    """The arrays of a file by name, each checked to lie in it on its own."""
+    """The arrays of a file by name, checked to lie inside it without overlap."""
     size = path.stat().st_size
     try:
         with path.open("rb") as file:
@@ -72,7 +72,7 @@ def _header(path: Path) -> dict[str, Tensor]:
         if not isinstance(header, dict):
             raise TypeError("it is no table of arrays")
         header.pop("__metadata__", None)
-        tensors = {name: _tensor(name, facts, 8 + length) for name, facts in header.items()}
+        tensors = {name: _tensor(name, entry, 8 + length) for name, entry in header.items()}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileError(
             f"{path} has a damaged safetensors header: {error}; fetch it again"
@@ -95,10 +95,10 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _tensor(name: str, facts: Any, start: int) -> Tensor:
-    if not isinstance(facts, dict):
+def _tensor(name: str, entry: Any, start: int) -> Tensor:
+    if not isinstance(entry, dict):
         raise TypeError(f"{name!r} is no array")
-    dtype, shape, offsets = facts["dtype"], facts["shape"], facts["data_offsets"]
+    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not _sizes(shape) or not _sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise ValueError(
             f"the shape and data_offsets of {name!r} are {shape!r} and {offsets!r}"[:200]
@@ -117,7 +117,7 @@ def _mapped(path: Path, name: str, tensor: Tensor) -> NDArray[Any]:
         )
     kind = np.dtype(DTYPES[tensor.dtype])
     size = tensor.end - tensor.begin
-    # Python's own whole numbers: those of NumPy overflow.
+    # Multiplied as Python integers: those of NumPy overflow.
     if not size or math.prod(tensor.shape) * kind.itemsize != size:
         raise FileError(f"{path}: tensor {name} has {size} bytes, which do not fit {tensor.shape}")
     array: NDArray[Any] = np.memmap(path, kind, "r", tensor.begin, tensor.shape)

@@ -1,4 +1,4 @@
-"""What a file holds, told from its first bytes."""
+"""The format of a vector file, recognized by its first bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FASTTEXT_MODEL = b"\xba\x16O/"
 SAMPLE = 1 << 18
 LINES = 20
 
-#: What a header may promise, far above any real table and far below what overflows: a row takes up to 4 MB.
+#: Limits of a header, far above any real table and far below an overflow: a row takes up to 4 MB.
 LARGEST_DIM = 1 << 20
 LARGEST_COUNT = 1 << 40
 
@@ -25,7 +25,7 @@ _SPARSE = re.compile(rb"[0-9]+:[-+0-9.eE]+\Z")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
-#: What people have instead of a vector file: how it begins, what it is, what to do.
+#: Files that are often mistaken for vector files: the pattern of their first bytes, and what to tell the user.
 IMPOSTORS: list[tuple[re.Pattern[bytes], str]] = [
     (
         re.compile(rb"\s*<(!doctype|html|\?xml)", re.I),
@@ -59,7 +59,7 @@ IMPOSTORS: list[tuple[re.Pattern[bytes], str]] = [
 
 @dataclass(frozen=True)
 class Content:
-    """A recognised kind of content, and what its header says."""
+    """A recognized format, and what its header says."""
 
     format: str
     dim: int = 0
@@ -68,7 +68,7 @@ class Content:
 
 
 def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
-    """What a file is whose first bytes are `sample`; an error says what else it is."""
+    """The format of a file from its first bytes, `sample`; an error says what the file is instead."""
     if not sample.removeprefix(BOM).strip():
         what = "is empty" if len(sample) < SAMPLE else f"begins with {SAMPLE} blank bytes"
         raise FileError(f"{name} {what}: fetch it again")
@@ -84,16 +84,16 @@ def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
 
 def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
     bom = len(BOM) if sample.startswith(BOM) else 0
-    first, newline, rest = sample[bom:].partition(b"\n")
+    first, newline, after = sample[bom:].partition(b"\n")
     integers = _INTEGERS.match(first)
     if integers and header is not False:
         count, dim = int(integers[1]), int(integers[2])
         begin = bom + len(first) + len(newline)
-        # The values of the first record, where this is a binary file, are surely not all printable.
-        if dim and _CONTROL.search(rest[: 64 + 4 * dim]):
-            _check_promise(count, dim, len(rest) // 4 if len(sample) < SAMPLE else None, name)
+        # A binary file has a control character among the floats of its first record.
+        if dim and _CONTROL.search(after[: 64 + 4 * dim]):
+            _check_promise(count, dim, len(after) // 4 if len(sample) < SAMPLE else None, name)
             return Content("word2vec binary", dim, count, begin)
-        lines = _lines(rest)
+        lines = _lines(after)
         if header is True or (lines and _fits(lines[0], dim)):
             if header is None and dim == 1:
                 raise ParameterError(
@@ -104,7 +104,7 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
                 raise FileError(
                     f"{name} promises vectors of 0 dimensions in its header: fetch it again"
                 )
-            _check_promise(count, dim, _room(rest, len(sample) < SAMPLE), name)
+            _check_promise(count, dim, _room(after, len(sample) < SAMPLE), name)
             return Content("word2vec text", dim, count, begin)
     elif header is True:
         raise FileError(
@@ -118,7 +118,7 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
 
 
 def _check_promise(count: int, dim: int, room: int | None, name: str) -> None:
-    """Refuse a header whose vectors have more values than there is `room` for, or than any file could hold."""
+    """Refuse a header whose vectors are longer than `room` values, or than any file could hold."""
     if dim > LARGEST_DIM or count > LARGEST_COUNT:
         raise FileError(
             f"{name} promises {count} vectors of {dim} dimensions in its header, which no file holds: fetch it again"
@@ -129,15 +129,15 @@ def _check_promise(count: int, dim: int, room: int | None, name: str) -> None:
         )
 
 
-def _room(text: bytes, whole: bool) -> int | None:
-    """How many values the longest line can hold, each a digit and a separator; None where it goes on behind the sample."""
-    if not whole and b"\n" not in text:
+def _room(text: bytes, is_whole_file: bool) -> int | None:
+    """How many values the longest line can hold, each a digit and a separator; None where it continues beyond the sample."""
+    if not is_whole_file and b"\n" not in text:
         return None
     return max(map(len, text.split(b"\n"))) // 2
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """The first lines, blank ones left out; the last, which may be cut, only where there is no other."""
+    """The first lines that are not blank; the last one of the sample, which may be cut, only if it is the only one."""
     *complete, last = (line.rstrip(b" \t\r") for line in text.split(b"\n"))
     return list(islice(filter(None, complete), LINES)) or list(filter(None, [last]))
 
@@ -156,8 +156,8 @@ def _fits(line: bytes, dim: int) -> bool:
 
 
 def _dimension(lines: list[bytes], name: str) -> int:
-    """How many numbers stand at the end of most of the first lines."""
-    found: Counter[int] = Counter()
+    """How many numbers most of the first lines end in."""
+    dimensions: Counter[int] = Counter()
     for line in lines:
         fields = _fields(line)
         if len(fields) > 1 and all(_SPARSE.match(field) for field in fields[1:]):
@@ -168,8 +168,8 @@ def _dimension(lines: list[bytes], name: str) -> int:
         numbers = 0
         while numbers < len(fields) - 1 and NUMBER.match(fields[-1 - numbers]):
             numbers += 1
-        found[numbers] += 1
-    dim = found.most_common(1)[0][0] if found else 0
+        dimensions[numbers] += 1
+    dim = dimensions.most_common(1)[0][0] if dimensions else 0
     if dim == 0:
         raise FileError(
             f"{name} is no vector file that noppa knows: a line should be a word and its numbers, and line 1 is "

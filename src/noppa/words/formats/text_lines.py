@@ -24,25 +24,25 @@ LONGEST_LINE = 32 * LARGEST_DIM
 
 
 def read_text(source: Source, content: Content, rows: Rows, options: Options) -> None:
-    """Parse every line of the stream, which stands behind the header, into `rows`."""
+    """Parse every line of the stream, which is past its header, into `rows`."""
     report = rows.report
     threads = thread_count(options.threads)
     lines = 0 if content.declared is None else 1
     position = content.header_bytes
-    found = 0
+    vectors = 0
     for block in whole_lines(_blocks(source, report, options), LONGEST_LINE):
         if len(block) > LONGEST_LINE and b"\n" not in block:
             raise FileError(
                 f"{report.path}, line {lines + 1}: it is longer than {LONGEST_LINE} bytes, which no vector is; "
                 "mend the file, or fetch it again"
             )
-        text, bounds, matrix, bad, rough, rough_at, feeds = kernels.parse_vectors(
+        text, bounds, matrix, bad, invalid, invalid_at, newlines = kernels.parse_vectors(
             block, content.dim, threads
         )
         for number, at in numbered(block, bad.tolist(), lines + 1):
             line = block[at : _end_of_line(block, at)]
             if at + len(line) == len(block) and _is_cut(line, content.dim):
-                report.shorter(f"ends within line {number}", options.strict)
+                report.truncate(f"ends within line {number}", options.strict)
                 continue
             if options.on_error == "skip" and report.full:
                 report.skip("")
@@ -55,43 +55,43 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
                 )
             report.skip(f"{where}: {complaint}")
         words = text.tobytes()
-        if len(rough) and options.errors != "replace":
-            places = numbered(block, rough_at.tolist(), lines + 1)
-            for row, (number, at) in zip(rough.tolist(), places, strict=True):
+        if len(invalid) and options.errors != "replace":
+            places = numbered(block, invalid_at.tolist(), lines + 1)
+            for row, (number, at) in zip(invalid.tolist(), places, strict=True):
                 word = words[bounds[row] : bounds[row + 1]]
-                refuse_rough(word, position + at, f"line {number}", options, report)
-        rows.add(words, bounds, matrix, rough)
-        found += len(matrix) + len(bad)
-        lines += feeds
+                refuse_invalid_word(word, position + at, f"line {number}", options, report)
+        rows.add(words, bounds, matrix, invalid)
+        vectors += len(matrix) + len(bad)
+        lines += newlines
         position += len(block)
         if options.progress is not None:
             options.progress(source.position(), source.size)
         if rows.full:
             return
-    if content.declared is not None and found != content.declared and not report.truncated:
-        report.shorter(
-            f"has {found} vectors where its header promises {content.declared}", options.strict
+    if content.declared is not None and vectors != content.declared and not report.truncated:
+        report.truncate(
+            f"has {vectors} vectors where its header promises {content.declared}", options.strict
         )
 
 
 def _blocks(source: Source, report: Report, options: Options) -> Iterator[bytes]:
-    """Blocks of a stream, the next one read (and decompressed) while this one is parsed."""
+    """Blocks of a stream; a thread reads and decompresses the next one while this one is parsed."""
     with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(source.read, BLOCK)
+        next_block = reader.submit(source.read, BLOCK)
         while True:
             try:
-                block = coming.result()
+                block = next_block.result()
             except FileError as error:
-                report.shorter(damage(error.__cause__), options.strict)
+                report.truncate(damage(error.__cause__), options.strict)
                 return
             if not block:
                 return
-            coming = reader.submit(source.read, BLOCK)
+            next_block = reader.submit(source.read, BLOCK)
             yield block
 
 
 def numbered(block: bytes, places: list[int], first: int) -> Iterator[tuple[int, int]]:
-    """Rising places in a block, each with the number of its line: counted from one to the next, so in linear time."""
+    """Line numbers of rising offsets in a block: (line, offset) pairs, in one pass over the block."""
     before = 0
     for at in places:
         first += block.count(b"\n", before, at)
@@ -105,7 +105,7 @@ def _end_of_line(block: bytes, at: int) -> int:
 
 
 def _is_cut(line: bytes, dim: int) -> bool:
-    """Whether the last line, which has no newline, only lacks its end."""
+    """Whether a last line without a newline is the beginning of a good line."""
     fields = re.split(rb"[ \t]+", line.rstrip(b" \t\r"))
     return len(fields) <= dim and all(
         NUMBER.match(field) or (at == len(fields) - 1 and NUMBER.match(field + b"0"))
@@ -115,7 +115,7 @@ def _is_cut(line: bytes, dim: int) -> bool:
 
 
 def complain(line: bytes, dim: int) -> str:
-    """What is wrong with a line that is no word with `dim` numbers, in the words of one who has to find it."""
+    """What is wrong with a line that is not a word and `dim` numbers, with the column at fault."""
     content = line.removesuffix(b"\r").rstrip(SEPARATORS)
     fields = re.split(rb"[ \t]+", content)
     word = fields[0].decode("utf-8", "replace")[:60]
@@ -135,8 +135,8 @@ def complain(line: bytes, dim: int) -> str:
     return f"the row of {word!r} has {len(fields)} columns where {dim + 1} are expected"
 
 
-def refuse_rough(word: bytes, at: int, where: str, options: Options, report: Report) -> None:
-    """Raise for a word that is not UTF-8, or note that it is skipped."""
+def refuse_invalid_word(word: bytes, at: int, where: str, options: Options, report: Report) -> None:
+    """Raise for a word that is not UTF-8, or report it as skipped."""
     try:
         word.decode()
     except UnicodeDecodeError as error:

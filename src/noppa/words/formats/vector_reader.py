@@ -1,4 +1,4 @@
-"""One way in for every kind of vector file."""
+"""`read`: a vector file of any format, or a gensim object, as arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from noppa.words.formats.text_lines import read_text
 
 @dataclass(frozen=True)
 class Loaded:
-    """text (bytes,), bounds (rows + 1,), matrix (rows, dim), scales (rows,) or None, and what was met on the way."""
+    """text (bytes,), bounds (rows + 1,), matrix (rows, dim), scales (rows,) or None, and the report."""
 
     text: NDArray[np.uint8]
     bounds: NDArray[np.int64]
@@ -66,7 +66,7 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
 
 
 def _read_object(source: Any, options: Options) -> Loaded:
-    """gensim's own counts are ranks turned round, so they are never taken for frequencies."""
+    """A `KeyedVectors`, without its counts: gensim makes them up from the ranks of the words."""
     names = getattr(source, "index_to_key", None) or getattr(source, "index2word", None)
     vectors = getattr(source, "vectors", None)
     if names is None and hasattr(source, "wv"):

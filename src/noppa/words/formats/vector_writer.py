@@ -1,4 +1,4 @@
-"""Word vectors into the formats that others read, under their name only when complete."""
+"""`write`: word vectors in the formats of other programs; a file appears under its name only when complete."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
 
 
 def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> None:
-    """Write word vectors in the format that the name asks for: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
+    """Write word vectors in the format of the suffix: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
 
     Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a native folder.
 
@@ -45,10 +45,10 @@ def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> 
     target = Path(path)
     if target.suffix in (".zip", ".zst"):
         raise FileError(f"cannot write {target}: noppa compresses to {', '.join(COMPRESSED)}")
-    packed = COMPRESSED.get(target.suffix)
-    form = target.with_suffix("").suffix if packed else target.suffix
+    compressor = COMPRESSED.get(target.suffix)
+    form = target.with_suffix("").suffix if compressor else target.suffix
     if form not in WRITERS:
-        if packed:
+        if compressor:
             raise FileError(
                 f"{target}: a folder cannot be compressed; name a file such as vectors.txt.gz"
             )
@@ -57,7 +57,7 @@ def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> 
     if not pieces:
         words = words.without_pieces()
     if form in BESIDE:
-        if packed:
+        if compressor:
             raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
         _, beside = written_files(target)
         with whole_file(beside) as names, whole_file(target) as new:
@@ -65,10 +65,10 @@ def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> 
             WRITERS[form](words, new)
         return
     with whole_file(target) as new, new.open("wb") as file:
-        if packed is None:
+        if compressor is None:
             WRITERS[form](words, file)
         else:
-            with io.BufferedWriter(packed(file), 1 << 20) as stream:
+            with io.BufferedWriter(compressor(file), 1 << 20) as stream:
                 WRITERS[form](words, stream)
 
 
@@ -83,8 +83,8 @@ def vocabulary(words: WordTable) -> bytes:
 
 
 def _words(words: WordTable) -> Iterator[bytes]:
-    whole, edges = words.lexicon.text.tobytes(), words.lexicon.bounds.tolist()
-    return (whole[a:b] for a, b in pairwise(edges))
+    text, bounds = words.lexicon.text.tobytes(), words.lexicon.bounds.tolist()
+    return (text[begin:end] for begin, end in pairwise(bounds))
 
 
 def _line(word: bytes) -> bytes:
@@ -98,8 +98,8 @@ def _line(word: bytes) -> bytes:
 def _blocks(words: WordTable) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
     names = list(_words(words))
     for start in range(0, len(names), BLOCK):
-        some = names[start : start + BLOCK]
-        yield some, words.vectors(np.arange(start, start + len(some)))
+        block = names[start : start + BLOCK]
+        yield block, words.vectors(np.arange(start, start + len(block)))
 
 
 def _glove(words: WordTable, file: IO[bytes]) -> None:
@@ -137,12 +137,12 @@ def _npy(words: WordTable, path: Path) -> None:
 
 def _safetensors(words: WordTable, path: Path) -> None:
     matrix, scales = words.matrix, words.scales
-    if words.rows.blocks:  # which others would not understand
+    if words.rows.blocks:  # other readers know one scale a row at most
         matrix, scales = words.vectors(np.arange(len(words))), None
     safetensors.write_matrix(path, matrix, scales)
 
 
-#: How each ending is written: into a stream, or, for those with a vocabulary beside them, to a path.
+#: The writer of each suffix, into a stream, or to a path where the vocabulary is a file beside it.
 WRITERS: dict[str, Callable[[WordTable, Any], None]] = {
     ".txt": _glove,
     ".vec": _word2vec_text,
