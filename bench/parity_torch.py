@@ -22,8 +22,8 @@ import torch
 import noppa
 from noppa.evaluate import TASKS, Recipe, check, read, score
 from noppa.evaluate import results as records
+from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.probes import SENTEVAL_FOLDS, SENTEVAL_HELD_OUT, SENTEVAL_L2, Exam, Marks
-from noppa.evaluate.splits import stratified
 
 
 class Classifier:
@@ -86,7 +86,7 @@ def in_torch(exam: Exam) -> Marks:
         accuracy = [network.fit(exam.train, exam.dev) for network, _ in tried]
         best = int(np.argmax(accuracy))
         return Marks(tried[best][1], accuracy[best], tried[best][0].predict(exam.test[0]))
-    folds = stratified(labels, SENTEVAL_FOLDS, exam.seed)
+    folds = stratified_folds(labels, SENTEVAL_FOLDS, exam.seed)
     accuracy = [
         np.mean([made(l2).fit((rows[i], labels[i]), (rows[o], labels[o])) for i, o in folds])
         for l2 in SENTEVAL_L2

@@ -7,9 +7,9 @@ import pytest
 
 from noppa.evaluate import logistic, perceptron
 from noppa.evaluate.correlation import cosines, pearson, spearman
+from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.perceptron import Stream
 from noppa.evaluate.probes import PROBES, Exam, Marks
-from noppa.evaluate.splits import stratified
 
 
 def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +97,7 @@ def test_a_step_is_the_one_of_the_formulas(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_streams_in_company_are_streams_alone() -> None:
     rows, labels = made(90, 4, 3)
-    streams = [Stream(*fold) for fold in stratified(labels, 3, 0)]
+    streams = [Stream(*fold) for fold in stratified_folds(labels, 3, 0)]
     streams.append(Stream(np.arange(50), np.arange(50, 90)))
     together = perceptron.train(rows, labels, streams, (1e-5, 1e-2), 3, 1)
     for stream, found in zip(streams, together, strict=True):

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa.distill.joining import completed, root_mean_square_length, with_length
-from noppa.distill.pipeline import Distilled, distil, encoder_of
+from noppa.distill.linear_algebra import completed, root_mean_square_length, with_length
+from noppa.distill.pipeline import Distilled, distill, encoder_of
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
 from noppa.encoder import model_writer
@@ -115,7 +115,7 @@ def neutral(shared: Path) -> list[str]:
 
 def distilled_from(teacher: Teacher, texts: list[str]) -> Distilled:
     frequencies = word_frequencies(texts)
-    return distil(
+    return distill(
         teacher,
         chosen(frequencies, WORDS),
         texts[:SENTENCES],

@@ -10,7 +10,7 @@ import typer
 
 from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import counts_bar
-from noppa.distill.pipeline import distil, encoder_of
+from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
 from noppa.errors import ParameterError
@@ -75,13 +75,13 @@ def distill(
     elif texts:
         words = chosen(counted(texts), size)
     else:
-        raise ParameterError("nothing to distil: give files with text, or --vocabulary, or both")
+        raise ParameterError("nothing to distill: give files with text, or --vocabulary, or both")
     if not words:
-        raise ParameterError("nothing to distil: there is not one word in what was given")
+        raise ParameterError("nothing to distill: there is not one word in what was given")
     ranks = dict(zip(words, frequencies.from_ranks(len(words)).values.tolist(), strict=True))
     answers = output.with_name(f".{output.name}.answers") if kept is None else kept
     with counts_bar() as progress:
-        distilled = distil(
+        distilled = pipeline.distill(
             Teacher(model, answers, jobs, progress),
             words,
             texts[:sentences],
@@ -89,7 +89,7 @@ def distill(
             frequencies=None if texts else ranks,
             progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.3f}"),
         )
-    encoder = encoder_of(distilled.word_vectors(dtype), texts)
+    encoder = pipeline.encoder_of(distilled.word_vectors(dtype), texts)
     encoder.save(output)
     if kept is None:
         shutil.rmtree(answers)

@@ -70,11 +70,17 @@ def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.W
     return words.with_ranks() if ranks else words
 
 
-def method_of(name: str, pairs: list[str]) -> Any:
-    """A method from its name and `name=value` pairs."""
+def kind_of(name: str) -> type[Any]:
+    """The class of a method by its name."""
     if name not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
-    return METHODS[name](**parameters_of(pairs, METHODS[name]))
+    return METHODS[name]
+
+
+def method_of(name: str, pairs: list[str]) -> Any:
+    """A method from its name and `name=value` pairs."""
+    kind = kind_of(name)
+    return kind(**parameters_of(pairs, kind))
 
 
 def parameters_of(pairs: list[str], kind: type[Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.distill.joining import principal_axes, root_mean_square_length
+from noppa.distill.linear_algebra import principal_axes, root_mean_square_length
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import needed_pieces
 from noppa.distill.word_fit import Fit, fitted
@@ -56,7 +56,7 @@ class Distilled:
         )
 
 
-def distil(
+def distill(
     teacher: Teacher,
     words: Sequence[str],
     texts: Sequence[str],

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.evaluate import logistic, perceptron
+from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.perceptron import Stream
-from noppa.evaluate.splits import stratified
 
 Array = NDArray[np.float32]
 Labels = NDArray[np.int64]
@@ -64,8 +64,7 @@ def timed(probe: Probe) -> Probe:
 def fast(exam: Exam) -> Marks:
     """Logistic regression on standardised features; l2 chosen on the development rows or by five folds."""
     (rows, labels), (test, _) = exam.train, exam.test
-    centre, spread = rows.mean(axis=0), rows.std(axis=0)
-    spread[spread < 1e-6 * max(spread.max(), 1e-30)] = 1
+    centre, spread = scaling(rows)
     rows, test = (rows - centre) / spread, (test - centre) / spread
     l2, data = np.array(FAST_L2), logistic.turned(rows)
     if exam.dev is not None:
@@ -74,7 +73,7 @@ def fast(exam: Exam) -> Marks:
         accuracy = (logistic.predict(dev, models) == wanted).mean(axis=1)
         best = int(accuracy.argmax())
         return Marks(l2[best], accuracy[best], logistic.predict(test, models[best : best + 1])[0])
-    folds = stratified(labels, FAST_FOLDS, exam.seed)
+    folds = stratified_folds(labels, FAST_FOLDS, exam.seed)
     weights = np.ones((FAST_FOLDS, len(labels)), np.float32)
     for fold, (_, inside) in enumerate(folds):
         weights[fold, inside] = 0
@@ -89,6 +88,13 @@ def fast(exam: Exam) -> Marks:
     best = int(accuracy.argmax())
     final = logistic.fit(data, labels, _everyone(l2[:1], labels), l2[best : best + 1], exam.classes)
     return Marks(l2[best], accuracy[best], logistic.predict(test, final)[0])
+
+
+def scaling(rows: Array) -> tuple[Array, Array]:
+    """The mean and the standard deviation of each column; 1 for a constant column, so that it can be divided by."""
+    centre, spread = rows.mean(axis=0), rows.std(axis=0)
+    spread[spread < 1e-6 * max(spread.max(), 1e-30)] = 1
+    return centre, spread
 
 
 def _everyone(l2: NDArray[np.float64], labels: Labels) -> Array:
@@ -108,7 +114,7 @@ def senteval(exam: Exam) -> Marks:
         (final,) = perceptron.train(both, wanted, [stream], SENTEVAL_L2, exam.classes, exam.seed)
         best = int(final.accuracy.argmax())
         return Marks(SENTEVAL_L2[best], final.accuracy[best], final.predict(test)[best])
-    streams = [Stream(*fold) for fold in stratified(labels, SENTEVAL_FOLDS, exam.seed)]
+    streams = [Stream(*fold) for fold in stratified_folds(labels, SENTEVAL_FOLDS, exam.seed)]
     trained = perceptron.train(rows, labels, streams, SENTEVAL_L2, exam.classes, exam.seed)
     accuracy = np.mean([networks.accuracy for networks in trained], axis=0)
     best = int(accuracy.round(4).argmax())

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from noppa.errors import ParameterError
 from noppa.evaluate.candidates import Candidate, Encodes
 from noppa.evaluate.correlation import cosines, pearson, spearman
+from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.probes import PROBES, Exam
-from noppa.evaluate.splits import stratified
 from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
 from noppa.parameters import one_of, whole
@@ -109,7 +109,7 @@ def units_of(
         yield Unit(parts["train"], parts.get("dev"), parts["test"])
         return
     rows = parts["all"]
-    for train, test in stratified(_labels(rows, labels), OUTER_FOLDS, seed):
+    for train, test in stratified_folds(_labels(rows, labels), OUTER_FOLDS, seed):
         yield Unit([rows[at] for at in train], None, [rows[at] for at in test])
 
 

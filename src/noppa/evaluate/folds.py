@@ -10,7 +10,7 @@ from noppa.errors import ParameterError
 Index = NDArray[np.int64]
 
 
-def stratified(labels: NDArray[np.int64], folds: int, seed: int) -> list[tuple[Index, Index]]:
+def stratified_folds(labels: NDArray[np.int64], folds: int, seed: int) -> list[tuple[Index, Index]]:
     """For each fold the rows outside and inside it: `labels` (rows,) gives pairs (train, test) of row numbers."""
     _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))  # classes are numbered as they appear
