@@ -35,7 +35,14 @@ from noppa.evaluate import TASKS, Fixed, perceptron, probes, read, score
 from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.logistic import ITERATIONS, TOLERANCE
 from noppa.evaluate.perceptron import BATCH, EPOCH_SIZE, HIDDEN, Stream
-from noppa.evaluate.probes import FAST_FOLDS, FAST_L2, SENTEVAL_FOLDS, SENTEVAL_L2, Exam, Marks
+from noppa.evaluate.probes import (
+    FAST_FOLDS,
+    FAST_L2,
+    SENTEVAL_FOLDS,
+    SENTEVAL_L2,
+    ProbeData,
+    ProbeResult,
+)
 from noppa.evaluate.results import surroundings
 
 SEED = 1111
@@ -46,26 +53,28 @@ IMPORTS = {"noppa": "noppa.evaluate.protocols", "sklearn": "sklearn.model_select
 def path(rows: np.ndarray, labels: np.ndarray, penalties: Iterable[float]) -> Iterator[Any]:
     """A fitted model for each penalty, the strongest first, because it is the cheapest to start from."""
     model = LogisticRegression(tol=TOLERANCE, max_iter=ITERATIONS, warm_start=True)
+    # Of two classes scikit-learn penalizes one vector w, a softmax w/2 and -w/2: half as much.
+    share = 2 if labels.max() == 1 else 1
     for l2 in penalties:
-        yield model.set_params(C=1 / (l2 * len(rows))).fit(rows, labels)
+        yield model.set_params(C=share / (l2 * len(rows))).fit(rows, labels)
 
 
 @probes.timed
-def with_sklearn(exam: Exam) -> Marks:
+def with_sklearn(data: ProbeData) -> ProbeResult:
     """`probes.fast` with scikit-learn's folds and logistic regression."""
-    (rows, labels), (test, _) = exam.train, exam.test
+    (rows, labels), (test, _) = data.train, data.test
     centre, spread = probes.scaling(rows)
     rows, test = (rows - centre) / spread, (test - centre) / spread
     penalties = FAST_L2[::-1]
-    if exam.dev is not None:
-        dev, dev_labels = (exam.dev[0] - centre) / spread, exam.dev[1]
+    if data.dev is not None:
+        dev, dev_labels = (data.dev[0] - centre) / spread, data.dev[1]
         fits = [
             (model.score(dev, dev_labels), model.predict(test))
             for model in path(rows, labels, penalties)
         ][::-1]
         best = int(np.argmax([accuracy for accuracy, _ in fits]))
-        return Marks(FAST_L2[best], *fits[best])
-    folds = StratifiedKFold(FAST_FOLDS, shuffle=True, random_state=exam.seed)
+        return ProbeResult(FAST_L2[best], *fits[best])
+    folds = StratifiedKFold(FAST_FOLDS, shuffle=True, random_state=data.seed)
     accuracies = [
         [
             model.score(rows[dev], labels[dev])
@@ -76,18 +85,23 @@ def with_sklearn(exam: Exam) -> Marks:
     accuracy = np.mean(accuracies, axis=0)[::-1]
     best = int(accuracy.argmax())
     (final,) = path(rows, labels, [FAST_L2[best]])
-    return Marks(FAST_L2[best], accuracy[best], final.predict(test))
+    return ProbeResult(FAST_L2[best], accuracy[best], final.predict(test))
 
 
-def sklearn_map(_: object, exams: Iterable[Exam]) -> Iterator[Marks]:
-    return map(with_sklearn, exams)
+def sklearn_map(_: object, splits: Iterable[ProbeData]) -> Iterator[ProbeResult]:
+    return map(with_sklearn, splits)
 
 
 def logistic_regression(data: Path, name: str) -> dict[str, Any]:
     """The protocol `fast` on one task, both ways; `seconds` without encoding, which both need alike."""
     task, encoder = TASKS[name], Fixed(noppa.load(), "default")
     parts = read(data, task)
-    score(task, parts, encoder, run=lambda _, exams: [Marks(0, 0, exam.test[1]) for exam in exams])
+    score(
+        task,
+        parts,
+        encoder,
+        run=lambda _, splits: [ProbeResult(0, 0, data.test[1]) for data in splits],
+    )
     ours = score(task, parts, encoder, seed=SEED)
     theirs = score(task, parts, encoder, seed=SEED, run=sklearn_map)
     return {

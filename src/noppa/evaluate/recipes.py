@@ -1,4 +1,4 @@
-"""Tables of candidates: every method with its defaults, the paper's ablations, and the ways to remove noise."""
+"""Sets of candidates: every method with its defaults, and the paper's ablations with other kinds of noise removal."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def row_name(kind: type[Any], parameters: dict[str, Any]) -> str:
 
 
 def every_method(words: WordVectors) -> list[Recipe]:
-    """Each method as it is by default."""
+    """Each method with its default parameters."""
     return [Recipe(words, kind(), kind.__name__) for kind in METHODS.values()]
 
 
 def ablations(words: WordVectors, a: float, k: int) -> list[Recipe]:
-    """The average, NoPPA with parts of it left out, and NoPPA with other kinds of noise removal."""
+    """The average, NoPPA without some of its parts, and NoPPA with other kinds of noise removal."""
     methods: dict[str, Method] = {
         "CE-avg": NoPPA(a=None, k=0),
         "CE-avg+NR": NoPPA(a=None, k=k),
