@@ -1,4 +1,4 @@
-"""`noppa bench`: scores on SentEval's tasks, and what is made of them."""
+"""`noppa bench`: scores on SentEval's tasks, searches over parameters, and reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 import noppa
 from noppa.cli import scoring
-from noppa.cli.encoder_options import kind_of, parameters_of, words_of
+from noppa.cli.encoder_options import Counts, Parameters, Vectors, kind_of, parameters_of, words_of
 from noppa.cli.options import Model
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
@@ -28,12 +28,6 @@ Method = Annotated[
     str,
     typer.Option(help=f"With --vectors: {', '.join(noppa.METHODS)}, or all of them with `all`."),
 ]
-Parameters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parameter", "-p", help="Of the method, such as a=0.05; repeat.", show_default=False
-    ),
-]
 
 
 @group.callback()
@@ -43,8 +37,8 @@ def bench(
         Path | None, typer.Option(help="SentEval's data folder.", show_default=False)
     ] = None,
     model: Model = None,
-    vectors: scoring.Vectors = None,
-    counts: scoring.Counts = None,
+    vectors: Vectors = None,
+    counts: Counts = None,
     method: Method = "noppa",
     parameter: Parameters = None,
     protocol: scoring.Protocol = "fast",
@@ -76,13 +70,15 @@ def bench(
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     refuse_input_as_output(output, [vectors, counts, corpus, model])
     candidates = _candidates(model, vectors, counts, method, parameter or [], sbert)
-    wanted = scoring.tasks_in(data, tasks)
+    selected = scoring.tasks_in(data, tasks)
     conditions = scoring.conditions_of(
         data, protocol, seed, transductive, unchecked, corpus, shuffle_labels
     )
     with processes(scoring.jobs_of(jobs)) as run:
-        rows = runs.results(wanted, candidates, conditions, run)
-        scoring.write(rows, len(wanted) * len(candidates), output, scoring.sources(vectors, counts))
+        rows = runs.results(selected, candidates, conditions, run)
+        scoring.write(
+            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        )
 
 
 def _candidates(
@@ -112,7 +108,7 @@ def ablations(
     data: scoring.Data,
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
-    counts: scoring.Counts = None,
+    counts: Counts = None,
     a: Annotated[float, typer.Option(help="Strength of the frequency weight.")] = 0.05,
     k: Annotated[int, typer.Option(help="Directions that noise removal takes out.")] = 12,
     protocol: scoring.Protocol = "fast",
@@ -127,13 +123,15 @@ def ablations(
     Example: noppa bench ablations --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt -o ablations.jsonl
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
-    wanted = scoring.tasks_in(data, tasks)
+    selected = scoring.tasks_in(data, tasks)
     refuse_input_as_output(output, [vectors, counts])
     candidates = recipes.ablations(words_of(vectors, counts), a, k)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
-        rows = runs.results(wanted, candidates, conditions, run)
-        scoring.write(rows, len(wanted) * len(candidates), output, scoring.sources(vectors, counts))
+        rows = runs.results(selected, candidates, conditions, run)
+        scoring.write(
+            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        )
 
 
 @group.command("search")
@@ -141,7 +139,7 @@ def search_(
     data: scoring.Data,
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
-    counts: scoring.Counts = None,
+    counts: Counts = None,
     method: Method = "noppa",
     parameter: Parameters = None,
     space: Annotated[
@@ -182,7 +180,7 @@ def search_(
         return Recipe(words, kind(**fixed | typed), kind.__name__)
 
     make({part.name: part.choices[0] if part.choices else part.high for part in ranges})
-    wanted = scoring.tasks_in(data, tasks)
+    selected = scoring.tasks_in(data, tasks)
     seeds = search_seed or [0]
     plan = tuning.Plan(make, tuple(ranges), trials, select_on)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
@@ -190,8 +188,8 @@ def search_(
     old = read_records([output]) if output.exists() else []
     old = [row for row in old if all(row.get(key) == value for key, value in about.items())]
     with processes(scoring.jobs_of(jobs)) as run:
-        rows = tuning.searches(wanted, seeds, plan, conditions, old, run)
-        scoring.write(rows, len(wanted) * len(seeds) * (trials + 1), output, about)
+        rows = tuning.searches(selected, seeds, plan, conditions, old, run)
+        scoring.write(rows, len(selected) * len(seeds) * (trials + 1), output, about)
 
 
 @group.command("report")

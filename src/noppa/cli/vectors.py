@@ -1,4 +1,4 @@
-"""`noppa vectors`: get, convert and look into word vectors."""
+"""`noppa vectors`: download, convert and inspect word vectors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from noppa.words.nearest import nearest as nearest_words
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
 
-vectors = typer.Typer(no_args_is_help=True, help="Get, convert and look into word vectors.")
+vectors = typer.Typer(no_args_is_help=True, help="Download, convert and inspect word vectors.")
 
 
 @vectors.command()
@@ -69,17 +69,19 @@ def convert(
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
     refuse_input_as_output(target, (source, keep, counts, vocabulary))
-    kept = None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
+    vocabulary_filter = None
+    if keep is not None:
+        vocabulary_filter = [word.decode("utf-8", "replace") for word in read_words(keep)]
     with scratch_folder(target) as scratch:
         try:
             options = files.Options(
-                limit=limit, keep=kept, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
+                limit=limit, keep=vocabulary_filter, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
                 strict=strict, member=member, vocabulary=vocabulary, scratch=scratch,
             )  # fmt: skip
         except ParameterError as error:
             raise typer.BadParameter(str(error)) from error
         if os.path.isfile(source / HEADER):
-            words = WordVectors.load(source, limit, kept, dtype)
+            words = WordVectors.load(source, limit, vocabulary_filter, dtype)
         else:
             with bytes_bar("read") as progress:
                 words = WordVectors.of(files.read(source, options.with_progress(progress)))
@@ -92,7 +94,7 @@ def convert(
             )
         files.write(words, target, pieces)
         print(f"{target}: {len(words)} words, {words.dim} dimensions, {words.matrix.dtype}")
-        del words  # lets go of the mapped scratch file
+        del words  # unmaps the scratch file, so that it can be deleted
 
 
 @vectors.command()
@@ -138,13 +140,13 @@ def coverage(
     Example: noppa vectors coverage glove corpus.txt
     """
     words = _load(source)
-    found = words.coverage(texts_of_inputs(inputs, form, column, no_header, on_bad))
-    print(f"tokens:  {found.known_tokens} of {found.tokens} known ({found.token_share:.2%})")
-    print(f"words:   {found.known_types} of {found.types} known ({found.type_share:.2%})")
+    report = words.coverage(texts_of_inputs(inputs, form, column, no_header, on_bad))
+    print(f"tokens:  {report.known_tokens} of {report.tokens} known ({report.token_share:.2%})")
+    print(f"words:   {report.known_types} of {report.types} known ({report.type_share:.2%})")
     if words.pieces:
-        print(f"pieces:  {found.piece_tokens} more tokens, {found.piece_types} more words")
-    print(f"texts without a known word: {len(found.empty)}")
-    for word, count in found.unknown[:top]:
+        print(f"pieces:  {report.piece_tokens} more tokens, {report.piece_types} more words")
+    print(f"texts without a known word: {len(report.empty)}")
+    for word, count in report.unknown[:top]:
         print(f"{count}\t{printable(word)}")
 
 
@@ -178,10 +180,10 @@ def counts(
     Example: noppa vectors counts corpus.txt -o counts.txt
     """
     refuse_input_as_output(output, inputs or ())
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for text in texts_of_inputs(inputs, form, column, no_header, on_bad):
-        found.update(kernels.tokenize(text))
-    lines = "".join(f"{word} {count}\n" for word, count in found.most_common())
+        totals.update(kernels.tokenize(text))
+    lines = "".join(f"{word} {count}\n" for word, count in totals.most_common())
     if output == "-":
         sys.stdout.write(lines)
         return
@@ -198,7 +200,7 @@ def get(
         Path | None, typer.Option(help="Folder for the file; noppa's cache folder where not given.")
     ] = None,
 ) -> None:
-    """Fetch a well-known set from its publisher, checked and resumed; prints the path of the file.
+    """Download a well-known set from its publisher, with checksum and resume; prints the path of the file.
 
     Example: noppa vectors get glove.6B
     """
@@ -213,7 +215,7 @@ def get(
 
 
 def _vocabularies(words: WordVectors, source: Path, options: files.Options) -> list[Path]:
-    """The file with the words of a matrix file, which may stand beside it unnamed."""
+    """The vocabulary file of a matrix file, which may be found beside it without being named."""
     matrix = words.report is not None and words.report.format in ("npy", "safetensors")
     return [vocabulary_of(source, options)] if matrix else []
 

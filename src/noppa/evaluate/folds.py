@@ -1,6 +1,7 @@
 """Stratified folds, the same as those of scikit-learn's `StratifiedKFold(shuffle=True)`, which SentEval uses.
 
-bench/probe_speed.py measures them beside scikit-learn.
+Not imported from there: that import costs each process of a pool 1.6 s of CPU, and the folds of MR take 2 ms
+(bench/probe_speed.py, bench/results/probe_speed.jsonl).
 """
 
 from __future__ import annotations
