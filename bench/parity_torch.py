@@ -22,8 +22,14 @@ import torch
 import noppa
 from noppa.evaluate import TASKS, Recipe, check, read, score
 from noppa.evaluate import results as records
-from noppa.evaluate.probes import SENTEVAL_FOLDS, SENTEVAL_HELD_OUT, SENTEVAL_L2, Exam, Marks
-from noppa.evaluate.splits import stratified
+from noppa.evaluate.folds import stratified_folds
+from noppa.evaluate.probes import (
+    SENTEVAL_FOLDS,
+    SENTEVAL_HELD_OUT,
+    SENTEVAL_L2,
+    ProbeData,
+    ProbeResult,
+)
 
 
 class Classifier:
@@ -77,28 +83,28 @@ class Classifier:
             return self.model(torch.from_numpy(rows)).argmax(1).numpy()
 
 
-def in_torch(exam: Exam) -> Marks:
+def in_torch(data: ProbeData) -> ProbeResult:
     """The same choice of l2 and the same final network as `probes.senteval`."""
-    rows, labels = exam.train
-    made = lambda l2: Classifier(rows.shape[1], exam.classes, l2, exam.seed)  # noqa: E731
-    if exam.dev is not None:
+    rows, labels = data.train
+    made = lambda l2: Classifier(rows.shape[1], data.classes, l2, data.seed)  # noqa: E731
+    if data.dev is not None:
         tried = [(made(l2), l2) for l2 in SENTEVAL_L2]
-        accuracy = [network.fit(exam.train, exam.dev) for network, _ in tried]
+        accuracy = [network.fit(data.train, data.dev) for network, _ in tried]
         best = int(np.argmax(accuracy))
-        return Marks(tried[best][1], accuracy[best], tried[best][0].predict(exam.test[0]))
-    folds = stratified(labels, SENTEVAL_FOLDS, exam.seed)
+        return ProbeResult(tried[best][1], accuracy[best], tried[best][0].predict(data.test[0]))
+    folds = stratified_folds(labels, SENTEVAL_FOLDS, data.seed)
     accuracy = [
         np.mean([made(l2).fit((rows[i], labels[i]), (rows[o], labels[o])) for i, o in folds])
         for l2 in SENTEVAL_L2
     ]
     best = int(np.round(accuracy, 4).argmax())
     final = made(SENTEVAL_L2[best])
-    final.fit(exam.train)
-    return Marks(SENTEVAL_L2[best], accuracy[best], final.predict(exam.test[0]))
+    final.fit(data.train)
+    return ProbeResult(SENTEVAL_L2[best], accuracy[best], final.predict(data.test[0]))
 
 
-def torch_map(_: object, exams: Iterable[Exam]) -> Iterator[Marks]:
-    return map(in_torch, exams)
+def torch_map(_: object, splits: Iterable[ProbeData]) -> Iterator[ProbeResult]:
+    return map(in_torch, splits)
 
 
 def main() -> None:

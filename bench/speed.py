@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 from corpora import arguments, sick, word2vec
-from figures import best
+from measure import best
 
 import noppa
 from noppa.kernels import reference

@@ -20,12 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import figures
+import measure
 
 from noppa import Encoder, NoPPA, WordVectors
 
 SHARED = Path(os.environ.get("NOPPA_SHARED", Path(__file__).parents[2] / "shared"))
-tell = partial(figures.tell, 3)
+tell = partial(measure.tell, 3)
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 
 LIBRARY = """

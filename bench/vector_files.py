@@ -16,15 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import figures
+import measure
 import numpy as np
-from figures import best
+from measure import best
 
 from noppa import WordVectors
 from noppa.words import formats as files
 
 SHARED = Path(os.environ.get("NOPPA_SHARED", Path(__file__).parents[2] / "shared"))
-tell = partial(figures.tell, 4)
+tell = partial(measure.tell, 4)
 
 
 def parse(path: Path, short: Path, dim: int) -> None:

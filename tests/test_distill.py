@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa.cli import program
-from noppa.distill import joining, vocabulary
+from noppa.distill import linear_algebra, vocabulary
 from noppa.distill import word_fit as fitting
-from noppa.distill.pipeline import distil
+from noppa.distill.pipeline import distill
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.word_fit import Fit, fitted
 
@@ -116,7 +116,7 @@ def test_missing_half_comes_from_the_other() -> None:
     rows = (source @ rng.normal(size=(5, 3)) + 2).astype(np.float32)
     known = rng.random(400) < 0.5
     broken = np.where(known[:, None], rows, 99).astype(np.float32)
-    found = joining.completed(broken, known, source, ridge=1e-6)
+    found = linear_algebra.completed(broken, known, source, ridge=1e-6)
     assert np.allclose(found, rows, atol=1e-3)
     assert (found[known] == rows[known]).all()
 
@@ -124,7 +124,7 @@ def test_missing_half_comes_from_the_other() -> None:
 def test_principal_axes_keep_inner_products() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 7))
-    axes = joining.principal_axes(rows, 2, block=64)
+    axes = linear_algebra.principal_axes(rows, 2, block=64)
     assert np.allclose(axes.T @ axes, np.eye(2), atol=1e-6)
     assert np.allclose((rows @ axes) @ (rows @ axes).T, rows @ rows.T, atol=1e-4)
 
@@ -141,7 +141,7 @@ def test_slopes_are_those_of_the_loss(pairs: float) -> None:
     rng = np.random.default_rng(0)
     words = rng.normal(size=(9, 4))
     begins = np.array([0, 2, 3, 7])
-    targets = joining.with_length(rng.normal(size=(4, 4)).astype(np.float32)).astype(float)
+    targets = linear_algebra.with_length(rng.normal(size=(4, 4)).astype(np.float32)).astype(float)
     slopes = fitting.slopes_of_sums(words, begins, targets, pairs)  # type: ignore[arg-type]
     sums = np.add.reduceat(words, begins)
     for at in np.ndindex(sums.shape):
@@ -161,7 +161,7 @@ def made_fit(count: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
     sums = np.add.reduceat(truth[ids], offsets[:-1])
     ids[rng.random(len(ids)) < 0.05] = -1
     start = rng.normal(size=(30, 5)).astype(np.float32)
-    return start, ids, offsets, joining.with_length(sums)
+    return start, ids, offsets, linear_algebra.with_length(sums)
 
 
 def test_the_fit_nears_the_teacher_and_repeats() -> None:
@@ -196,13 +196,13 @@ def test_distilled_vectors_follow_the_teacher(made: Path, tmp_path: Path) -> Non
     teacher = Teacher(str(made), tmp_path / "kept")
     words = vocabulary.chosen(vocabulary.counted(texts), 50)
     seen: list[float] = []
-    found = distil(teacher, words, texts, 6, progress=lambda _, cosine: seen.append(cosine))
+    found = distill(teacher, words, texts, 6, progress=lambda _, cosine: seen.append(cosine))
     assert seen[-1] > seen[0]
     assert found.vectors.shape == (10, 6)
     assert found.pieces == 0
     assert found.probabilities.sum() == pytest.approx(1)
     with pytest.raises(noppa.NoppaError, match="dim=7, but the model's vectors have 6"):
-        distil(teacher, words, texts, 7)
+        distill(teacher, words, texts, 7)
 
 
 def invoke(*arguments: str) -> Callable[[], str]:
@@ -237,7 +237,9 @@ def test_command_line_refuses(made: Path, tmp_path: Path) -> None:
             CliRunner().invoke(program(), ["distill", *arguments], catch_exceptions=False)
         return str(found.value)
 
-    assert error(str(made)) == ("nothing to distil: give files with text, or --vocabulary, or both")
+    assert error(str(made)) == (
+        "nothing to distill: give files with text, or --vocabulary, or both"
+    )
     empty = tmp_path / "empty.txt"
     empty.write_text("\n")
     assert "not one word" in error(str(made), "--vocabulary", str(empty))

@@ -7,9 +7,9 @@ import pytest
 
 from noppa.evaluate import logistic, perceptron
 from noppa.evaluate.correlation import cosines, pearson, spearman
+from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.perceptron import Stream
-from noppa.evaluate.probes import PROBES, Exam, Marks
-from noppa.evaluate.splits import stratified
+from noppa.evaluate.probes import PROBES, ProbeData, ProbeResult
 
 
 def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -20,9 +20,9 @@ def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, 
     return (centres[labels] + random.normal(size=(rows, dim))).astype(np.float32), labels
 
 
-def exam(classes: int, with_dev: bool, seed: int = 1111, dim: int = 6) -> Exam:
+def exam(classes: int, with_dev: bool, seed: int = 1111, dim: int = 6) -> ProbeData:
     dev = made(60, dim, classes, 1) if with_dev else None
-    return Exam(made(240, dim, classes, 0), dev, made(90, dim, classes, 2), classes, seed)
+    return ProbeData(made(240, dim, classes, 0), dev, made(90, dim, classes, 2), classes, seed)
 
 
 # Logistic regression
@@ -36,7 +36,7 @@ def test_the_minimum_is_one(classes: int, monkeypatch: pytest.MonkeyPatch) -> No
     l2 = np.array([1e-3, 1e-1])
     weights = np.ones((2, 200), np.float32)
     weights[1, :50] = 0
-    found = logistic.fit(logistic.turned(rows), labels, weights, l2, classes).astype(float)
+    found = logistic.fit(logistic.rotated(rows), labels, weights, l2, classes).astype(float)
     for model in range(2):
         x = np.hstack([rows, np.ones((200, 1))]).astype(float)
         scores = np.exp(x @ found[model])
@@ -52,10 +52,10 @@ def test_models_in_company_are_models_alone() -> None:
     rows, labels = made(150, 4, 3)
     l2 = np.array([1e-3, 1e-2, 1e-1])
     weights = np.random.default_rng(0).integers(0, 2, (3, 150)).astype(np.float32)
-    together = logistic.fit(logistic.turned(rows), labels, weights, l2, 3)
+    together = logistic.fit(logistic.rotated(rows), labels, weights, l2, 3)
     for at in range(3):
         alone = logistic.fit(
-            logistic.turned(rows), labels, weights[at : at + 1], l2[at : at + 1], 3
+            logistic.rotated(rows), labels, weights[at : at + 1], l2[at : at + 1], 3
         )
         assert (logistic.predict(rows, alone) == logistic.predict(rows, together)[at]).all()
         np.testing.assert_allclose(alone[0], together[at], atol=0.02)
@@ -97,7 +97,7 @@ def test_a_step_is_the_one_of_the_formulas(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_streams_in_company_are_streams_alone() -> None:
     rows, labels = made(90, 4, 3)
-    streams = [Stream(*fold) for fold in stratified(labels, 3, 0)]
+    streams = [Stream(*fold) for fold in stratified_folds(labels, 3, 0)]
     streams.append(Stream(np.arange(50), np.arange(50, 90)))
     together = perceptron.train(rows, labels, streams, (1e-5, 1e-2), 3, 1)
     for stream, found in zip(streams, together, strict=True):
@@ -134,7 +134,7 @@ def test_same_seed_same_bytes(name: str) -> None:
     assert_same(first, second)
 
 
-def assert_same(first: Marks, second: Marks) -> None:
+def assert_same(first: ProbeResult, second: ProbeResult) -> None:
     assert first.l2 == second.l2
     assert first.dev == second.dev
     assert first.predicted.tobytes() == second.predicted.tobytes()
@@ -147,7 +147,7 @@ def test_a_constant_feature_does_no_harm(name: str) -> None:
         (np.hstack([x, np.zeros((len(x), 1), np.float32)]), y)
         for x, y in (one.train, one.dev, one.test)
     ]  # type: ignore[misc]
-    marks = PROBES[name](Exam(wide[0], wide[1], wide[2], 2, 1))
+    marks = PROBES[name](ProbeData(wide[0], wide[1], wide[2], 2, 1))
     assert (marks.predicted == one.test[1]).mean() > 0.8
 
 

@@ -13,7 +13,7 @@ import pytest
 import noppa
 from noppa.evaluate import TASKS, Fixed, Recipe, read, score
 from noppa.evaluate.bench import Conditions, results, shuffled
-from noppa.evaluate.protocols import PROTOCOLS, texts_to_fit, units_of
+from noppa.evaluate.protocols import PROTOCOLS, splits_of, texts_to_fit
 from noppa.evaluate.recipes import ablations, every_method
 from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import CLASSIFICATION
@@ -163,7 +163,7 @@ def test_a_fixed_encoder_is_never_fitted_and_encodes_each_text_once(made: Path) 
 
 def test_units_do_not_overlap(made: Path) -> None:
     parts = numbered(read(made, TASKS["MPQA"]))
-    for unit in units_of(TASKS["MPQA"], parts, {0.0: 0, 1.0: 1}):
+    for unit in splits_of(TASKS["MPQA"], parts, {0.0: 0, 1.0: 1}):
         tested = {text for row in unit.test for text in row.texts}
         assert not tested & set(texts_to_fit(unit, transductive=False))
         assert tested <= set(texts_to_fit(unit, transductive=True))

@@ -10,7 +10,7 @@ import pytest
 
 import noppa
 from noppa.evaluate import TASKS, check, read
-from noppa.evaluate.splits import stratified
+from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.task_files import available, tasks_of
 from tests.made_senteval import write_folder
 
@@ -102,7 +102,7 @@ def test_unknown_names() -> None:
 def test_folds_are_those_of_scikit_learn() -> None:
     """StratifiedKFold(3, shuffle=True, random_state=1111) of scikit-learn 1.9 on these labels, written down."""
     labels = np.array([1, 0, 0, 1, 2, 2, 0, 1, 1, 0, 2, 1])
-    folds = stratified(labels, 3, 1111)
+    folds = stratified_folds(labels, 3, 1111)
     together = np.sort(np.concatenate([test for _, test in folds]))
     assert together.tolist() == list(range(12))
     assert [test.tolist() for _, test in folds] == FOLDS

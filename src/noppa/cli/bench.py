@@ -1,4 +1,4 @@
-"""`noppa bench`: scores on SentEval's tasks, and what is made of them."""
+"""`noppa bench`: scores on SentEval's tasks, searches over parameters, and reports."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import typer
 
 import noppa
 from noppa.cli import scoring
-from noppa.cli.encoder_options import parameters_of, words_of
+from noppa.cli.encoder_options import Counts, Parameters, Vectors, kind_of, parameters_of, words_of
 from noppa.cli.options import Model
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
-from noppa.evaluate import protocols, report
-from noppa.evaluate import recipes as settings
-from noppa.evaluate import results as records
-from noppa.evaluate import tuning as search
+from noppa.evaluate import protocols, recipes, report, tuning
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
+from noppa.evaluate.results import read as read_records
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.parameters import one_of
@@ -30,12 +28,6 @@ Method = Annotated[
     str,
     typer.Option(help=f"With --vectors: {', '.join(noppa.METHODS)}, or all of them with `all`."),
 ]
-Parameters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parameter", "-p", help="Of the method, such as a=0.05; repeat.", show_default=False
-    ),
-]
 
 
 @group.callback()
@@ -45,8 +37,8 @@ def bench(
         Path | None, typer.Option(help="SentEval's data folder.", show_default=False)
     ] = None,
     model: Model = None,
-    vectors: scoring.Vectors = None,
-    counts: scoring.Counts = None,
+    vectors: Vectors = None,
+    counts: Counts = None,
     method: Method = "noppa",
     parameter: Parameters = None,
     protocol: scoring.Protocol = "fast",
@@ -78,13 +70,15 @@ def bench(
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     refuse_input_as_output(output, [vectors, counts, corpus, model])
     candidates = _candidates(model, vectors, counts, method, parameter or [], sbert)
-    wanted = scoring.tasks_in(data, tasks)
+    selected = scoring.tasks_in(data, tasks)
     conditions = scoring.conditions_of(
         data, protocol, seed, transductive, unchecked, corpus, shuffle_labels
     )
     with processes(scoring.jobs_of(jobs)) as run:
-        rows = runs.results(wanted, candidates, conditions, run)
-        scoring.write(rows, len(wanted) * len(candidates), output, scoring.sources(vectors, counts))
+        rows = runs.results(selected, candidates, conditions, run)
+        scoring.write(
+            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        )
 
 
 def _candidates(
@@ -103,10 +97,10 @@ def _candidates(
         raise ParameterError("--model and --vectors are both given: choose one of them")
     words = words_of(vectors, counts)
     if method == "all":
-        return [*settings.every_method(words)]
-    parameters = parameters_of(parameter, settings.kind_of(method))
-    made = settings.method_of(method, parameters)
-    return [Recipe(words, made, settings.named(method, parameters))]
+        return [*recipes.every_method(words)]
+    kind = kind_of(method)
+    parameters = parameters_of(parameter, kind)
+    return [Recipe(words, kind(**parameters), recipes.row_name(kind, parameters))]
 
 
 @group.command()
@@ -114,7 +108,7 @@ def ablations(
     data: scoring.Data,
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
-    counts: scoring.Counts = None,
+    counts: Counts = None,
     a: Annotated[float, typer.Option(help="Strength of the frequency weight.")] = 0.05,
     k: Annotated[int, typer.Option(help="Directions that noise removal takes out.")] = 12,
     protocol: scoring.Protocol = "fast",
@@ -129,13 +123,15 @@ def ablations(
     Example: noppa bench ablations --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt -o ablations.jsonl
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
-    wanted = scoring.tasks_in(data, tasks)
+    selected = scoring.tasks_in(data, tasks)
     refuse_input_as_output(output, [vectors, counts])
-    candidates = settings.ablations(words_of(vectors, counts), a, k)
+    candidates = recipes.ablations(words_of(vectors, counts), a, k)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
-        rows = runs.results(wanted, candidates, conditions, run)
-        scoring.write(rows, len(wanted) * len(candidates), output, scoring.sources(vectors, counts))
+        rows = runs.results(selected, candidates, conditions, run)
+        scoring.write(
+            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        )
 
 
 @group.command("search")
@@ -143,7 +139,7 @@ def search_(
     data: scoring.Data,
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
-    counts: scoring.Counts = None,
+    counts: Counts = None,
     method: Method = "noppa",
     parameter: Parameters = None,
     space: Annotated[
@@ -152,7 +148,7 @@ def search_(
             help="a=0.01:0.15, k=0:24 or noise=paper|reference; repeat. By default the paper's."
         ),
     ] = None,
-    trials: Annotated[int, typer.Option(help="Trials of each search.", min=1)] = search.TRIALS,
+    trials: Annotated[int, typer.Option(help="Trials of each search.", min=1)] = tuning.TRIALS,
     search_seed: Annotated[
         list[int] | None,
         typer.Option(help="Of a whole search, 0 if not given; repeat, five give a deviation."),
@@ -172,28 +168,28 @@ def search_(
     Example: noppa bench search --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt --tasks TREC -o search.jsonl
     """
     one_of(protocol, "protocol", protocols.PROTOCOLS)
-    one_of(select_on, "select_on", search.SELECT_ON)
+    one_of(select_on, "select_on", tuning.SELECT_ON)
     refuse_input_as_output(output, [vectors, counts])
     words = words_of(vectors, counts)
-    ranges = [search.Range.of(text) for text in space or search.SPACE]
-    kind = settings.kind_of(method)
-    fixed, title = parameters_of(parameter or [], kind), kind.__name__
+    ranges = [tuning.Range.of(text) for text in space or tuning.SPACE]
+    kind = kind_of(method)
+    fixed = parameters_of(parameter or [], kind)
 
     def make(values: dict[str, Any]) -> Candidate:
         typed = parameters_of([f"{name}={value}" for name, value in values.items()], kind)
-        return Recipe(words, settings.method_of(method, fixed | typed), title)
+        return Recipe(words, kind(**fixed | typed), kind.__name__)
 
     make({part.name: part.choices[0] if part.choices else part.high for part in ranges})
-    wanted = scoring.tasks_in(data, tasks)
+    selected = scoring.tasks_in(data, tasks)
     seeds = search_seed or [0]
-    plan = search.Plan(make, tuple(ranges), trials, select_on)
+    plan = tuning.Plan(make, tuple(ranges), trials, select_on)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     about = scoring.sources(vectors, counts)
-    old = records.read([output]) if output.exists() else []
+    old = read_records([output]) if output.exists() else []
     old = [row for row in old if all(row.get(key) == value for key, value in about.items())]
     with processes(scoring.jobs_of(jobs)) as run:
-        rows = search.searches(wanted, seeds, plan, conditions, old, run)
-        scoring.write(rows, len(wanted) * len(seeds) * (trials + 1), output, about)
+        rows = tuning.searches(selected, seeds, plan, conditions, old, run)
+        scoring.write(rows, len(selected) * len(seeds) * (trials + 1), output, about)
 
 
 @group.command("report")
@@ -214,7 +210,7 @@ def report_(
     one_of(format, "format", tuple(report.FORMATS))
     if output is not None:
         refuse_input_as_output(output, results)
-    text = report.FORMATS[format](records.read(results))
+    text = report.FORMATS[format](read_records(results))
     if output is None:
         typer.echo(text, nl=False)
     else:

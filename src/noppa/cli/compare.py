@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from noppa.cli import scoring
-from noppa.cli.encoder_options import words_of
+from noppa.cli.encoder_options import Counts, words_of
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
-from noppa.evaluate import recipes as settings
+from noppa.evaluate import recipes
 from noppa.evaluate.protocols import SEED
 from noppa.processes import processes
 
@@ -24,7 +24,7 @@ def compare(
     text: Annotated[str, typer.Option(help="Its column of texts.", show_default=False)],
     label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
     vectors: scoring.RequiredVectors,
-    counts: scoring.Counts = None,
+    counts: Counts = None,
     seed: scoring.Seed = SEED,
     jobs: scoring.Jobs = None,
 ) -> None:
@@ -35,24 +35,22 @@ def compare(
     rows = comparison.read(data, text, label)
     words = words_of(vectors, counts)
     if counts is None:
-        words = (
-            words.with_ranks()
-        )  # the methods need some probabilities, and most files are sorted by frequency
+        # The methods need probabilities, and most files are sorted by frequency.
+        words = words.with_ranks()
         typer.echo(
             "noppa: no --counts: word probabilities are estimated from the order of words", err=True
         )
-    warnings.simplefilter("once", NoppaWarning)  # not once a fold
-    found = []
+    warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
+    lines = []
     with processes(scoring.jobs_of(jobs)) as run:
-        for recipe in settings.every_method(words):
+        for recipe in recipes.every_method(words):
             try:
-                found.append(comparison.line_of(rows, recipe, seed, run))
-            except (
-                NoppaError
-            ) as error:  # such as more directions than dimensions: the others still compare
+                lines.append(comparison.line_of(rows, recipe, seed, run))
+            # Such as more directions than dimensions; the other methods can still be compared.
+            except NoppaError as error:
                 typer.echo(f"noppa: {recipe.name} is left out: {error}", err=True)
     table = Table("method", "accuracy %", "± error", "µs a text", "dim")
-    for line in sorted(found, key=lambda line: -line.accuracy):
+    for line in sorted(lines, key=lambda line: -line.accuracy):
         table.add_row(
             line.name,
             f"{line.accuracy:.2f}",
@@ -61,7 +59,7 @@ def compare(
             str(line.dim),
         )
     Console().print(table)
-    choice = comparison.recommended(found)
+    choice = comparison.recommended(lines)
     typer.echo(
         f"Take {choice.name}: the smallest vectors ({choice.dim}) among the methods within one standard error "
         "of the best."

@@ -9,7 +9,7 @@ import typer
 
 from noppa.cli import scoring
 from noppa.errors import FileError
-from noppa.evaluate import task_files as files
+from noppa.evaluate import task_files
 
 group = typer.Typer(no_args_is_help=True, help="The data that encoders are scored on.")
 
@@ -24,21 +24,21 @@ def check(
     folder: Annotated[Path, typer.Argument(help="SentEval's data folder.", show_default=False)],
     tasks: scoring.Tasks = None,
 ) -> None:
-    """Whether the files of each task are there and the ones that scores are given for.
+    """Whether the files of each task exist and have the checksums of SentEval's copies.
 
     Exit code 1 if one is not. Example: noppa data check SentEval/data --tasks TREC,CR
     """
-    wrong = 0
-    for task in files.tasks_of(tasks):
+    failures = 0
+    for task in task_files.tasks_of(tasks):
         try:
-            files.check(folder, task)
+            task_files.check(folder, task)
         except FileError as error:
-            wrong += 1
+            failures += 1
             typer.echo(f"{task.name:<8} {error}")
         else:
             rows = " + ".join(str(file.rows) for file in task.files)
             typer.echo(f"{task.name:<8} good: {rows} rows")
-    if wrong:
+    if failures:
         raise typer.Exit(1)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import counts_bar
-from noppa.distill.pipeline import distil, encoder_of
+from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
 from noppa.errors import ParameterError
@@ -38,28 +38,27 @@ def distill(
     dim: Annotated[int, typer.Option(help="Length of a vector.")] = 256,
     dtype: Annotated[str, typer.Option(help="float32, float16 or int8.")] = "int8",
     sentences: Annotated[
-        int, typer.Option(help="How many texts to ask the model for, at most.")
+        int, typer.Option(help="How many texts the model encodes, at most.")
     ] = 250_000,
     kept: Annotated[
         Path | None,
         typer.Option(
-            help="Where the model's answers are kept; beside the output, until it is done, if not given.",
+            help="Cache folder of the model's vectors; if not given, beside the output and deleted at the end.",
             show_default=False,
         ),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Processes that ask the model.", show_default=False)
+        int | None, typer.Option(help="Processes that run the model.", show_default=False)
     ] = None,
     column: Column = None,
     form: From = None,
     no_header: NoHeader = False,
     on_bad: OnBad = "error",
 ) -> None:
-    """An encoder that follows a sentence transformer, with no network in it; in any language.
+    """An encoder of word vectors that imitates a sentence transformer, in any language.
 
-    The model is asked once for each word, and once for each text; word vectors are then fitted so that their sums follow
-    its vectors. With a vocabulary alone, the words keep the vectors that the model gives them. An interrupted run goes on
-    where it was.
+    The model encodes each word and each text once; word vectors are then fitted so that their sums approximate its text
+    vectors. With a vocabulary alone, each word has the model's vector of it. An interrupted run resumes where it stopped.
 
     Example: noppa distill all-MiniLM-L6-v2 sentences.txt -o my-encoder
     """
@@ -75,24 +74,24 @@ def distill(
     elif texts:
         words = chosen(counted(texts), size)
     else:
-        raise ParameterError("nothing to distil: give files with text, or --vocabulary, or both")
+        raise ParameterError("nothing to distill: give files with text, or --vocabulary, or both")
     if not words:
-        raise ParameterError("nothing to distil: there is not one word in what was given")
+        raise ParameterError("nothing to distill: there is not one word in what was given")
     ranks = dict(zip(words, frequencies.from_ranks(len(words)).values.tolist(), strict=True))
-    answers = output.with_name(f".{output.name}.answers") if kept is None else kept
+    cache = output.with_name(f".{output.name}.answers") if kept is None else kept
     with counts_bar() as progress:
-        distilled = distil(
-            Teacher(model, answers, jobs, progress),
+        distilled = pipeline.distill(
+            Teacher(model, cache, jobs, progress),
             words,
             texts[:sentences],
             dim,
             frequencies=None if texts else ranks,
             progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.3f}"),
         )
-    encoder = encoder_of(distilled.word_vectors(dtype), texts)
+    encoder = pipeline.encoder_of(distilled.word_vectors(dtype), texts)
     encoder.save(output)
     if kept is None:
-        shutil.rmtree(answers)
+        shutil.rmtree(cache)
     print(f"{output}: {encoder.words!r}")
 
 

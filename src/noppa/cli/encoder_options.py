@@ -1,4 +1,4 @@
-"""An encoder from the options of a command: a saved one, one made of word vectors as they are, or the embedded one."""
+"""An encoder, word vectors or a method from the options of a command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Ranks = Annotated[
 Parameters = Annotated[
     list[str] | None,
     typer.Option(
-        "--parameter", "-p", help="With --vectors, a parameter of NoPPA.", show_default=False
+        "--parameter",
+        "-p",
+        help="With --vectors, a parameter of the method, such as a=0.05; repeat.",
+        show_default=False,
     ),
 ]
 
@@ -38,7 +41,7 @@ def encoder_of(
     ranks: bool,
     parameters: list[str] | None,
 ) -> noppa.Encoder:
-    """The saved model, NoPPA without noise removal over the vectors, or what `noppa.load()` gives."""
+    """The saved model, NoPPA without noise removal over the word vectors, or the embedded model."""
     if vectors is None:
         if ranks or parameters:
             raise typer.BadParameter("--ranks and -p belong to --vectors: give that, too")
@@ -62,7 +65,7 @@ def encoder_of(
 
 
 def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.WordVectors:
-    """Word vectors from a file, with probabilities from counts or from the order of the words where they are asked for."""
+    """Word vectors from a file, with probabilities from counts, or from the order of the words with `ranks`."""
     with bytes_bar("vectors") as progress:
         words = noppa.WordVectors.load(vectors, progress=progress)
     if counts is not None:
@@ -70,28 +73,34 @@ def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.W
     return words.with_ranks() if ranks else words
 
 
-def method_of(name: str, pairs: list[str]) -> Any:
-    """A method from its name and `name=value` pairs."""
+def kind_of(name: str) -> type[Any]:
+    """The class of a method by its name."""
     if name not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
-    return METHODS[name](**parameters_of(pairs, METHODS[name]))
+    return METHODS[name]
+
+
+def method_of(name: str, pairs: list[str]) -> Any:
+    """A method from its name and `name=value` pairs."""
+    kind = kind_of(name)
+    return kind(**parameters_of(pairs, kind))
 
 
 def parameters_of(pairs: list[str], kind: type[Any]) -> dict[str, Any]:
-    """Parameters of a method of this kind from the `name=value` pairs of `-p`, each in the type that it has there."""
+    """Parameters of a method from the `name=value` pairs of `-p`, converted to the types of its fields."""
     types = {it.name: str(getattr(it.type, "__name__", it.type)) for it in fields(kind)}
-    given = {}
+    parameters = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or name not in types:
             names = ", ".join(types) or "none, because the method has no parameter"
             raise ParameterError(f"-p {pair}: give name=value with a name from {names}")
-        given[name] = _value(text, types[name])
-    return given
+        parameters[name] = _value(text, types[name])
+    return parameters
 
 
 def _value(text: str, annotation: str) -> Any:
-    """A text in the type of a field such as `float | None`, or as it is, for the method to refuse."""
+    """A text converted to the type of a field such as `float | None`; unchanged if it cannot be, for the method to refuse."""
     if "None" in annotation and text.lower() == "none":
         return None
     if annotation.startswith("tuple"):

@@ -1,4 +1,4 @@
-"""`noppa explain`: what each word gave to a vector, or each pair of words to a similarity."""
+"""`noppa explain`: the contribution of each word to a vector, or of each pair of words to a similarity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Output = Annotated[
         "--output", "-o", help="A picture (.png, .svg, .html) or everything (.json).", show_default=False
     ),
 ]  # fmt: skip
-#: The strongest of these shades of blue stands for the largest number of a column.
+#: Background of a cell, from none to the shade for the largest number of its column.
 SHADES = ("", "on #10293f", "on #14405f", "on #185880", "on #1c70a2")
 MOST_ROWS = 60
 
@@ -54,80 +54,93 @@ def explain(
 
     Example: noppa explain "the girl eats a cake" --against "a girl is eating" -o pair.html
     """
-    for name, given in (("the text", text), ("--against", against)):
-        if given is not None and not given.strip():
+    for name, value in (("the text", text), ("--against", against)):
+        if value is not None and not value.strip():
             raise InputError(f"{name} is empty: give at least one word")
     if output is not None:
         checked(output, (".json",))
     if against is not None and model is None and vectors is None:
-        model = "similarity"  # the preset whose cosines mean something
+        model = "similarity"  # the preset for cosines
     encoder = encoder_of(model, vectors, counts, ranks, parameters)
     if output is not None:
         refuse_input_as_output(output, [vectors, counts, *folders_of(encoder)])
-    told: Explanation | PairExplanation = encoder.explain(text)
+    explanation: Explanation | PairExplanation = encoder.explain(text)
     if against is not None:
-        told = encoder.explain_pair(text, against)
+        explanation = encoder.explain_pair(text, against)
     if output is None:
         _print(
-            _token_rows(told) if isinstance(told, Explanation) else _pair_rows(told), _notes(told)
+            _token_rows(explanation)
+            if isinstance(explanation, Explanation)
+            else _pair_rows(explanation),
+            _notes(explanation),
         )
     elif output.suffix.lower() == ".json":
         with whole_file(output) as new:
-            new.write_text(json.dumps(told.described(), ensure_ascii=False), encoding="utf-8")
+            new.write_text(
+                json.dumps(explanation.described(), ensure_ascii=False), encoding="utf-8"
+            )
     else:
-        save(_pictures(told, weighted), output, dark)
+        save(_pictures(explanation, weighted), output, dark)
 
 
-def _pictures(told: Explanation | PairExplanation, weighted: bool) -> list[Picture]:
-    if isinstance(told, PairExplanation):
-        return [alignment(told)]
-    bars = contributions(told, "share")
-    return [bars] if told.attention is None else [attention(told, weighted), bars]
+def _pictures(explanation: Explanation | PairExplanation, weighted: bool) -> list[Picture]:
+    if isinstance(explanation, PairExplanation):
+        return [alignment(explanation)]
+    bars = contributions(explanation, "share")
+    return [bars] if explanation.attention is None else [attention(explanation, weighted), bars]
 
 
 Rows = list[list[Any]]
 
 
-def _token_rows(told: Explanation) -> Rows:
+def _token_rows(explanation: Explanation) -> Rows:
     rows: Rows = [["token", "known", "place", "weight", "share", "cosine", "attends most to"]]
-    for at, token in enumerate(told.tokens):
-        numbers = [float(column[at]) for column in (told.weights, told.shares, told.cosines)]
-        known, place = "yes" if told.known[at] else "no", str(told.positions[at])
-        rows.append([token, known, place if place != "-1" else "none", *numbers, _most(told, at)])
+    for at, token in enumerate(explanation.tokens):
+        numbers = [
+            float(column[at])
+            for column in (explanation.weights, explanation.shares, explanation.cosines)
+        ]
+        known, place = "yes" if explanation.known[at] else "no", str(explanation.positions[at])
+        rows.append(
+            [token, known, place if place != "-1" else "none", *numbers, _most(explanation, at)]
+        )
     return rows
 
 
-def _most(told: Explanation, at: int) -> str:
+def _most(explanation: Explanation, at: int) -> str:
     """The two other tokens that a token attends to most."""
-    if told.attention is None:
+    if explanation.attention is None:
         return ""
-    row = told.attention[at].copy()
+    row = explanation.attention[at].copy()
     row[at] = 0
     best = [j for j in np.argsort(-row, kind="stable")[:2] if row[j] > 0]
-    return ", ".join(f"{told.tokens[j]} {100 * row[j]:.1f} %" for j in best)
+    return ", ".join(f"{explanation.tokens[j]} {100 * row[j]:.1f} %" for j in best)
 
 
-def _pair_rows(told: PairExplanation) -> Rows:
+def _pair_rows(explanation: PairExplanation) -> Rows:
     """The strongest pairs of tokens first."""
-    order = np.argsort(-np.abs(told.pairs), axis=None, kind="stable")
-    places = zip(*np.unravel_index(order, told.pairs.shape), strict=True)
-    body: Rows = [[told.a.tokens[i], told.b.tokens[j], float(told.pairs[i, j])] for i, j in places]
+    order = np.argsort(-np.abs(explanation.pairs), axis=None, kind="stable")
+    places = zip(*np.unravel_index(order, explanation.pairs.shape), strict=True)
+    body: Rows = [
+        [explanation.a.tokens[i], explanation.b.tokens[j], float(explanation.pairs[i, j])]
+        for i, j in places
+    ]
     return [["first text", "second text", "part of the cosine"], *body]
 
 
-def _notes(told: Explanation | PairExplanation) -> list[str]:
+def _notes(explanation: Explanation | PairExplanation) -> list[str]:
     """What belongs to no row of the table."""
-    if isinstance(told, PairExplanation):
-        rest = [f"{name}: {value:.4f}" for name, value in told.remainders.items()]
-        return [*rest, f"cosine: {told.cosine:.4f}"]
-    square = float(told.pooled @ told.pooled) or 1.0
+    if isinstance(explanation, PairExplanation):
+        remainders = [f"{name}: {value:.4f}" for name, value in explanation.remainders.items()]
+        return [*remainders, f"cosine: {explanation.cosine:.4f}"]
+    square = float(explanation.pooled @ explanation.pooled) or 1.0
     notes = [
-        f"{name}: share {vector @ told.pooled / square:.4f}"
-        for name, vector in told.remainders.items()
+        f"{name}: share {vector @ explanation.pooled / square:.4f}"
+        for name, vector in explanation.remainders.items()
     ]
     return notes + [
         f"{step.name} took away {100 * step.share:.4f} % of the squared length"
-        for step in told.steps
+        for step in explanation.steps
         if step.share is not None
     ]
 

@@ -16,7 +16,7 @@ from noppa.threads import thread_count
 
 
 def info(model: Model = None) -> None:
-    """What noppa runs on: backend, instruction set, threads, versions, embedded model; with --model, what that holds.
+    """Backend, instruction set, threads, versions and embedded model; with --model, what that model holds.
 
     Example: noppa info -m my-encoder
     """
@@ -44,12 +44,12 @@ def info(model: Model = None) -> None:
 
 
 def _embedded() -> str:
-    found = embedded.described()
-    if found is None:
+    model = embedded.described()
+    if model is None:
         return "none"
     return (
-        f"{found['words']} words, {found['pieces']} pieces, {found['dim']} dimensions, "
-        f"{found['bytes'] / 1e6:.1f} MB; presets: {', '.join(found['presets'])}"
+        f"{model['words']} words, {model['pieces']} pieces, {model['dim']} dimensions, "
+        f"{model['bytes'] / 1e6:.1f} MB; presets: {', '.join(model['presets'])}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, nothing in a pipe."""
+"""Progress bars on a terminal, none in a pipe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def bytes_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with the bytes done and in all."""
+    """A callback (bytes done, bytes in total)."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -37,7 +37,7 @@ def bytes_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def records_bar(what: str, total: int) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with the records done and the bytes of input read, of `total` (0 where unknown)."""
+    """A callback (records done, bytes of input read); `total` is the size of the input, 0 if unknown."""
     if not sys.stderr.isatty():
         yield lambda records, done: None
         return
@@ -62,7 +62,7 @@ def records_bar(what: str, total: int) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def counts_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A function to call with what is counted, how many there are so far, and in all."""
+    """A callback (description, done, total)."""
     if not sys.stderr.isatty():
         yield lambda what, done, total: None
         return

@@ -1,4 +1,4 @@
-"""What the commands that score share: options, candidates from options, and rows written as they are ready."""
+"""What `bench` and `compare` share: options, conditions, and records appended to a file under a progress bar."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from noppa.errors import FileError, NoppaWarning
-from noppa.evaluate import results as records
-from noppa.evaluate import task_files as files
+from noppa.evaluate import results, task_files
 from noppa.evaluate.bench import Conditions
 from noppa.evaluate.results import Record
 from noppa.evaluate.tasks import Task
@@ -26,11 +25,7 @@ Data = Annotated[
         help="SentEval's data folder, the one that holds downstream/.", show_default=False
     ),
 ]
-Vectors = Annotated[Path | None, typer.Option(help="File of word vectors.", show_default=False)]
 RequiredVectors = Annotated[Path, typer.Option(help="File of word vectors.", show_default=False)]
-Counts = Annotated[
-    Path | None, typer.Option(help="File of word counts, `word count` a line.", show_default=False)
-]
 Tasks = Annotated[
     str | None,
     typer.Option(help="Names with commas; by default all that DIR holds.", show_default=False),
@@ -58,13 +53,13 @@ Corpus = Annotated[
 
 
 def tasks_in(data: Path, names: str | None) -> list[Task]:
-    """The named tasks, or all of which the files are there."""
+    """The named tasks, or all tasks whose files exist."""
     if names is not None:
-        return files.tasks_of(names)
-    found = files.available(data)
-    if not found:
+        return task_files.tasks_of(names)
+    tasks = task_files.available(data)
+    if not tasks:
         raise FileError(f"{data} holds the files of no task: see `noppa data check {data}`")
-    return found
+    return tasks
 
 
 def lines_of(path: Path | None) -> list[str] | None:
@@ -80,11 +75,11 @@ def fingerprint(path: Path | None) -> dict[str, str] | None:
     """The name of a file and its sha256."""
     if path is None or not path.is_file():
         return None if path is None else {"file": path.name}
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
-            found.update(block)
-    return {"file": path.name, "sha256": found.hexdigest()}
+            digest.update(block)
+    return {"file": path.name, "sha256": digest.hexdigest()}
 
 
 def sources(vectors: Path | None, counts: Path | None) -> Record:
@@ -96,8 +91,8 @@ def jobs_of(jobs: int | None) -> int:
 
 
 def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> None:
-    """Add rows to a file one by one, under a progress bar; Ctrl-C keeps those that are there."""
-    about = more | records.surroundings()
+    """Append rows to a file one by one, under a progress bar; Ctrl-C keeps those already written."""
+    about = more | results.surroundings()
     written = 0
     console = Console(stderr=True)
     columns = (
@@ -105,12 +100,12 @@ def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> Non
         TextColumn("{task.description}"),
         TextColumn("{task.completed}/{task.total}"),
     )
-    warnings.simplefilter("once", NoppaWarning)  # not once a fold
+    warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
     try:
         with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
             line = bar.add_task("scoring", total=total)
             for row in rows:
-                records.append(output, row | about)
+                results.append(output, row | about)
                 written += 1
                 bar.update(line, advance=1, description=f"{row['task']} {row['score']:.2f}")
     except KeyboardInterrupt:

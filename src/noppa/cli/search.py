@@ -1,4 +1,4 @@
-"""`noppa search` and `noppa index`: lines found by meaning."""
+"""`noppa search` and `noppa index`: nearest texts by cosine."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def index(
     on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
-    """Texts, their vectors and what finds them quickly, in one folder for `noppa search`.
+    """Texts, their vectors and a graph for fast search, in one folder for `noppa search`.
 
     Example: noppa index reviews.csv --column body -o reviews-index
     """
@@ -87,16 +87,16 @@ def index(
 
 
 def _made(encoder: Encoder, texts: Iterable[str], threads: int | None) -> Index:
-    kept: list[str] = []
+    indexed: list[str] = []
 
-    def noted() -> Iterator[str]:
+    def recorded() -> Iterator[str]:
         for text in texts:
-            kept.append(text)
+            indexed.append(text)
             yield text
 
-    parts = list(encoder.encode_iter(noted(), 4096, threads, normalize=True))
+    parts = list(encoder.encode_iter(recorded(), 4096, threads, normalize=True))
     vectors = np.concatenate(parts) if parts else np.empty((0, encoder.dim), np.float32)
-    return Index(kept, vectors)
+    return Index(indexed, vectors)
 
 
 def _header(encoder: Encoder) -> dict[str, str | None]:

@@ -1,18 +1,18 @@
-"""What reaches a person's terminal: control characters of the data are shown, never obeyed."""
+"""Text for a terminal: control characters in the data are escaped, so that they cannot act on it."""
 
 from __future__ import annotations
 
 import re
 import sys
 
-#: Control characters, and those that turn the direction of writing or cannot be encoded: with them, a text could clear
-#: the screen, rename the window or pose as other text.
+#: Control characters, bidirectional overrides and lone surrogates: with them a text could clear the screen, rename the
+#: window or pose as other text.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: object) -> str:
     """The text on one line, with each control character as its escape, such as `\\x1b`."""
-    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], str(text))
+    return _CONTROLS.sub(lambda match: repr(match[0])[1:-1], str(text))
 
 
 def printable(text: object) -> str:

@@ -1,6 +1,6 @@
 """From a sentence transformer and unlabelled text to word vectors.
 
-words and pieces -> the teacher's vector of each -> the axes of its sentence vectors -> weighted -> fitted to sentences
+words and pieces -> teacher's vectors -> projected to principal axes -> weighted by frequency -> fitted to sentences
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.distill.joining import principal_axes, root_mean_square_length
+from noppa.distill.linear_algebra import principal_axes, root_mean_square_length
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import needed_pieces
 from noppa.distill.word_fit import Fit, fitted
@@ -26,21 +26,21 @@ from noppa.words.word_vectors import WordVectors
 
 Float = NDArray[np.float32]
 
-#: The weight a / (a + p) that words start with.
+#: Words start with the weight a / (a + p).
 START_A = 1e-3
 
-#: Half of full whitening, around zero: cosines keep their meaning, and the first dimensions matter most.
+#: Half of full whitening, without centring: cosines keep their meaning, and the first dimensions stay the largest.
 WHITENING = Whitening(strength=0.5, centred=False)
 
 
 @dataclass(frozen=True)
 class Distilled:
-    """Words and pieces (the last `pieces` rows), what the teacher says of each (rows, width), their fitted vectors
-    (rows, dim), and their probabilities (rows,)."""
+    """Words and pieces (the last `pieces` rows), the teacher's vector of each (rows, width), the fitted vectors
+    (rows, dim), and the probabilities (rows,)."""
 
     words: list[str]
     pieces: int
-    taught: Float
+    teacher_vectors: Float
     vectors: Float
     probabilities: Float
 
@@ -56,7 +56,7 @@ class Distilled:
         )
 
 
-def distil(
+def distill(
     teacher: Teacher,
     words: Sequence[str],
     texts: Sequence[str],
@@ -66,37 +66,38 @@ def distil(
     fit: Fit | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Distilled:
-    """Word vectors of `dim` dimensions whose sums follow the teacher's vectors of `texts`.
+    """Word vectors of `dim` dimensions whose sums approximate the teacher's vectors of `texts`.
 
-    Without texts the words keep what the teacher says of each, weighted by frequency.
-    frequencies: of words, where they are not to be counted in the texts. progress: as of `fitting.fitted`.
+    Without texts, each word has the teacher's vector of it, weighted by frequency.
+    frequencies: of the words; counted in the texts where None. progress: as in `word_fit.fitted`.
     """
     dim = whole(dim, "dim", 1)
     pieces = needed_pieces(teacher.known_pieces(), words)
     rows = [*words, *pieces]
-    taught = [teacher.sentences(words)] + ([teacher.pieces(pieces)] if pieces else [])
-    vectors = np.concatenate(taught).astype(np.float32)
-    if dim > vectors.shape[1]:
-        raise ParameterError(f"dim={dim}, but the model's vectors have {vectors.shape[1]}")
+    parts = [teacher.sentences(words)] + ([teacher.pieces(pieces)] if pieces else [])
+    teacher_vectors = np.concatenate(parts).astype(np.float32)
+    width = teacher_vectors.shape[1]
+    if dim > width:
+        raise ParameterError(f"dim={dim}, but the model's vectors have {width}")
     ids, offsets = _look_up(rows, len(pieces), texts)
     probabilities = _probabilities(rows, len(pieces), ids, frequencies)
-    centred = vectors - vectors.mean(axis=0)
-    answers = teacher.sentences(texts) if texts else centred
-    axes = principal_axes(answers, dim)
+    centred = teacher_vectors - teacher_vectors.mean(axis=0)
+    sentences = teacher.sentences(texts) if texts else centred
+    axes = principal_axes(sentences, dim)
     start = centred @ axes
     start *= inverse_frequency_weight(probabilities.astype(float), START_A)[:, None]
     start /= root_mean_square_length(start)
-    found = start.astype(np.float32)
+    word_vectors = start.astype(np.float32)
     if texts:
-        targets = answers.astype(np.float32) @ axes
+        targets = sentences.astype(np.float32) @ axes
         targets /= np.maximum(np.linalg.norm(targets, axis=1, keepdims=True), 1e-6)
         fit = fit or Fit().for_texts(len(texts))
-        found = fitted(found, ids, offsets, targets, fit, progress)
-    return Distilled(rows, len(pieces), vectors, found, probabilities)
+        word_vectors = fitted(word_vectors, ids, offsets, targets, fit, progress)
+    return Distilled(rows, len(pieces), teacher_vectors, word_vectors, probabilities)
 
 
 def encoder_of(words: WordVectors, texts: Sequence[str]) -> Encoder:
-    """The encoder for cosines: the mean, mildly whitened where there is text to learn that from."""
+    """The encoder for cosines: the mean, mildly whitened where there is text to fit on."""
     if not texts:
         return Encoder(words, Average())
     return Encoder(words, Average(), refine=WHITENING).fit(texts)
@@ -105,7 +106,7 @@ def encoder_of(words: WordVectors, texts: Sequence[str]) -> Encoder:
 def _look_up(
     rows: Sequence[str], pieces: int, texts: Sequence[str]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The row numbers of texts, and where each text begins."""
+    """The row numbers of all tokens, and the offsets of the texts."""
     unknown = "pieces" if pieces else "skip"
     empty = np.zeros((len(rows), 1), np.float32)
     lexicon = WordVectors(rows, empty, unknown=unknown, pieces=pieces)
@@ -118,10 +119,10 @@ def _probabilities(
     ids: NDArray[np.int32],
     frequencies: Mapping[str, float] | None,
 ) -> Float:
-    """Of words the given frequencies, or their share of the tokens; of pieces always that. Half a count is the least."""
+    """The given frequencies of words, else their share of the tokens; pieces always have that. The least is half a count."""
     counts = np.bincount(ids[ids >= 0], minlength=len(rows))
     shares = np.maximum(counts, 0.5) / max(len(ids), 1)
     if frequencies is not None:
-        given = [frequencies[word] for word in rows[: len(rows) - pieces]]
-        shares[: len(given)] = given
+        words = rows[: len(rows) - pieces]
+        shares[: len(words)] = [frequencies[word] for word in words]
     return shares.astype(np.float32)

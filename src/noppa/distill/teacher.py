@@ -1,7 +1,7 @@
-"""The sentence transformer that is distilled: asked once for each text, its answers kept on disk.
+"""The sentence transformer to distill: it encodes each text once, and its vectors are cached on disk.
 
-Texts go to processes with one thread each, in shards of fixed size: neither the number of processes nor an
-interruption changes a bit of what comes back.
+Texts are encoded in shards of fixed size by processes with one thread each, so neither the number of processes nor an
+interruption changes a bit of the vectors.
 """
 
 from __future__ import annotations
@@ -28,49 +28,49 @@ SHARD = 8192
 BATCH = 64
 
 Progress = Callable[[str, int, int], None]
-Question = tuple[str, str, Sequence[str]]
+Shard = tuple[str, str, Sequence[str]]
 
 
 class Teacher:
-    """A sentence-transformers model by folder or name; what it answered is kept in the folder `kept`.
+    """A sentence-transformers model by folder or name; `cache` is the folder of its vectors.
 
-    progress: called with what is asked, the number of answers so far, and of all.
+    progress: called with the kind of text, how many are done, and how many there are.
     """
 
     def __init__(
-        self, model: str, kept: Path, jobs: int | None = None, progress: Progress | None = None
+        self, model: str, cache: Path, jobs: int | None = None, progress: Progress | None = None
     ) -> None:
         self.model = model
-        self.kept = kept
+        self.cache = cache
         self.jobs = thread_count(jobs)
         self.progress = progress or (lambda what, done, total: None)
         self._identity = identity(model)
-        kept.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(parents=True, exist_ok=True)
 
     def sentences(self, texts: Sequence[str]) -> NDArray[np.float16]:
         """The model's vectors of texts, of length one, (texts, dim)."""
-        return self._asked("texts", texts)
+        return self._encoded("texts", texts)
 
     def pieces(self, pieces: Sequence[str]) -> NDArray[np.float16]:
-        """The model's vectors of its own word pieces, each between its marks of begin and end, (pieces, dim)."""
-        return self._asked("pieces", pieces)
+        """The model's vectors of its own word pieces, each between [CLS] and [SEP], (pieces, dim)."""
+        return self._encoded("pieces", pieces)
 
     def known_pieces(self) -> list[str]:
-        """The word pieces of the model in their order, none where its tokenizer works another way."""
+        """The word pieces of the model by id; none if its tokenizer is not WordPiece."""
         with processes(1) as run:
-            (found,) = run(_pieces, [self.model])
-        return list(found)
+            (pieces,) = run(_pieces, [self.model])
+        return list(pieces)
 
-    def _asked(self, kind: str, texts: Sequence[str]) -> NDArray[np.float16]:
+    def _encoded(self, kind: str, texts: Sequence[str]) -> NDArray[np.float16]:
         shards = [texts[start : start + SHARD] for start in range(0, len(texts), SHARD)]
         files = [self._file(kind, shard) for shard in shards]
-        asked = [at for at, file in enumerate(files) if not file.exists()]
-        done = len(texts) - sum(len(shards[at]) for at in asked)
-        if asked:
+        missing = [at for at, file in enumerate(files) if not file.exists()]
+        done = len(texts) - sum(len(shards[at]) for at in missing)
+        if missing:
             self.progress(kind, done, len(texts))
-            with processes(min(self.jobs, len(asked))) as run:
-                answers = run(_answer, ((self.model, kind, shards[at]) for at in asked))
-                for at, rows in zip(asked, answers, strict=True):
+            with processes(min(self.jobs, len(missing))) as run:
+                results = run(_encode_shard, ((self.model, kind, shards[at]) for at in missing))
+                for at, rows in zip(missing, results, strict=True):
                     with whole_file(files[at]) as new, new.open("wb") as file:
                         np.save(file, rows)
                     done += len(rows)
@@ -81,7 +81,7 @@ class Teacher:
         digest = sha256(f"{self._identity} {kind}".encode())
         for text in texts:
             digest.update(b"\0" + text.encode("utf-8", "replace"))
-        return self.kept / f"{digest.hexdigest()[:32]}.npy"
+        return self.cache / f"{digest.hexdigest()[:32]}.npy"
 
 
 def _read(path: Path) -> NDArray[np.float16]:
@@ -89,13 +89,13 @@ def _read(path: Path) -> NDArray[np.float16]:
         rows: NDArray[np.float16] = np.load(path)
     except (OSError, ValueError, EOFError) as error:
         raise FileError(
-            f"{path} is damaged ({error}): delete it, and the model is asked again"
+            f"{path} is damaged ({error}): delete it, and the model encodes its texts again"
         ) from error
     return rows
 
 
 def identity(model: str) -> str:
-    """A checksum over the files of a model folder; of a model on a hub, its name."""
+    """A checksum over the files of a model folder; the name of a model on a hub."""
     folder = Path(model)
     if not folder.is_dir():
         return model
@@ -105,30 +105,30 @@ def identity(model: str) -> str:
     return digest.hexdigest()
 
 
-def _answer(question: Question) -> NDArray[np.float16]:
-    model, kind, texts = question
-    ask = _model(model)
+def _encode_shard(shard: Shard) -> NDArray[np.float16]:
+    model, kind, texts = shard
+    encode = _model(model)
     if kind == "pieces":
-        return _of_pieces(ask.func.__self__, texts)
-    rows = ask(list(texts), batch_size=BATCH, normalize_embeddings=True)
+        return _encode_pieces(encode.func.__self__, texts)
+    rows = encode(list(texts), batch_size=BATCH, normalize_embeddings=True)
     return np.asarray(rows, np.float16)
 
 
-def _of_pieces(model: Any, pieces: Sequence[str]) -> NDArray[np.float16]:
-    """The vectors of single tokens, which as text would be split otherwise."""
+def _encode_pieces(model: Any, pieces: Sequence[str]) -> NDArray[np.float16]:
+    """The vectors of single tokens, given as ids because the tokenizer would split `##ing` as text."""
     import torch
 
-    marks = model.tokenizer.cls_token_id, model.tokenizer.sep_token_id
+    begin, end = model.tokenizer.cls_token_id, model.tokenizer.sep_token_id
     ids = torch.tensor(
-        [[marks[0], token, marks[1]] for token in model.tokenizer.convert_tokens_to_ids(pieces)]
+        [[begin, token, end] for token in model.tokenizer.convert_tokens_to_ids(pieces)]
     )
     rows = []
     with torch.inference_mode():
         for part in ids.split(BATCH):
             features = {"input_ids": part, "attention_mask": torch.ones_like(part)}
             rows.append(model(features)["sentence_embedding"])
-    found = torch.nn.functional.normalize(torch.cat(rows), dim=1)
-    return np.asarray(found.numpy(), np.float16)
+    unit_rows = torch.nn.functional.normalize(torch.cat(rows), dim=1)
+    return np.asarray(unit_rows.numpy(), np.float16)
 
 
 def _pieces(path: str) -> list[str]:
@@ -141,7 +141,7 @@ def _pieces(path: str) -> list[str]:
 
 @cache
 def _model(path: str) -> Any:
-    """The `encode` of the model, loaded once a process."""
+    """The `encode` of the model, loaded once in each process."""
     if Path(path).is_dir():
         os.environ["HF_HUB_OFFLINE"] = "1"
     encode = sentence_transformer(path)

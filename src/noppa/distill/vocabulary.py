@@ -1,4 +1,4 @@
-"""Which words and pieces a distilled model has."""
+"""The words and pieces of a distilled model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from noppa.text.pieces import MARK
 
 
 def counted(texts: Iterable[str]) -> Counter[str]:
-    """How often each token stands in some texts, in lower case."""
+    """Counts of the lower-cased tokens of some texts."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(token.lower() for token in kernels.tokenize(text))
@@ -19,7 +19,7 @@ def counted(texts: Iterable[str]) -> Counter[str]:
 
 
 def chosen(frequencies: Mapping[str, float], size: int) -> list[str]:
-    """The `size` most frequent words that the tokeniser leaves whole; of equals, the first in the alphabet."""
+    """The `size` most frequent words that the tokenizer leaves whole; ties in alphabetical order."""
     order = sorted(frequencies, key=lambda word: (-frequencies[word], word))
     words: list[str] = []
     for word in order:
@@ -31,12 +31,12 @@ def chosen(frequencies: Mapping[str, float], size: int) -> list[str]:
 
 
 def needed_pieces(pieces: Sequence[str], words: Iterable[str]) -> list[str]:
-    """The pieces that can be met: made of letters and digits, and not a word already."""
-    known = set(words)
+    """The pieces that a text can need: made of letters and digits, and not already a word."""
+    whole_words = set(words)
     return [
         piece
         for piece in pieces
-        if piece not in known
+        if piece not in whole_words
         and all(character_class(c) in (LETTER, DIGIT) for c in piece.removeprefix(MARK))
         and piece != MARK
     ]

@@ -1,8 +1,9 @@
 """Word vectors fitted to a teacher's sentence vectors.
 
-A sentence is the sum of its word vectors, so their lengths are what each word weighs. The loss of a batch is
-1 - cos(student, teacher), plus `pairs` times the mean squared difference of all cosines between two sentences, plus
-`pull` times the squared distance of the words from where they began. Adam, on the words of the batch alone.
+A sentence is the sum of its word vectors, so the length of a vector is the weight of its word. The loss of a batch is
+1 - cos(student, teacher), plus `pairs` times the mean squared difference between student's and teacher's cosines of all
+pairs of sentences, plus `pull` times the squared distance of the words from their start. Adam updates only the words of
+the batch.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 @dataclass(frozen=True)
 class Fit:
-    """How word vectors are fitted: passes over the text, step size, batch, the two further losses, and what is held out."""
+    """Settings of the fit: epochs, learning rate, batch size, weights of the two other losses, sentences held out."""
 
     epochs: int = 4
     rate: float = 2e-3
@@ -41,7 +42,7 @@ class Fit:
         settle(self, pairs=_weight, pull=_weight)
 
     def for_texts(self, count: int) -> Fit:
-        """The same for fewer texts: a tenth of them held out, and batches that leave some steps."""
+        """The same settings for fewer texts: a tenth of them held out, and at least 50 batches an epoch."""
         held_out = min(self.held_out, max(1, count // 10))
         return replace(
             self, held_out=held_out, batch=min(self.batch, max(1, (count - held_out) // 50))
@@ -60,51 +61,53 @@ def fitted(
     fit: Fit | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Float:
-    """Word vectors (rows, dim) from where they start, for sentences `ids`, `offsets` and their targets (n, dim) of length one.
+    """Fitted word vectors (rows, dim), for sentences `ids`, `offsets` and their targets (n, dim) of length one.
 
-    The first `held_out` sentences stop the fit: what comes back is the best pass by their mean cosine.
-    progress: called after each pass with that cosine, and with pass 0 for the start.
+    Early stopping on the first `held_out` sentences: the result is that of the epoch with their best mean cosine.
+    progress: called after each epoch with that cosine, and with epoch 0 before the first.
     """
     fit = fit or Fit()
     sentences = _Sentences(ids, offsets)
     train = sentences.known[sentences.known >= fit.held_out]
-    held = sentences.known[sentences.known < fit.held_out]
-    if len(train) < fit.batch or not len(held):
+    held_out = sentences.known[sentences.known < fit.held_out]
+    if len(train) < fit.batch or not len(held_out):
         raise ParameterError(
             f"{len(sentences.known)} texts with a known word are too few to fit on: "
             f"{fit.held_out} are held out, and a batch has {fit.batch}; give more text"
         )
     adam = _Adam(start, fit, fit.epochs * (len(train) // fit.batch))
     random = np.random.default_rng(fit.seed)
-    best, kept = -np.inf, start
+    best, best_words = -np.inf, start
     for epoch in range(fit.epochs + 1):
         if epoch:
             order = random.permutation(train)
             for at in range(0, len(order) - fit.batch + 1, fit.batch):
                 rows = order[at : at + fit.batch]
                 adam.step(*sentences.batch(rows), targets[rows])
-        students = _summed(adam.words[sentences.batch(held)[0]], sentences.batch(held)[1])[0]
-        found = float((students * targets[held]).sum(axis=1).mean())
+        students = _summed(adam.words[sentences.batch(held_out)[0]], sentences.batch(held_out)[1])[
+            0
+        ]
+        cosine = float((students * targets[held_out]).sum(axis=1).mean())
         if progress:
-            progress(epoch, found)
-        if found <= best:
+            progress(epoch, cosine)
+        if cosine <= best:
             break
-        best, kept = found, adam.words.copy()
-    return kept
+        best, best_words = cosine, adam.words.copy()
+    return best_words
 
 
 class _Sentences:
-    """Sentences as known ids alone; `known` are the numbers of those that have any."""
+    """Sentences without unknown ids; `known` are the numbers of the sentences that have a known word."""
 
     def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
-        keep = ids >= 0
-        self.offsets = np.append(0, np.cumsum(keep))[offsets]
-        self.ids = ids[keep].astype(np.int64)
+        known_ids = ids >= 0
+        self.offsets = np.append(0, np.cumsum(known_ids))[offsets]
+        self.ids = ids[known_ids].astype(np.int64)
         self.lengths = np.diff(self.offsets)
         self.known = np.flatnonzero(self.lengths > 0)
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The ids of some sentences, and where each begins."""
+        """The ids of some sentences, and the offset of each."""
         lengths = self.lengths[rows]
         begins = np.cumsum(lengths) - lengths
         index = np.repeat(self.offsets[rows] - begins, lengths) + np.arange(lengths.sum())
@@ -139,19 +142,19 @@ class _Adam:
 def slopes_of_sums(
     words: Float, begins: NDArray[np.int64], targets: Float, pairs: float
 ) -> NDArray[np.floating]:
-    """How the loss but for its pull changes with the sum of each sentence, (n, dim)."""
+    """The gradient of the loss without `pull` by the sum of each sentence, (n, dim)."""
     students, lengths = _summed(words, begins)
     count = len(targets)
     slopes = -targets / count
     if pairs:
-        apart = students @ students.T - targets @ targets.T
-        slopes = slopes + (4 * pairs / count**2) * (apart @ students)
+        difference = students @ students.T - targets @ targets.T
+        slopes = slopes + (4 * pairs / count**2) * (difference @ students)
     along = (students * slopes).sum(axis=1, keepdims=True)
     return np.asarray((slopes - along * students) / lengths)
 
 
 def _summed(words: Float, begins: NDArray[np.int64]) -> tuple[Float, Float]:
-    """Sentences as sums of their words, scaled to length one; and the lengths before, (n, 1)."""
+    """Sums of the words of each sentence, scaled to length one, and their lengths before, (n, 1)."""
     sums = np.add.reduceat(words, begins)
     lengths = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
     return sums / lengths, lengths

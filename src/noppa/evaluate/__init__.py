@@ -1,7 +1,8 @@
 """How good the vectors are: tasks, protocols, and results as JSON lines.
 
-files -> tasks -> splits -> protocols (logistic, perceptron, similarity) -> records -> report
-                            candidates: what is scored, and what it may be fitted on
+task_files -> tasks -> folds -> protocols (probes: logistic, perceptron; correlation) -> results -> report
+                                candidates, recipes: what is scored, and what it may be fitted on
+                                tuning: a search over the parameters of a method
 """
 
 from __future__ import annotations

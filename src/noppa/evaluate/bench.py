@@ -1,4 +1,4 @@
-"""Candidates over tasks: one record a score, given out as it is ready."""
+"""Candidates over tasks: one record a score, yielded as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from noppa.evaluate import protocols
-from noppa.evaluate import task_files as files
+from noppa.evaluate import protocols, task_files
 from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.protocols import Outcome
 from noppa.evaluate.results import Record
@@ -23,7 +22,7 @@ from noppa.processes import Run
 
 @dataclass(frozen=True)
 class Conditions:
-    """How scores are made; whatever is not the honest default stands in every record."""
+    """How scores are computed; every setting is written into each record."""
 
     data: str | PathLike[str]
     protocol: str = "fast"
@@ -39,24 +38,24 @@ class Conditions:
 
 def load(task: Task, conditions: Conditions) -> tuple[dict[str, list[Row]], dict[str, str]]:
     """The rows of a task, checked unless the conditions say otherwise, and the hashes of its files."""
-    look = files.hashes_of if conditions.unchecked else files.check
-    hashes = look(conditions.data, task)
-    parts = files.read(conditions.data, task)
+    checksums = task_files.hashes_of if conditions.unchecked else task_files.check
+    hashes = checksums(conditions.data, task)
+    parts = task_files.read(conditions.data, task)
     if conditions.shuffled_labels:
         parts = shuffled(parts, conditions.seed)
     return parts, hashes
 
 
 def shuffled(parts: dict[str, list[Row]], seed: int) -> dict[str, list[Row]]:
-    """The same rows with their labels dealt out anew: a control that must score no better than chance."""
+    """The same rows with their labels permuted: a control that must score no better than chance."""
     random = np.random.default_rng(seed)
-    dealt = {}
+    permuted = {}
     for name, rows in parts.items():
         order = random.permutation(len(rows))
-        dealt[name] = [
+        permuted[name] = [
             replace(row, label=rows[at].label) for row, at in zip(rows, order, strict=True)
         ]
-    return dealt
+    return permuted
 
 
 def record_of(
@@ -67,7 +66,7 @@ def record_of(
     hashes: dict[str, str],
     seconds: float,
 ) -> Record:
-    """One score with all that made it but the surroundings."""
+    """One score with everything needed to reproduce it, except the environment (see `results.surroundings`)."""
     return {
         "task": task.name,
         "score": round(outcome.score, 4),
@@ -109,10 +108,11 @@ def results(
     tasks: Sequence[Task], candidates: Sequence[Candidate], conditions: Conditions, run: Run = map
 ) -> Iterator[Record]:
     """Records of every candidate on every task, task by task."""
-    given = bool(conditions.corpus) or conditions.transductive
-    for task in tasks:  # before hours are spent on the others
+    text_given = bool(conditions.corpus) or conditions.transductive
+    # All checks first: a late failure would waste hours of scoring.
+    for task in tasks:
         for candidate in candidates:
-            protocols.require_text(task, candidate, given)
+            protocols.require_text(task, candidate, text_given)
     for task in tasks:
         parts, hashes = load(task, conditions)
         for candidate in candidates:

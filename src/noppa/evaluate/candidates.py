@@ -1,4 +1,4 @@
-"""What is scored: something that is fitted on text, or that needs no fitting, and then encodes."""
+"""What is scored: an encoder to be fitted on training texts, or one that is ready as it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vectors = NDArray[np.float32]
 
 
 class Encodes(Protocol):
-    """Anything that turns a list of texts into rows."""
+    """Anything that turns a list of texts into vectors (n, dim)."""
 
     def encode(self, texts: Any) -> Any: ...
 
@@ -43,7 +43,7 @@ class Candidate(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Word vectors and a method, made into a new encoder for every set of training texts."""
+    """Word vectors and a method, from which a new encoder is made for each set of training texts."""
 
     words: WordVectors
     method: Method
@@ -68,7 +68,7 @@ class Recipe:
 
 
 class Fixed:
-    """An encoder as it is: a saved one, or one from elsewhere. It is never fitted, and encodes each text once."""
+    """An encoder as it is, saved or external: never fitted, and each text is encoded once and cached."""
 
     learns = False
 

@@ -1,4 +1,4 @@
-"""All methods on a user's own labelled texts: accuracy, time and size, and which one to take."""
+"""All methods on a user's own labelled texts: accuracy, time and size, and a recommendation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
 from noppa.processes import Run
 
-#: A gain that is smaller than this many standard errors is none.
-SURE = 1.0
+#: Methods within this many standard errors of the best count as equally good.
+TOLERATED_ERRORS = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def read(path: str | PathLike[str], text: str, label: str) -> list[Row]:
 
 
 def line_of(rows: Sequence[Row], candidate: Candidate, seed: int = SEED, run: Run = map) -> Line:
-    """A candidate in ten folds, fitted on the training texts of each; its time is that of encoding all texts."""
+    """A candidate in ten folds, fitted on the training texts of each; its time is for encoding all texts once."""
     task = Task("own data", "folds", "accuracy", ())
     texts = [row.texts[0] for row in rows]
     outcome = score(task, {"all": rows}, candidate, seed=seed, run=run)
@@ -78,8 +78,10 @@ def line_of(rows: Sequence[Row], candidate: Candidate, seed: int = SEED, run: Ru
     return Line(candidate.name, outcome.score, error, 1e6 * seconds / len(texts), vectors.shape[1])
 
 
-def recommended(found: Sequence[Line]) -> Line:
+def recommended(lines: Sequence[Line]) -> Line:
     """The smallest vectors, then the fastest, among methods within one standard error of the best."""
-    best = max(found, key=lambda line: line.accuracy)
-    close = [line for line in found if line.accuracy >= best.accuracy - SURE * best.error]
+    best = max(lines, key=lambda line: line.accuracy)
+    close = [
+        line for line in lines if line.accuracy >= best.accuracy - TOLERATED_ERRORS * best.error
+    ]
     return min(close, key=lambda line: (line.dim, line.microseconds))

@@ -15,21 +15,21 @@ def cosines(left: ArrayLike, right: ArrayLike) -> Float:
     return np.asarray(np.einsum("nd,nd->n", a, b) / np.where(lengths > 0, lengths, 1))
 
 
-def pearson(found: ArrayLike, wanted: ArrayLike) -> float:
+def pearson(left: ArrayLike, right: ArrayLike) -> float:
     """Pearson's correlation; 0 where one side is constant."""
-    a, b = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
+    a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
     a, b = a - a.mean(), b - b.mean()
     spread = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / spread) if spread > 0 else 0.0
 
 
-def spearman(found: ArrayLike, wanted: ArrayLike) -> float:
+def spearman(left: ArrayLike, right: ArrayLike) -> float:
     """Spearman's correlation: Pearson's of the ranks."""
-    return pearson(ranks(found), ranks(wanted))
+    return pearson(ranks(left), ranks(right))
 
 
 def ranks(values: ArrayLike) -> Float:
-    """Rank of each value, (n,); equal values share the mean of theirs."""
+    """Rank of each value, (n,); ties share the mean of their ranks."""
     _, code, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     return np.asarray((last - (count - 1) / 2)[code])

@@ -1,8 +1,11 @@
-"""Multinomial logistic regression, many models at once: every fold and every l2 of a task in one L-BFGS.
+"""Multinomial logistic regression, many models at once: every fold and every l2 of a task in one L-BFGS run.
 
-The models share the rows; a fold is a set of weights on them. One product of the rows with the coefficients of all
-models, and one back, is an iteration of them all. The rows are turned to their principal axes first: the penalty does
-not notice, and the curvature of the loss becomes nearly diagonal, so that few iterations are enough.
+All models share the rows, and a fold is a weight of 0 or 1 on each of them, so one iteration of all models is two matrix
+products. The rows are rotated to their principal axes first: the l2 penalty does not change, and the Hessian becomes
+nearly diagonal, which makes a good preconditioner.
+
+scikit-learn's LogisticRegression (lbfgs) needs 4.8 times the CPU time on MR, 3.0 on TREC and 1.4 on SICK-E for the same
+problems, and its scores differ by a row or two: bench/probe_speed.py, bench/results/probe_speed.jsonl.
 """
 
 from __future__ import annotations
@@ -23,30 +26,30 @@ SUFFICIENT = 1e-4
 
 
 @dataclass(frozen=True)
-class Turned:
-    """Rows (n, dim) along their principal axes, the axes (dim, dim), and the variances along them (dim,)."""
+class Rotated:
+    """Rows (n, dim) in the coordinates of their principal axes, the axes (dim, dim), and the variances along them (dim,)."""
 
     rows: Array
     axes: Float
     variances: Float
 
 
-def turned(rows: Array) -> Turned:
-    """Rows (n, dim) made ready for `fit`; of long rows this is most of the work, so do it once."""
+def rotated(rows: Array) -> Rotated:
+    """Rows (n, dim) prepared for `fit`; for wide rows this is most of the work, so do it once."""
     wide = rows.astype(np.float64)
     variances, axes = np.linalg.eigh(wide.T @ wide / len(wide))
-    return Turned((wide @ axes).astype(np.float32), axes, variances)
+    return Rotated((wide @ axes).astype(np.float32), axes, variances)
 
 
-def fit(data: Turned, labels: NDArray[np.int64], weights: Array, l2: Float, classes: int) -> Array:
-    """Coefficients (models, dim + 1, classes) for the rows as they were, the last row of each the intercept.
+def fit(data: Rotated, labels: NDArray[np.int64], weights: Array, l2: Float, classes: int) -> Array:
+    """Coefficients (models, dim + 1, classes) for the rows before rotation; the last row of each model is the intercept.
 
-    labels (n,); weights (models, n) say how much each row counts in each model; l2 (models,) is the penalty on half
-    the squared coefficients, beside the mean loss.
+    labels (n,); weights (models, n) of each row in each model; l2 (models,) multiplies half the squared coefficients,
+    which are added to the mean loss.
     """
     problem = _Problem(data.rows, labels, weights, l2, classes, data.variances)
-    found = _minimised(problem).reshape(len(l2), -1, classes)
-    return np.concatenate([data.axes @ found[:, :-1], found[:, -1:]], axis=1).astype(np.float32)
+    minima = _minimize(problem).reshape(len(l2), -1, classes)
+    return np.concatenate([data.axes @ minima[:, :-1], minima[:, -1:]], axis=1).astype(np.float32)
 
 
 def predict(rows: Array, coefficients: Array) -> NDArray[np.int64]:
@@ -56,7 +59,7 @@ def predict(rows: Array, coefficients: Array) -> NDArray[np.int64]:
 
 
 class _Problem:
-    """The penalised mean losses of all models and their gradients, as functions of points (models, (dim + 1) classes)."""
+    """The penalized mean loss of each model and its gradient, as functions of points (models, (dim + 1) classes)."""
 
     def __init__(
         self,
@@ -73,13 +76,13 @@ class _Problem:
         self.l2 = l2
         self.classes = classes
         self.size = self.rows.shape[1] * classes
-        # the curvature where all classes are equally probable
+        # The diagonal of the Hessian where all classes are equally probable: the preconditioner.
         steepness = (classes - 1) / classes**2
         curvature = steepness * np.maximum(variances, 0) + l2[:, None] + 1e-9
         curvature = np.hstack([curvature, np.full((len(l2), 1), steepness)])
         self.inverse = np.repeat(1 / curvature, classes, axis=1)
 
-    def only(self, models: NDArray[np.int64]) -> _Problem:
+    def subset(self, models: NDArray[np.int64]) -> _Problem:
         """The same problem for some of the models."""
         other = object.__new__(_Problem)
         other.__dict__.update(self.__dict__)
@@ -102,41 +105,37 @@ class _Problem:
         scores *= self.weights.T[:, :, None]
         slopes = (self.rows.T @ scores.reshape(len(scores), -1)).reshape(-1, models, classes)
         gradients = slopes.transpose(1, 0, 2).astype(np.float64)
-        penalised = table[:, :-1]
-        losses += 0.5 * self.l2 * np.einsum("mdc,mdc->m", penalised, penalised)
-        gradients[:, :-1] += self.l2[:, None, None] * penalised
+        penalized = table[:, :-1]
+        losses += 0.5 * self.l2 * np.einsum("mdc,mdc->m", penalized, penalized)
+        gradients[:, :-1] += self.l2[:, None, None] * penalized
         return losses, gradients.reshape(models, -1)
 
 
-def _minimised(problem: _Problem) -> Float:
-    """L-BFGS with backtracking, each model with its own history and step; finished models leave the batch."""
+def _minimize(problem: _Problem) -> Float:
+    """L-BFGS with backtracking; each model has its own history and step length, and leaves the batch when it converges."""
     count = len(problem.l2)
     result = np.zeros((count, problem.size))
-    alive = np.arange(count)
+    active = np.arange(count)
     points = result.copy()
     losses, gradients = problem(points)
     moves = np.zeros((0, count, problem.size))
-    turns = np.zeros((0, count, problem.size))
+    changes = np.zeros((0, count, problem.size))
     for _ in range(ITERATIONS):
-        done = np.abs(gradients).max(axis=1) < TOLERANCE
-        if done.any():
-            result[alive[done]] = points[done]
-            left = np.flatnonzero(~done)
-            alive, points, losses, gradients = (
-                alive[left],
-                points[left],
-                losses[left],
-                gradients[left],
-            )
-            moves, turns, problem = moves[:, left], turns[:, left], problem.only(left)
-        if not len(alive):
+        converged = np.abs(gradients).max(axis=1) < TOLERANCE
+        if converged.any():
+            result[active[converged]] = points[converged]
+            rest = np.flatnonzero(~converged)
+            active, points = active[rest], points[rest]
+            losses, gradients = losses[rest], gradients[rest]
+            moves, changes, problem = moves[:, rest], changes[:, rest], problem.subset(rest)
+        if not len(active):
             return result
-        steps = _direction(gradients, moves, turns, problem.inverse)
-        new, new_losses, new_gradients = _searched(problem, points, losses, gradients, steps)
+        steps = _direction(gradients, moves, changes, problem.inverse)
+        new, new_losses, new_gradients = _line_search(problem, points, losses, gradients, steps)
         moves = np.concatenate([moves, [new - points]])[-HISTORY:]
-        turns = np.concatenate([turns, [new_gradients - gradients]])[-HISTORY:]
+        changes = np.concatenate([changes, [new_gradients - gradients]])[-HISTORY:]
         points, losses, gradients = new, new_losses, new_gradients
-    result[alive] = points
+    result[active] = points
     return result
 
 
@@ -144,37 +143,40 @@ def _dot(a: Float, b: Float) -> Float:
     return np.asarray(np.einsum("md,md->m", a, b))
 
 
-def _direction(gradients: Float, moves: Float, turns: Float, diagonal: Float) -> Float:
-    """The two loops of L-BFGS around a diagonal inverse; a pair without positive curvature is passed over."""
+def _direction(gradients: Float, moves: Float, changes: Float, diagonal: Float) -> Float:
+    """L-BFGS's two-loop recursion around a diagonal inverse Hessian; pairs without positive curvature are skipped.
+
+    moves and changes (history, models, parameters): differences of points and of gradients.
+    """
     if not len(moves):
         return -gradients * diagonal
-    curvatures = [_dot(move, turn) for move, turn in zip(moves, turns, strict=True)]
+    curvatures = [_dot(move, change) for move, change in zip(moves, changes, strict=True)]
     inverse = [np.where(c > 1e-12, 1 / np.where(c > 1e-12, c, 1), 0) for c in curvatures]
     steps, shares = -gradients, []
-    for move, turn, rho in reversed(list(zip(moves, turns, inverse, strict=True))):
+    for move, change, rho in reversed(list(zip(moves, changes, inverse, strict=True))):
         share = rho * _dot(move, steps)
         shares.append(share)
-        steps = steps - share[:, None] * turn
-    last = _dot(turns[-1], diagonal * turns[-1])
+        steps = steps - share[:, None] * change
+    last = _dot(changes[-1], diagonal * changes[-1])
     scale = np.where(inverse[-1] > 0, curvatures[-1] / np.where(last > 0, last, 1), 1)
     steps = scale[:, None] * diagonal * steps
-    for move, turn, rho, share in zip(moves, turns, inverse, reversed(shares), strict=True):
-        steps += (share - rho * _dot(turn, steps))[:, None] * move
+    for move, change, rho, share in zip(moves, changes, inverse, reversed(shares), strict=True):
+        steps += (share - rho * _dot(change, steps))[:, None] * move
     uphill = _dot(steps, gradients) >= 0
     steps[uphill] = -(diagonal * gradients)[uphill]
     return steps
 
 
-def _searched(
+def _line_search(
     problem: _Problem, points: Float, losses: Float, gradients: Float, steps: Float
 ) -> tuple[Float, Float, Float]:
-    """Halve the steps of those models whose loss does not fall enough, until all do."""
+    """Halve the step of each model whose loss does not fall enough, until all do."""
     slopes = _dot(steps, gradients)
     lengths = np.ones(len(points))
     new = points + steps
     new_losses, new_gradients = problem(new)
     for _ in range(HALVINGS):
-        # float32 products cannot show a fall below this
+        # 1e-7: below it the float32 products are noise.
         bad = np.flatnonzero(
             new_losses > losses + SUFFICIENT * lengths * slopes + 1e-7 * np.abs(losses)
         )
@@ -182,5 +184,5 @@ def _searched(
             break
         lengths[bad] /= 2
         new[bad] = points[bad] + lengths[bad, None] * steps[bad]
-        new_losses[bad], new_gradients[bad] = problem.only(bad)(new[bad])
+        new_losses[bad], new_gradients[bad] = problem.subset(bad)(new[bad])
     return new, new_losses, new_gradients

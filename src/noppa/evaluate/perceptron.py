@@ -1,10 +1,12 @@
 """SentEval's classifier, many at once: one hidden layer of sigmoids, softmax, Adam, early stopping.
 
-SentEval seeds each of its networks alike, so all of them start from the same weights, and those with equally many
-training rows see them in the same order. A stream is one choice of training and development rows; the networks of a
-stream differ in l2 alone, share every batch, and stand side by side in one matrix: (streams, dim + 1, l2 values *
-hidden), whose last row is the bias of the hidden layer. The scores of a batch stand as (…, classes, rows), because a
-maximum over the few classes is fast across rows and slow within one.
+SentEval gives every network the same seed: all start from the same weights, and those with equally many training rows
+shuffle them alike. A stream is one split into training and development rows. The networks of a stream differ only in l2
+and share every batch, so their first layers form one matrix (streams, dim + 1, l2 values * hidden) whose last row is the
+bias. Logits are laid out as (…, classes, rows): a maximum over few classes is fast across rows and slow within one.
+
+scikit-learn's MLPClassifier has no such stopping rule, and needs 2.5 times the CPU time up to the first check on MR:
+bench/probe_speed.py, bench/results/probe_speed.jsonl.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ MAX_EPOCH = 200
 TENACITY = 5
 RATE, BETA1, BETA2, EPSILON = 1e-3, 0.9, 0.999, 1e-8
 
-#: First-layer weights that train in one piece: with more, the state of the networks leaves the cache.
+#: First-layer weights trained together: with more, the state of the networks leaves the CPU cache.
 PIECE = 160_000
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Which rows (of one matrix) train, and which decide when to stop."""
+    """Row numbers to train on, and row numbers that decide when to stop."""
 
     train: Index
     dev: Index
@@ -39,7 +41,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Trained:
-    """The networks of one stream at their best: accuracy on its development rows (l2 values,), and their weights."""
+    """The best checkpoint of each network of a stream: accuracy on the development rows (l2 values,), and the weights."""
 
     accuracy: NDArray[np.float64]
     first: Array
@@ -63,7 +65,10 @@ def train(
     seed: int,
     drawn: int = 0,
 ) -> list[Trained]:
-    """The networks of every stream, for rows (n, dim) and labels (n,); `drawn` permutations of n were drawn before."""
+    """The networks of every stream, for rows (n, dim) and labels (n,).
+
+    drawn: permutations of n that SentEval draws from the same generator before training.
+    """
     width = len(l2) * HIDDEN
     size = rows.shape[1] * width
     results: dict[int, Trained] = {}
@@ -80,7 +85,7 @@ def train(
 
 
 def _with_ones(rows: Array) -> Array:
-    """Rows (n, dim + 1) that end in a one, which the bias of the hidden layer is multiplied by."""
+    """Rows (n, dim + 1) with a column of ones for the bias."""
     return np.hstack([rows, np.ones((len(rows), 1))]).astype(np.float32)
 
 
@@ -88,27 +93,27 @@ def _hidden(rows: Array, layer: Array, out: Array | None = None) -> Array:
     """The hidden layer (…, n, width) of rows (…, n, dim + 1)."""
     hidden = np.matmul(rows, layer, out=out)
     np.negative(hidden, out=hidden)
-    with np.errstate(over="ignore"):  # the reciprocal of infinity is the 0 that is meant
+    with np.errstate(over="ignore"):  # exp overflows to infinity, whose reciprocal is the right 0
         np.exp(hidden, out=hidden)
     hidden += 1
     np.reciprocal(hidden, out=hidden)
     return hidden
 
 
-def _apart(hidden: Array) -> Array:
-    """A view (…, l2 values, n, hidden) of hidden layers that stand side by side."""
+def _by_l2(hidden: Array) -> Array:
+    """Hidden layers (…, n, l2 values * hidden) as a view (…, l2 values, n, hidden)."""
     return np.moveaxis(hidden.reshape(*hidden.shape[:-1], -1, HIDDEN), -2, -3)
 
 
 def _scores(hidden: Array, second: Array, second_bias: Array) -> Array:
-    """Scores (…, l2 values, classes, n) of hidden layers (…, n, width)."""
-    scores = second.swapaxes(-1, -2) @ _apart(hidden).swapaxes(-1, -2)
+    """Logits (…, l2 values, classes, n) of hidden layers (…, n, width)."""
+    scores = second.swapaxes(-1, -2) @ _by_l2(hidden).swapaxes(-1, -2)
     scores += second_bias.swapaxes(-1, -2)
     return np.asarray(scores)
 
 
 class _Networks:
-    """The networks of streams with equally many training rows, their state in one array (streams, parameters)."""
+    """Networks of streams with equally many training rows; all parameters in one array (streams, parameters)."""
 
     def __init__(
         self,
@@ -120,7 +125,7 @@ class _Networks:
         seed: int,
     ) -> None:
         self.rows, self.labels, self.classes = _with_ones(rows), labels, classes
-        self.wanted = np.eye(classes, dtype=np.float32)[:, labels]
+        self.one_hot = np.eye(classes, dtype=np.float32)[:, labels]
         self.index = np.array([stream.train for stream in streams])
         self.dev = [stream.dev for stream in streams]
         self.random = np.random.RandomState(seed)
@@ -128,7 +133,7 @@ class _Networks:
         dim, width = rows.shape[1], len(l2) * HIDDEN
         self.shapes = ((dim, width), (1, width), (len(l2), HIDDEN, classes), (len(l2), 1, classes))
         state = np.tile(self._start(dim, np.random.default_rng(seed)), (self.count, 1))
-        self._set(state, np.zeros_like(state), np.zeros_like(state))
+        self._allocate(state, np.zeros_like(state), np.zeros_like(state))
         decay = np.empty((1, state.shape[1]), np.float32)
         first, first_bias, second, second_bias = self._views(decay)
         values = np.array(l2, np.float32)
@@ -137,22 +142,22 @@ class _Networks:
         self.decay = decay
         self.steps = 0
 
-    def _set(self, state: Array, mean: Array, square: Array) -> None:
-        """Parameters and both moments of Adam (streams, parameters), and room for the work on them."""
+    def _allocate(self, state: Array, mean: Array, square: Array) -> None:
+        """Take over parameters and Adam's two moments (streams, parameters), and allocate the buffers to update them."""
         self.state, self.mean, self.square = state, mean, square
         self.gradient, self.spare = np.empty_like(state), np.empty_like(state)
         self.parameters, self.slopes = self._views(state), self._views(self.gradient)
         self.layer, self.layer_slope = self._layer(state), self._layer(self.gradient)
         width = self.l2 * HIDDEN
-        self.room = np.empty((3, len(state), BATCH, width), np.float32)
+        self.buffers = np.empty((3, len(state), BATCH, width), np.float32)
 
     def _layer(self, flat: Array) -> Array:
-        """First weights and their bias, neighbours in a flat array, as one (streams, dim + 1, width)."""
+        """First-layer weights and bias, adjacent in a flat array, as one view (streams, dim + 1, width)."""
         dim, width = self.shapes[0]
         return flat[:, : (dim + 1) * width].reshape(len(flat), dim + 1, width)
 
     def _start(self, dim: int, random: np.random.Generator) -> Array:
-        """torch's own start of a linear layer, uniform in ±1/sqrt(inputs), the same for every l2."""
+        """torch's initialization of a linear layer, uniform in ±1/sqrt(inputs), the same for every l2."""
         inner, outer = dim**-0.5, HIDDEN**-0.5
         one = (
             random.uniform(-inner, inner, (dim, HIDDEN)),
@@ -169,7 +174,7 @@ class _Networks:
         return np.concatenate([part.ravel() for part in many]).astype(np.float32)
 
     def _views(self, flat: Array) -> list[Array]:
-        """The four arrays of parameters inside a flat one (streams, parameters)."""
+        """The four parameter arrays as views of a flat one (streams, parameters)."""
         views, at = [], 0
         for shape in self.shapes:
             size = int(np.prod(shape))
@@ -178,47 +183,48 @@ class _Networks:
         return views
 
     def trained(self) -> list[Trained]:
-        """Train until SentEval's rule stops every network; each keeps the weights of its best check."""
+        """Train until SentEval's rule stops every network; each returns the weights of its best check."""
         best = np.full((self.count, self.l2), -1.0)
-        worse = np.zeros((self.count, self.l2), np.int64)
-        going = np.ones((self.count, self.l2), bool)
-        keeping = self._views(self.state.copy())
-        alive = np.arange(self.count)
+        failures = np.zeros((self.count, self.l2), np.int64)
+        running = np.ones((self.count, self.l2), bool)
+        checkpoint = self._views(self.state.copy())
+        active = np.arange(self.count)
         for _ in range(0, MAX_EPOCH + 1, EPOCH_SIZE):
             for batch in self._batches():
                 self._step(batch)
-            found = np.full_like(best, -1)
-            found[alive] = self._accuracy()
-            better = going & (found > best)
-            best[better] = found[better]
-            for old, new in zip(keeping, self.parameters, strict=True):
-                self._by_network(old)[better] = self._by_network(new)[better[alive]]
-            # SentEval counts every check that is no better, in a row or not, and stops after the sixth
-            stopping = going & ~better & (worse >= TENACITY)
-            worse += going & ~better
-            going &= ~stopping
-            if not going.any():
+            accuracy = np.full_like(best, -1)
+            accuracy[active] = self._accuracy()
+            better = running & (accuracy > best)
+            best[better] = accuracy[better]
+            for old, new in zip(checkpoint, self.parameters, strict=True):
+                self._by_network(old)[better] = self._by_network(new)[better[active]]
+            # SentEval counts all checks without a gain, consecutive or not, and stops at the sixth.
+            stopping = running & ~better & (failures >= TENACITY)
+            failures += running & ~better
+            running &= ~stopping
+            if not running.any():
                 break
-            left = np.asarray(going[alive].any(axis=1))
-            if not left.all():
-                alive = alive[left]
-                self._drop(left)
+            unfinished = np.asarray(running[active].any(axis=1))
+            if not unfinished.all():
+                active = active[unfinished]
+                self._keep(unfinished)
         return [
-            Trained(best[at], *(array[at].copy() for array in keeping)) for at in range(len(best))
+            Trained(best[at], *(array[at].copy() for array in checkpoint))
+            for at in range(len(best))
         ]
 
-    def _drop(self, left: NDArray[np.bool_]) -> None:
-        """Go on with some of the streams, (streams,), alone."""
-        self.index = self.index[left]
-        self.dev = [dev for dev, stays in zip(self.dev, left, strict=True) if stays]
+    def _keep(self, streams: NDArray[np.bool_]) -> None:
+        """Drop all other streams; `streams` is a mask."""
+        self.index = self.index[streams]
+        self.dev = [dev for dev, stays in zip(self.dev, streams, strict=True) if stays]
         self.count = len(self.index)
-        self._set(self.state[left], self.mean[left], self.square[left])
+        self._allocate(self.state[streams], self.mean[streams], self.square[streams])
 
     def _by_network(self, array: Array) -> Array:
         """A view with axes (streams, l2 values, …)."""
         if array.shape[1:] in self.shapes[:2]:
-            apart = array.reshape(*array.shape[:2], self.l2, HIDDEN)
-            return np.moveaxis(apart, 2, 1)
+            split = array.reshape(*array.shape[:2], self.l2, HIDDEN)
+            return np.moveaxis(split, 2, 1)
         return array
 
     def _batches(self) -> Iterator[Index]:
@@ -228,9 +234,9 @@ class _Networks:
                 yield self.index[:, order[start : start + BATCH]]
 
     def _step(self, batch: Index) -> None:
-        """One step of Adam on rows `batch` (streams, size), with l2 added to the gradient as torch does."""
+        """One step of Adam on rows `batch` (streams, size); l2 is added to the gradient, as torch's weight_decay does."""
         size = batch.shape[1]
-        hidden, back, steepness = self.room[:, :, :size]
+        hidden, back, steepness = self.buffers[:, :, :size]
         inputs = self.rows.take(batch, axis=0)
         _hidden(inputs, self.layer, out=hidden)
         _, _, second, second_bias = self.parameters
@@ -238,13 +244,13 @@ class _Networks:
         errors -= errors.max(axis=-2, keepdims=True)
         np.exp(errors, out=errors)
         errors /= errors.sum(axis=-2, keepdims=True)
-        errors -= np.moveaxis(self.wanted.take(batch, axis=1), 0, 1)[:, None]
+        errors -= np.moveaxis(self.one_hot.take(batch, axis=1), 0, 1)[:, None]
         errors /= size
         over_rows = errors.swapaxes(-1, -2)
         _, _, second_slope, second_bias_slope = self.slopes
-        np.matmul(_apart(hidden).swapaxes(-1, -2), over_rows, out=second_slope)
+        np.matmul(_by_l2(hidden).swapaxes(-1, -2), over_rows, out=second_slope)
         np.sum(over_rows, axis=-2, keepdims=True, out=second_bias_slope)
-        np.matmul(over_rows, second.swapaxes(-1, -2), out=_apart(back))
+        np.matmul(over_rows, second.swapaxes(-1, -2), out=_by_l2(back))
         np.square(hidden, out=steepness)
         np.subtract(hidden, steepness, out=steepness)
         back *= steepness
@@ -252,7 +258,7 @@ class _Networks:
         self._adam()
 
     def _adam(self) -> None:
-        """Adam with its constant factors drawn together, which saves three passes over the parameters."""
+        """Adam with its constant factors merged, which saves three passes over the parameters."""
         self.steps += 1
         scale = ((1 - BETA2) / (1 - BETA2**self.steps)) ** 0.5
         rate = RATE * (1 - BETA1) / (1 - BETA1**self.steps) / scale
@@ -271,10 +277,10 @@ class _Networks:
         self.state -= spare
 
     def _accuracy(self) -> NDArray[np.float64]:
-        """Share of development rows that each network gets right, (streams, l2 values)."""
-        found = np.empty((self.count, self.l2))
+        """Accuracy of each network on the development rows, (streams, l2 values)."""
+        accuracy = np.empty((self.count, self.l2))
         for at, dev in enumerate(self.dev):
             hidden = _hidden(self.rows[dev], self.layer[at])
             scores = _scores(hidden, self.parameters[2][at], self.parameters[3][at])
-            found[at] = (scores.argmax(axis=1) == self.labels[dev]).mean(axis=1)
-        return found
+            accuracy[at] = (scores.argmax(axis=1) == self.labels[dev]).mean(axis=1)
+        return accuracy

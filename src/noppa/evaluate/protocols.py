@@ -1,7 +1,7 @@
-"""A candidate on a task: which rows it may be fitted on, which ones choose, and which ones count.
+"""A candidate on a task: which rows it is fitted on, which ones choose l2, and which ones are scored.
 
 The rule: an encoder is fitted on the texts of the training rows alone, anew for each outer fold. `transductive=True`
-breaks it as the paper's program did, and says so in every result.
+also fits on test texts, as the paper's program did; every result says so.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from noppa.errors import ParameterError
 from noppa.evaluate.candidates import Candidate, Encodes
 from noppa.evaluate.correlation import cosines, pearson, spearman
-from noppa.evaluate.probes import PROBES, Exam
-from noppa.evaluate.splits import stratified
+from noppa.evaluate.folds import stratified_folds
+from noppa.evaluate.probes import PROBES, ProbeData
 from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
 from noppa.parameters import one_of, whole
 from noppa.processes import Run
 
 SEED = 1111
-#: What scikit-learn's generator takes.
+#: The range of NumPy's RandomState, which draws the folds.
 seed_number = partial(whole, most=(1 << 32) - 1)
 OUTER_FOLDS = 10
 PROTOCOLS = tuple(PROBES)
@@ -37,9 +37,9 @@ Parts = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Percent on the rows that count, percent on those that chose (None if nothing did), and both for each outer fold.
+    """Percent on test rows, percent on development rows (None where there are none), and both for each outer fold.
 
-    cpu_seconds is what encoding and classifiers took, over all processes.
+    cpu_seconds: of encoding and of the probes, over all processes.
     """
 
     score: float
@@ -51,8 +51,8 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Unit:
-    """One outer fold, or the one split of a task that has no folds."""
+class Split:
+    """One outer fold, or the fixed split of a task that has no folds."""
 
     train: Sequence[Row]
     dev: Sequence[Row] | None
@@ -72,7 +72,7 @@ def score(
 ) -> Outcome:
     """How good a candidate is on a task, whose rows are `parts` by name.
 
-    corpus: texts to fit on where a task has no training rows. run: a `map`, for example that of a pool of processes.
+    corpus: texts to fit on where a task has no training rows. run: a `map`, such as that of a pool of processes.
     """
     one_of(protocol, "protocol", PROTOCOLS)
     seed = seed_number(seed, "seed")
@@ -80,37 +80,41 @@ def score(
         return _similarity(task, parts, candidate, transductive, corpus)
     names = sorted({row.label for rows in parts.values() for row in rows}, key=str)
     labels = {name: at for at, name in enumerate(names)}
-    units = list(units_of(task, parts, labels, seed))
-    encoding: list[float] = []
+    splits = list(splits_of(task, parts, labels, seed))
+    encoding_seconds: list[float] = []
 
-    def exams() -> Iterator[Exam]:
-        for unit in units:
+    def encoded() -> Iterator[ProbeData]:
+        for split in splits:
             start = time.process_time()
-            exam = _exam(unit, candidate, labels, seed, transductive)
-            encoding.append(time.process_time() - start)
-            yield exam
+            data = _probe_data(split, candidate, labels, seed, transductive)
+            encoding_seconds.append(time.process_time() - start)
+            yield data
 
-    marks = list(run(PROBES[protocol], exams()))
-    cpu_seconds = sum(encoding) + sum(m.cpu_seconds for m in marks)
-    wanted = [_labels(unit.test, labels) for unit in units]
-    right = [100 * float((m.predicted == w).mean()) for m, w in zip(marks, wanted, strict=True)]
-    dev = [100 * float(m.dev) for m in marks]
-    more: dict[str, Any] = {"l2": [m.l2 for m in marks]}
+    results = list(run(PROBES[protocol], encoded()))
+    cpu_seconds = sum(encoding_seconds) + sum(result.cpu_seconds for result in results)
+    truths = [_labels(split.test, labels) for split in splits]
+    accuracies = [
+        100 * float((result.predicted == truth).mean())
+        for result, truth in zip(results, truths, strict=True)
+    ]
+    dev = [100 * float(result.dev) for result in results]
+    more: dict[str, Any] = {"l2": [result.l2 for result in results]}
     if task.name == "MRPC":
-        more["f1"] = 100 * _f1(marks[0].predicted, wanted[0])
-    return Outcome(float(np.mean(right)), float(np.mean(dev)), right, dev, cpu_seconds, more)
+        more["f1"] = 100 * _f1(results[0].predicted, truths[0])
+    mean = float(np.mean(accuracies))
+    return Outcome(mean, float(np.mean(dev)), accuracies, dev, cpu_seconds, more)
 
 
-def units_of(
+def splits_of(
     task: Task, parts: Parts, labels: Mapping[float | str, int], seed: int = SEED
-) -> Iterator[Unit]:
-    """The outer folds of a task, or its one split."""
+) -> Iterator[Split]:
+    """The outer folds of a task, or its fixed split."""
     if task.layout != "folds":
-        yield Unit(parts["train"], parts.get("dev"), parts["test"])
+        yield Split(parts["train"], parts.get("dev"), parts["test"])
         return
     rows = parts["all"]
-    for train, test in stratified(_labels(rows, labels), OUTER_FOLDS, seed):
-        yield Unit([rows[at] for at in train], None, [rows[at] for at in test])
+    for train, test in stratified_folds(_labels(rows, labels), OUTER_FOLDS, seed):
+        yield Split([rows[at] for at in train], None, [rows[at] for at in test])
 
 
 def require_text(task: Task, candidate: Candidate, given: bool) -> None:
@@ -121,35 +125,37 @@ def require_text(task: Task, candidate: Candidate, given: bool) -> None:
         )
 
 
-def texts_to_fit(unit: Unit, transductive: bool) -> list[str]:
+def texts_to_fit(split: Split, transductive: bool) -> list[str]:
     """The texts that an encoder may see before it is scored."""
-    rows = [*unit.train]
+    rows = [*split.train]
     if transductive:
-        rows += [*(unit.dev or ()), *unit.test]
+        rows += [*(split.dev or ()), *split.test]
     return [text for row in rows for text in row.texts]
 
 
-def _exam(
-    unit: Unit,
+def _probe_data(
+    split: Split,
     candidate: Candidate,
     labels: Mapping[float | str, int],
     seed: int,
     transductive: bool,
-) -> Exam:
-    encoder = candidate.fitted(texts_to_fit(unit, transductive))
-    train, test = _features(encoder, unit.train), _features(encoder, unit.test)
-    dev = None if unit.dev is None else (_features(encoder, unit.dev), _labels(unit.dev, labels))
-    return Exam(
-        (train, _labels(unit.train, labels)),
+) -> ProbeData:
+    encoder = candidate.fitted(texts_to_fit(split, transductive))
+    train, test = _features(encoder, split.train), _features(encoder, split.test)
+    dev = None
+    if split.dev is not None:
+        dev = (_features(encoder, split.dev), _labels(split.dev, labels))
+    return ProbeData(
+        (train, _labels(split.train, labels)),
         dev,
-        (test, _labels(unit.test, labels)),
+        (test, _labels(split.test, labels)),
         len(labels),
         seed,
     )
 
 
 def _features(encoder: Encodes, rows: Sequence[Row]) -> NDArray[np.float32]:
-    """The vector of a text; of a pair |u - v| and u v, side by side."""
+    """The vector of a text; for a pair, |u - v| and u * v concatenated."""
     columns = [_encoded(encoder, rows, column) for column in range(len(rows[0].texts))]
     if len(columns) == 1:
         return columns[0]
@@ -165,9 +171,9 @@ def _labels(rows: Sequence[Row], labels: Mapping[float | str, int]) -> NDArray[n
     return np.array([labels[row.label] for row in rows], np.int64)
 
 
-def _f1(predicted: NDArray[np.int64], wanted: NDArray[np.int64]) -> float:
-    hits = int((predicted & wanted).sum())
-    return 2 * hits / max(int(predicted.sum() + wanted.sum()), 1)
+def _f1(predicted: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
+    hits = int((predicted & truth).sum())
+    return 2 * hits / max(int(predicted.sum() + truth.sum()), 1)
 
 
 def _similarity(
@@ -180,26 +186,27 @@ def _similarity(
     """Spearman's correlation of the cosines; over the subsets of a SemEval year, their mean."""
     start = time.process_time()
     train = parts.get("train", ())
-    counted = {name: rows for name, rows in parts.items() if name not in ("train", "dev")}
+    scored = {name: rows for name, rows in parts.items() if name not in ("train", "dev")}
     texts = [text for row in train for text in row.texts] or list(corpus or ())
     if transductive:
-        others = [*parts.get("dev", ()), *(row for rows in counted.values() for row in rows)]
+        others = [*parts.get("dev", ()), *(row for rows in scored.values() for row in rows)]
         texts += [text for row in others for text in row.texts]
     require_text(task, candidate, bool(texts))
     encoder = candidate.fitted(texts)
-    tests = {name: _correlations(encoder, rows) for name, rows in counted.items()}
+    correlations = {name: _correlations(encoder, rows) for name, rows in scored.items()}
     dev = 100 * _correlations(encoder, parts["dev"])[0] if "dev" in parts else None
-    ordered = [100 * value[0] for value in tests.values()]
-    linear = [100 * value[1] for value in tests.values()]
+    by_rank = [100 * value[0] for value in correlations.values()]
+    linear = [100 * value[1] for value in correlations.values()]
     more: dict[str, Any] = {"pearson": float(np.mean(linear))}
-    if len(tests) > 1:
-        more["subsets"] = dict(zip(tests, ordered, strict=True))
+    if len(correlations) > 1:
+        more["subsets"] = dict(zip(correlations, by_rank, strict=True))
     cpu_seconds = time.process_time() - start
     dev_folds = [] if dev is None else [dev]
-    return Outcome(float(np.mean(ordered)), dev, ordered, dev_folds, cpu_seconds, more)
+    return Outcome(float(np.mean(by_rank)), dev, by_rank, dev_folds, cpu_seconds, more)
 
 
 def _correlations(encoder: Encodes, rows: Sequence[Row]) -> tuple[float, float]:
-    found = cosines(_encoded(encoder, rows, 0), _encoded(encoder, rows, 1))
-    wanted = [float(row.label) for row in rows]
-    return spearman(found, wanted), pearson(found, wanted)
+    """Spearman's and Pearson's correlation of the cosines with the human scores."""
+    predicted = cosines(_encoded(encoder, rows, 0), _encoded(encoder, rows, 1))
+    human = [float(row.label) for row in rows]
+    return spearman(predicted, human), pearson(predicted, human)

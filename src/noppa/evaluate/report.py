@@ -1,4 +1,4 @@
-"""Results as tables and plots. A result that broke the honest protocol carries its label wherever it stands."""
+"""Results as tables and plots. A result that broke the honest protocol is labelled in every one of them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Table:
 
     @property
     def tasks(self) -> list[str]:
-        found = {task for cells in self.rows.values() for task in cells}
-        return [name for name in TASKS if name in found]
+        scored = {task for cells in self.rows.values() for task in cells}
+        return [name for name in TASKS if name in scored]
 
     def mean(self, row: str, of: Sequence[str] = CLASSIFICATION) -> float | None:
         """The mean over tasks, None where one is missing."""
@@ -60,29 +60,29 @@ def shown(scores: Sequence[float]) -> str:
 
 
 def labels(record: Record) -> list[str]:
-    """What is not honest about a record, or not comparable."""
-    found = {
+    """Labels of a record that broke the honest protocol or is not comparable."""
+    breaches = {
         "transductive": record.get("transductive", False),
         "selected on test": record.get("selected_on", "dev") == "test",
         "unchecked data": not record.get("checked", True),
         "shuffled labels": record.get("shuffled_labels", False),
     }
-    return [label for label, holds in found.items() if holds]
+    return [label for label, holds in breaches.items() if holds]
 
 
 def tables(records: Sequence[Record]) -> list[Table]:
     """One table for each protocol and file of vectors, in the order of the records; trials of a search are left out."""
-    found: dict[str, Table] = {}
+    by_title: dict[str, Table] = {}
     for record in records:
         if "trial" in record:
             continue
         vectors = (record.get("vectors") or {}).get("file")
         title = f"protocol {record['protocol']}" + (f", {vectors}" if vectors else "")
-        table = found.setdefault(title, Table(title))
-        marks = labels(record)
-        row = record["encoder"] + (f" [{', '.join(marks)}]" if marks else "")
+        table = by_title.setdefault(title, Table(title))
+        breaches = labels(record)
+        row = record["encoder"] + (f" [{', '.join(breaches)}]" if breaches else "")
         table.rows.setdefault(row, {}).setdefault(record["task"], []).append(record["score"])
-    return list(found.values())
+    return list(by_title.values())
 
 
 def markdown(records: Sequence[Record]) -> str:
@@ -116,7 +116,7 @@ def _escaped(text: str) -> str:
 
 
 def page(records: Sequence[Record]) -> str:
-    """One HTML page with tables and plots inside, which asks nothing of the network."""
+    """One self-contained HTML page with tables and plots."""
     commits = sorted({str(record.get("commit")) for record in records})
     parts = [f"<p>{len(records)} results in percent; commit {html.escape(', '.join(commits))}.</p>"]
     for table in tables(records):

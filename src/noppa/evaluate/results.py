@@ -1,4 +1,4 @@
-"""Results as JSON lines: one object a score, with everything that is needed to get it again."""
+"""Results as JSON lines: one object a score, with everything needed to reproduce it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from noppa.threads import thread_count
 
 Record = dict[str, Any]
 
-#: What makes two records the result of the same run.
+#: Records that agree on these keys are results of the same run.
 IDENTITY = (
     "task",
     "encoder",
@@ -40,19 +40,19 @@ IDENTITY = (
 
 
 def surroundings() -> Record:
-    """The commit, the versions and the machine, as they are now."""
+    """The current commit, package versions and machine."""
     return {"commit": commit(), "versions": versions(), "machine": machine()}
 
 
 def versions() -> dict[str, str]:
-    found = {
+    packages = {
         "noppa": noppa.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
     with suppress(PackageNotFoundError):
-        found["optuna"] = version("optuna")
-    return found
+        packages["optuna"] = version("optuna")
+    return packages
 
 
 def machine() -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _processor() -> str:
 
 
 def commit() -> str | None:
-    """The commit of the source tree that runs, with a plus where files were changed; None outside of one."""
+    """The commit of the running source tree, with `+` if files were changed; None outside a git tree."""
     here = Path(__file__).parent
     try:
         name = _git(here, "rev-parse", "--short=12", "HEAD")
@@ -90,12 +90,12 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def identity(record: Record) -> str:
-    """The run that a record is the result of, as a string."""
+    """The key of the run that a record is a result of."""
     return json.dumps([record.get(key) for key in IDENTITY], sort_keys=True)
 
 
 def append(path: str | PathLike[str], record: Record) -> None:
-    """Add one record to a file and close it, so that an interruption loses none."""
+    """Append one record and close the file, so that an interruption loses none."""
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -106,7 +106,7 @@ def append(path: str | PathLike[str], record: Record) -> None:
 
 
 def read(paths: Iterable[str | PathLike[str]]) -> list[Record]:
-    """The records of files in order; of several of the same run the last."""
+    """The records of files in order; the last one where several belong to the same run."""
     records: dict[str, Record] = {}
     for path in map(Path, paths):
         try:

@@ -1,4 +1,4 @@
-"""From SentEval's folder to rows: readers that take the files as they are, and checks before anything is scored."""
+"""From SentEval's folder to rows: readers of its files as published, and checksums verified before scoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOLD = ("STS.input.", "STS.gs.")
 
 @dataclass(frozen=True)
 class Row:
-    """One item: a text, or two of them, with its label or its human score."""
+    """One item: a text or a pair of texts, with its label or human score."""
 
     texts: tuple[str, ...]
     label: float | str
@@ -26,7 +26,7 @@ Reader = Callable[[str, File], list[Row]]
 
 
 def _records(text: str, skipped: int = 0) -> list[str]:
-    """Lines between line feeds only: the Latin-1 files hold NEL characters, where `splitlines` would break."""
+    """Lines split at line feeds only: the Latin-1 files contain NEL characters, where `splitlines` would split too."""
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")][skipped:]
 
 
@@ -77,7 +77,7 @@ def _sts_benchmark(text: str, file: File) -> list[Row]:
 
 
 def _sts_year(text: str, file: File) -> list[Row]:
-    """A score, which `_read_file` puts before its pair, and the pair; pairs without a score are left out."""
+    """Lines of score and pair, joined by `_read_file`; pairs without a score are skipped."""
     rows = []
     for cells in _columns(text, 3, file):
         if cells[0].strip():
@@ -108,18 +108,18 @@ def folder_of(data: str | PathLike[str]) -> Path:
 
 
 def tasks_of(names: str | Iterable[str] | None) -> list[Task]:
-    """Tasks by their names, a comma between them; all that have a row in the table if none is given."""
+    """Tasks by their names, comma-separated or in a list; all tasks for None."""
     if names is None:
         return list(TASKS.values())
-    wanted = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
-    for name in wanted:
+    selected = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
+    for name in selected:
         if name not in TASKS:
             raise ParameterError(f"there is no task {name!r}: choose from {', '.join(TASKS)}")
-    return [TASKS[name] for name in wanted]
+    return [TASKS[name] for name in selected]
 
 
 def available(data: str | PathLike[str]) -> list[Task]:
-    """The tasks of which every file is in the folder."""
+    """The tasks whose files are all in the folder."""
     folder = folder_of(data)
     return [
         task
@@ -129,22 +129,22 @@ def available(data: str | PathLike[str]) -> list[Task]:
 
 
 def paths_of(file: File) -> tuple[str, ...]:
-    """The file, and beside pairs of a SemEval year the file of their scores."""
+    """The file; for a SemEval year, the file of pairs and the file of their scores."""
     if file.reader == "sts-year":
         return (file.path, file.path.replace(*GOLD))
     return (file.path,)
 
 
 def check(data: str | PathLike[str], task: Task) -> dict[str, str]:
-    """The sha256 of each file of the task, or an error that names the first one that is missing or another."""
+    """The sha256 of each file of the task, or an error that names the first missing or wrong one."""
     folder = folder_of(data)
     hashes = {}
     for file in task.files:
         for path in paths_of(file):
-            hashes[path] = found = hashlib.sha256(_bytes(folder, path, task)).hexdigest()
-            if file.sha256 is not None and found != file.sha256:
+            hashes[path] = digest = hashlib.sha256(_bytes(folder, path, task)).hexdigest()
+            if file.sha256 is not None and digest != file.sha256:
                 raise FileError(
-                    f"{folder / path} is not the file that {task.name} is scored on (sha256 {found[:12]}…, "
+                    f"{folder / path} is not the file that {task.name} is scored on (sha256 {digest[:12]}…, "
                     f"not {file.sha256[:12]}…): get SentEval's copy, or score it as it is with --unchecked"
                 )
         rows = len(_read_file(folder, file, task))
@@ -157,7 +157,7 @@ def check(data: str | PathLike[str], task: Task) -> dict[str, str]:
 
 
 def hashes_of(data: str | PathLike[str], task: Task) -> dict[str, str]:
-    """The sha256 of each file of the task, whatever it is."""
+    """The sha256 of each file of the task, unchecked."""
     folder = folder_of(data)
     return {
         path: hashlib.sha256(_bytes(folder, path, task)).hexdigest()
@@ -167,7 +167,7 @@ def hashes_of(data: str | PathLike[str], task: Task) -> dict[str, str]:
 
 
 def read(data: str | PathLike[str], task: Task) -> dict[str, list[Row]]:
-    """The rows of a task by part, in SentEval's order: by length, then by label, so that its folds are ours."""
+    """The rows of a task by part, sorted by length and label as SentEval does, so that folds are the same."""
     folder = folder_of(data)
     parts: dict[str, list[Row]] = {}
     for file in task.files:
@@ -210,7 +210,7 @@ def _bytes(folder: Path, path: str, task: Task) -> bytes:
 
 
 def _decoded(content: bytes) -> str:
-    """UTF-8 with or without a mark at its start; MR, SUBJ and TREC are Latin-1."""
+    """UTF-8 with or without a BOM, else Latin-1, as in MR, SUBJ and TREC."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

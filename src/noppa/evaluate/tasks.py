@@ -1,10 +1,10 @@
-"""The tasks, as one table: which files, how they are read, what they must hold, and how they are scored."""
+"""The tasks as one table: their files, readers, expected rows and checksums, and metrics."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The files as SentEval's scripts make them. No copy of STS12 to STS16 was at hand to pin.
+#: Of the files as SentEval's scripts write them. STS12 to STS16 are not pinned: no copy was available.
 SHA256 = {
     "CR/custrev.neg": "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83",
     "CR/custrev.pos": "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192",
@@ -32,7 +32,7 @@ SHA256 = {
 
 @dataclass(frozen=True)
 class File:
-    """One file of a task in SentEval's layout: the part it holds, its reader, its rows, and their label if they share one."""
+    """One file of a task in SentEval's layout: its part, reader, number of rows, and their label if all share one."""
 
     path: str
     part: str

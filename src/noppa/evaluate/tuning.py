@@ -1,8 +1,9 @@
-"""Search over the parameters of a method: trials, which are records too, and the choice among them.
+"""Search over the parameters of a method: each trial is a record, and so is the selected result.
 
-Honest choice: each outer fold takes the trial that did best on development rows inside its own training part. Where a
-task has outer folds the proposals are random, because a proposal that followed the mean of development scores would
-follow the test rows of the other folds. `select_on="test"` replays the paper: proposals and choice follow the test score.
+Honest selection: each outer fold takes the trial with the best score on development rows inside its own training part.
+On tasks with outer folds trials are sampled at random: a guided sampler would follow the mean development score, and
+that score depends on rows that are test rows of other folds. `select_on="test"` replays the paper: sampling and selection
+follow the test score.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from noppa.processes import Run
 SPACE = ("a=0.01:0.15", "k=0:24")
 TRIALS = 40
 SELECT_ON = ("dev", "test")
-#: Each trial has a seed of its own, of which optuna takes 32 bits.
+#: Each trial has its own sampler seed, 1000 * search + trial, which must fit optuna's 32 bits.
 MOST_SEARCHES = (1 << 32) // 1000 - TRIALS
 
 Make = Callable[[dict[str, Any]], Candidate]
@@ -36,7 +37,7 @@ Make = Callable[[dict[str, Any]], Candidate]
 
 @dataclass(frozen=True)
 class Range:
-    """Values that one parameter may take: numbers from low to high, both included, or some choices."""
+    """The range of one parameter: numbers from low to high, both included, or a list of choices."""
 
     text: str
     name: str
@@ -67,7 +68,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a search tries, how often, and what it looks at to choose."""
+    """A search: how to make a candidate, the space, the number of trials, and the score that selects."""
 
     make: Make
     space: tuple[Range, ...]
@@ -87,7 +88,7 @@ def searches(
     old: Sequence[Record] = (),
     run: Run = map,
 ) -> Iterator[Record]:
-    """For each task and seed the trials that are not among the old records, and then what was chosen."""
+    """For each task and seed, the trials that are not among the old records, then the record of the selection."""
     for task in tasks:
         for seed in seeds:
             whole(seed, "seed", most=MOST_SEARCHES)
@@ -99,12 +100,12 @@ def searches(
 
 
 def _belongs(row: Record, task: Task, seed: int, plan: Plan, conditions: Conditions) -> bool:
-    """Whether a record is a trial of this very search."""
+    """Whether a record is a trial of this search."""
     trial = row.get("trial")
-    if trial is None or trial["seed"] != seed or trial.get("space") != _written(plan.space):
+    if trial is None or trial["seed"] != seed or trial.get("space") != _texts_of(plan.space):
         return False
     candidate = plan.make(trial["parameters"])
-    wanted = {
+    expected = {
         "task": task.name,
         "encoder": candidate.name,
         "parameters": json.loads(json.dumps(candidate.described())),
@@ -114,10 +115,10 @@ def _belongs(row: Record, task: Task, seed: int, plan: Plan, conditions: Conditi
         "checked": not conditions.unchecked,
         "selected_on": plan.select_on,
     }
-    return all(row.get(key) == value for key, value in wanted.items())
+    return all(row.get(key) == value for key, value in expected.items())
 
 
-def _written(space: Sequence[Range]) -> list[str]:
+def _texts_of(space: Sequence[Range]) -> list[str]:
     return [part.text for part in space]
 
 
@@ -129,7 +130,7 @@ def trials(
     done: Sequence[Record] = (),
     run: Run = map,
 ) -> Iterator[Record]:
-    """The trials of one search that are not in `done`; an interrupted search goes on as if it had not been."""
+    """The trials of one search that are not in `done`; a resumed search continues with the same proposals."""
     optuna = _optuna()
     guided = plan.select_on == "test" or task.layout != "folds"
     study = optuna.create_study(direction="maximize")
@@ -150,7 +151,7 @@ def trials(
         about = {
             "number": number,
             "seed": seed,
-            "space": _written(plan.space),
+            "space": _texts_of(plan.space),
             "parameters": trial.params,
         }
         record |= {"selected_on": plan.select_on, "trial": about}
@@ -159,14 +160,14 @@ def trials(
 
 
 def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
-    """The record of a whole search: the honest choice fold by fold, or the paper's single best test score."""
+    """The record of a whole search: the best trial of each fold, or the paper's single best test score."""
     first = done[0]
     if select_on == "test":
         best = [int(np.argmax([trial["score"] for trial in done]))] * len(first["folds"])
     else:
         best = np.argmax([trial["dev_folds"] for trial in done], axis=0).tolist()
     folds = [done[at]["folds"][fold] for fold, at in enumerate(best)]
-    picked = [done[at]["trial"]["parameters"] for at in best]
+    parameters = [done[at]["trial"]["parameters"] for at in best]
     dropped = ("trial", "l2", "f1", "pearson")
     return {key: value for key, value in first.items() if key not in dropped} | {
         "score": round(float(np.mean(folds)), 4),
@@ -174,7 +175,7 @@ def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
         "folds": folds,
         "dev_folds": [done[at]["dev_folds"][fold] for fold, at in enumerate(best)],
         "dev": round(float(np.mean([done[at]["dev"] for at in best])), 4),
-        "parameters": {"chosen": picked if len(set(best)) > 1 else picked[0]},
+        "parameters": {"chosen": parameters if len(set(best)) > 1 else parameters[0]},
         "selected_on": select_on,
         "search": {
             "trials": len(done),

@@ -1,4 +1,4 @@
-"""Vectors of two sources side by side, for words that one of them may lack."""
+"""Principal axes, least-squares completion and scaling of tables of word vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Float = NDArray[np.float32]
 
 
 def principal_axes(rows: NDArray[np.floating], dim: int, block: int = 1 << 16) -> Float:
-    """The `dim` axes that keep most of the inner products of rows (n, width), as columns (width, dim)."""
+    """The first `dim` principal axes of rows (n, width) around zero, as columns (width, dim)."""
     second = np.zeros((rows.shape[1], rows.shape[1]))
     for start in range(0, len(rows), block):
         part = rows[start : start + block].astype(np.float64)
@@ -17,21 +17,25 @@ def principal_axes(rows: NDArray[np.floating], dim: int, block: int = 1 << 16) -
     values, axes = np.linalg.eigh(second)
     axes = axes[:, np.argsort(-values, kind="stable")[:dim]]
     largest = np.abs(axes).argmax(axis=0)
-    signs = np.sign(axes[largest, np.arange(axes.shape[1])])  # an axis and its opposite are one
+    signs = np.sign(
+        axes[largest, np.arange(axes.shape[1])]
+    )  # the sign of an axis is arbitrary: make its largest entry positive
     return np.asarray(axes * signs, np.float32)
 
 
 def completed(rows: Float, known: NDArray[np.bool_], source: Float, ridge: float = 1.0) -> Float:
-    """The rows, where not `known` replaced by the least-squares map of `source` learnt on the known ones."""
+    """The rows, those not `known` predicted from `source` by ridge regression fitted on the known ones."""
     inputs = np.hstack([source, np.ones((len(source), 1), np.float32)]).astype(np.float64)
-    own = inputs[known]
+    known_inputs = inputs[known]
     penalty = ridge * np.eye(inputs.shape[1])
-    weights = np.linalg.solve(own.T @ own + penalty, own.T @ rows[known].astype(np.float64))
+    weights = np.linalg.solve(
+        known_inputs.T @ known_inputs + penalty, known_inputs.T @ rows[known].astype(np.float64)
+    )
     return np.where(known[:, None], rows, inputs @ weights).astype(np.float32)
 
 
 def with_length(rows: Float, length: float = 1.0) -> Float:
-    """Each row scaled to the same length; zeros stay zeros."""
+    """Each row scaled to the same length; zero rows stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows * (length / np.where(lengths > 0, lengths, 1))).astype(np.float32)
 

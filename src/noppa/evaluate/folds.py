@@ -1,4 +1,8 @@
-"""Stratified folds: the same ones as scikit-learn's `StratifiedKFold(shuffle=True)`, which SentEval uses."""
+"""Stratified folds, the same as those of scikit-learn's `StratifiedKFold(shuffle=True)`, which SentEval uses.
+
+Not imported from there: that import costs each process of a pool 1.6 s of CPU, and the folds of MR take 2 ms
+(bench/probe_speed.py, bench/results/probe_speed.jsonl).
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,10 @@ from noppa.errors import ParameterError
 Index = NDArray[np.int64]
 
 
-def stratified(labels: NDArray[np.int64], folds: int, seed: int) -> list[tuple[Index, Index]]:
-    """For each fold the rows outside and inside it: `labels` (rows,) gives pairs (train, test) of row numbers."""
+def stratified_folds(labels: NDArray[np.int64], folds: int, seed: int) -> list[tuple[Index, Index]]:
+    """Pairs (train, test) of row numbers, one pair a fold, for labels (rows,)."""
     _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))  # classes are numbered as they appear
+    order = np.argsort(np.argsort(first))  # codes in order of first appearance
     codes = order[codes]
     if np.bincount(codes).max() < folds:
         raise ParameterError(
