@@ -36,7 +36,9 @@ POLICIES = ("error", "truncate", "window")
 
 @dataclass(frozen=True)
 class NoPPA(Method):
-    """The paper's method. Its ablations are settings: CE-avg is `a=None, k=0`, CE-avg+NR `a=None`, CE+SFW `k=0`.
+    """The paper's method, equations 9 and 10. Its ablations are settings.
+
+    CE-avg is `a=None, k=0`, CE-avg+NR `a=None`, CE+SFW `k=0`, and all of it the full model.
 
     a: strength of the smooth frequency weight a / (p + a/2); None gives every word weight 1.
     k: how many of the last singular directions noise removal takes out; 0 for none.
