@@ -20,7 +20,7 @@ WORDS = ["the", "girl", "eats", "a", "cake"]
 def ran(code: str) -> str:
     """What a program prints that may crash: it runs in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", f"import numpy as np\nfrom noppa import _native\n{code}"],
+        [sys.executable, "-c", f"import numpy as np\nfrom noppa.kernels import _native\n{code}"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -160,14 +160,17 @@ POOLED = """
 table = _native.Table(np.ones((4, 3), np.float32), None)
 ids, offsets = np.array([0, 1, 2], np.int32), np.array([0, 3], np.int64)
 batch = ids, offsets, _native.Steps([]), 1
+def pool(name, batch=batch, table=table, **arguments):
+    return _native.Pooling(name, table, arguments)(*batch)
+mean = dict(weights=None, divisor=0, scaled=False)
 none = np.empty(0, np.float32)
 """
 
 
 HOSTILE = [
-    f"_native.pool_dct(table, {HUGE}, *batch)",
-    f"_native.pool_dct(table, {2**31}, *batch)",
-    f"_native.pool_dct(table, {2**40}, np.empty(0, np.int32), np.zeros(1, np.int64), *batch[2:])",
+    f"pool('dct', k={HUGE})",
+    f"pool('dct', k={2**31})",
+    f"pool('dct', (np.empty(0, np.int32), np.zeros(1, np.int64), *batch[2:]), k={2**40})",
     f"_native.Table(np.empty((0, {HUGE}), np.int8), none)",
     f"_native.Table(np.ones((4, 3), np.int8), np.ones(8, np.float32), [{HUGE}, {HUGE}, {HUGE}, {HUGE}, 3])",
     "_native.Table(np.ones((4, 3), np.int8), np.ones(8, np.float32), [3, -1, 1])",
@@ -177,15 +180,15 @@ HOSTILE = [
     "_native.Steps([('unknown', np.ones((3, 3), np.float32), np.ones(3, np.float32), 1)])",
     "_native.Steps([('map', np.ones((3, 3), np.float32))])",
     "_native.Steps([()])",
-    "_native.pool_gem(table, np.ones((2, 3)), np.ones(2), 0, 1, *batch)",
-    "_native.pool_gem(table, np.ones((2, 3)), np.ones(2), 1, 3, *batch)",
-    "_native.pool_mean(table, None, 0, False, ids, np.array([0, 4], np.int64), *batch[2:])",
-    "_native.pool_mean(table, None, 0, False, ids, np.array([0, 3, 1, 3], np.int64), *batch[2:])",
-    "_native.pool_mean(table, None, 0, False, ids + 9, *batch[1:])",
-    "_native.pool_mean(table, np.ones(4, np.float32), 0, False, *batch)",
-    "_native.pool_vlawe(table, np.full(5, 2, np.int32), np.ones((2, 3), np.float32), 0.5, *batch)",
-    "_native.pool_s3e(_native.Table(np.ones((4, 0), np.float32), None), None, np.zeros(5, np.int32), "
-    f"np.empty(({2**40}, 0), np.float32), False, False, *batch)",
+    "pool('gem', directions=np.ones((2, 3)), values=np.ones(2), window=0, removed=1)",
+    "pool('gem', directions=np.ones((2, 3)), values=np.ones(2), window=1, removed=3)",
+    "pool('mean', (ids, np.array([0, 4], np.int64), *batch[2:]), **mean)",
+    "pool('mean', (ids, np.array([0, 3, 1, 3], np.int64), *batch[2:]), **mean)",
+    "pool('mean', (ids + 9, *batch[1:]), **mean)",
+    "pool('mean', **{**mean, 'weights': np.ones(4, np.float32)})",
+    "pool('vlawe', labels=np.full(5, 2, np.int32), centroids=np.ones((2, 3), np.float32), power=0.5)",
+    "pool('s3e', table=_native.Table(np.ones((4, 0), np.float32), None), weights=None, labels=np.zeros(5, np.int32), "
+    f"centroids=np.empty(({2**40}, 0), np.float32), average=False, published=False)",
     "_native.train(np.ones((4, 3)), np.ones((4, 3), np.float32), np.ones(4, np.float32), ids, 1, 0.1, 1, "
     "False, False, ids, offsets)",
     f"_native.train(*[np.ones((4, 3), np.float32) for _ in 'st'], np.ones(4, np.float32), ids, {HUGE}, 0.1, "
@@ -225,7 +228,8 @@ def test_a_window_is_clamped_to_the_tokens() -> None:
 table = _native.Table(np.random.default_rng(1).normal(size=(9, 3)).astype(np.float32), None)
 batch = np.arange(9, dtype=np.int32), np.array([0, 2, 9], np.int64), _native.Steps([]), 1
 for window in (1, 9, 2**31, 2**62):
-    print(_native.pool_gem(table, np.eye(3)[:2], np.ones(2), window, 1, *batch)[0].tobytes().hex())
+    arguments = dict(directions=np.eye(3)[:2], values=np.ones(2), window=window, removed=1)
+    print(_native.Pooling("gem", table, arguments)(*batch)[0].tobytes().hex())
 """
     )
     one, nine, more, most = printed.split()
@@ -234,7 +238,7 @@ for window in (1, 9, 2**31, 2**62):
 
 def test_too_little_memory_is_one_sentence() -> None:
     many = "ids, np.array([0] + [3] * 100_000), *batch[2:]"
-    (error,) = refused([f"_native.pool_dct(table, 2**29, {many})"])
+    (error,) = refused([f"pool('dct', ({many}), k=2**29)"])
     assert error.startswith("MemoryError too little memory for this call")
 
 

@@ -1,90 +1,250 @@
-"""The native kernels of the methods beside NoPPA against their float64 twins, at odd sizes, for every instruction set."""
+"""The native kernels of the methods beside NoPPA, and what every kernel promises: `_native.Pooling`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
-from noppa.kernels import _native, reference
+import noppa
+from noppa.kernels import _native
+from noppa.methods.numpy_form import Learnt
+from noppa.methods.protocol import Kernel
+from noppa.methods.weighting import mean_arguments, mean_terms
 
-from .test_kernels import DIMS, SIZES, batch, stored
+from .test_kernels import (
+    DIMS,
+    NO_STEPS,
+    SIZES,
+    WORDS,
+    assert_close,
+    batch,
+    native_rows,
+    noppa_kernel,
+    one_text,
+    stored,
+)
 
-WORDS = 40
+SLOTS = 3
 
 
-def arrays(dim: int, slots: int) -> dict[str, Any]:
-    rng = np.random.default_rng(slots)
-    directions = np.linalg.qr(rng.normal(size=(max(dim, slots), max(dim, slots))))[0][:slots, :dim]
-    return {
-        "weights": rng.uniform(0.1, 2, WORDS + 1).astype(np.float32),
-        "labels": rng.integers(0, slots, WORDS + 1).astype(np.int32),
-        "centroids": rng.normal(size=(slots, dim)).astype(np.float32),
-        "directions": np.ascontiguousarray(directions),
-        "values": np.sort(rng.uniform(0.1, 30, slots))[::-1].copy(),
-    }
+@dataclass(frozen=True)
+class Mean(noppa.Method):
+    """Every setting of the kernel `mean`, of which Average, SIF, uSIF and others use one each."""
+
+    divisor: str = "tokens"
+    scaled: bool = False
+    needs_probabilities: bool = True
+
+    def terms(self, vectors: Any, weights: Any) -> Any:
+        return mean_terms(vectors, weights, self.divisor, self.scaled)
+
+    def native(self, words: noppa.WordVectors, learnt: Learnt) -> Kernel:
+        weights = self.weights(words, learnt)
+        return Kernel("mean", words.table, mean_arguments(weights, self.divisor, self.scaled))
 
 
-Call = Callable[[Any, Any, dict[str, Any]], Callable[..., Any]]
-
-CALLS: dict[str, Call] = {
-    "average": lambda k, t, a: lambda *b: k.pool_mean(t, None, 0, False, *b),
-    "weighted": lambda k, t, a: lambda *b: k.pool_mean(t, a["weights"], 1, False, *b),
-    "sum": lambda k, t, a: lambda *b: k.pool_mean(t, a["weights"], 2, False, *b),
-    "scaled": lambda k, t, a: lambda *b: k.pool_mean(t, a["weights"], 0, True, *b),
-    "dct1": lambda k, t, a: lambda *b: k.pool_dct(t, 1, *b),
-    "dct5": lambda k, t, a: lambda *b: k.pool_dct(t, 5, *b),
-    "vlawe": lambda k, t, a: lambda *b: k.pool_vlawe(t, a["labels"], a["centroids"], 0.5, *b),
-    "vlawe linear": lambda k, t, a: (
-        lambda *b: k.pool_vlawe(t, a["labels"], a["centroids"], 1.0, *b)
-    ),
-    "s3e": lambda k, t, a: (
-        lambda *b: k.pool_s3e(t, a["weights"], a["labels"], a["centroids"], True, False, *b)
-    ),
-    "s3e published": lambda k, t, a: (
-        lambda *b: k.pool_s3e(t, a["weights"], a["labels"], a["centroids"], False, True, *b)
-    ),
-    "gem": lambda k, t, a: lambda *b: k.pool_gem(t, a["directions"], a["values"], 3, 2, *b),
+METHODS: dict[str, noppa.Method] = {
+    "average": Mean(needs_probabilities=False),
+    "weighted": Mean("weights"),
+    "sum": Mean("one"),
+    "scaled": Mean("tokens", scaled=True),
+    "dct1": noppa.DCT(k=1),
+    "dct5": noppa.DCT(k=5),
+    "vlawe": noppa.VLAWE(k=SLOTS),
+    "vlawe linear": noppa.VLAWE(k=SLOTS, power=1.0),
+    "s3e": noppa.S3E(k=SLOTS),
+    "s3e published": noppa.S3E(k=SLOTS, average=False, variant="reference"),
+    "gem": noppa.GEM(m=3, k=SLOTS, h=2),
 }
+
+
+def learnt(dim: int) -> dict[str, np.ndarray]:
+    """What the methods above could have learnt."""
+    rng = np.random.default_rng(SLOTS)
+    size = max(dim, SLOTS)
+    return {
+        "labels": rng.integers(0, SLOTS, WORDS + 1).astype(np.int32),
+        "centroids": rng.normal(size=(SLOTS, dim)).astype(np.float32).astype(float),
+        "directions": np.linalg.qr(rng.normal(size=(size, size)))[0][:SLOTS, :dim],
+        "values": np.sort(rng.uniform(0.1, 30, SLOTS))[::-1],
+    }
 
 
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("kind", ["float32", "float16", "int8"])
-@pytest.mark.parametrize("call", CALLS)
-def test_native_equals_twin(instruction_set: str, call: str, kind: str, dim: int) -> None:
-    if dim < 8 and call.startswith(("gem", "s3e")):
+@pytest.mark.parametrize("name", METHODS)
+def test_native_equals_twin(instruction_set: str, name: str, kind: str, dim: int) -> None:
+    if dim < 8 and name.startswith(("gem", "s3e")):
         return  # no more words than dimensions, or all is noise: see the degenerate cases below
-    given, sentences = arrays(dim, 3), batch(WORDS, SIZES)
-    rows, known = CALLS[call](_native, _native.Table(*stored(kind, WORDS, dim)), given)(
-        *sentences, _native.Steps([]), 2
-    )
-    wanted, counts = CALLS[call](reference, reference.Table(*stored(kind, WORDS, dim)), given)(
-        *sentences, reference.Steps([]), 1
-    )
-    assert rows.dtype == np.float32
-    assert (known == counts).all()
-    assert not rows[known == 0].any()
-    assert (np.linalg.norm(rows - wanted, axis=1) <= 2e-6 * np.linalg.norm(wanted, axis=1)).all()
+    assert_close(METHODS[name], stored(kind, dim), learnt(dim), tolerance=2e-6)
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_one_dimension_and_vectors_of_zeros_stay_finite(call: str) -> None:
-    given = arrays(1, 2)
-    table = _native.Table(np.zeros((WORDS, 1), np.float32), None)
-    rows, _ = CALLS[call](_native, table, given)(*batch(WORDS, SIZES), _native.Steps([]), 1)
-    assert np.isfinite(rows).all()
+@pytest.mark.parametrize("name", METHODS)
+def test_one_dimension_and_vectors_of_zeros_stay_finite(name: str) -> None:
+    words = stored("float32", 1)
+    zeros = noppa.WordVectors(words.words, np.zeros((WORDS, 1)), words.probabilities)
+    assert np.isfinite(native_rows(METHODS[name], zeros, learnt(1))[0]).all()
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_wrong_arrays_are_refused(call: str) -> None:
-    given, table = arrays(8, 3), _native.Table(*stored("float32", WORDS, 8))
-    pool, steps = CALLS[call](_native, table, given), _native.Steps([])
-    offsets = np.array([0, 1], np.int64)
+def kernels() -> dict[str, _native.Pooling]:
+    """One of each name, over words of 8 dimensions."""
+    words = stored("float32", 8)
+    made = {
+        kernel.name: kernel
+        for kernel in (method.native(words, learnt(8)) for method in METHODS.values())
+        if kernel is not None
+    }
+    return {"noppa": noppa_kernel(words.matrix)} | {
+        name: _native.Pooling(*kernel) for name, kernel in made.items()
+    }
+
+
+def test_every_method_file_is_found_and_tested_here() -> None:
+    assert tuple(sorted(kernels())) == _native.POOLINGS
+
+
+@pytest.mark.parametrize("name", _native.POOLINGS)
+def test_a_kernel_says_its_width_and_refuses_wrong_batches(name: str) -> None:
+    pool, offsets = kernels()[name], np.array([0, 1], np.int64)
+    rows, known = pool(np.array([1], np.int32), offsets, NO_STEPS, 1)
+    assert rows.shape == (1, pool.width)
+    assert known.tolist() == [1]
     with pytest.raises(ValueError, match="an id is no word"):
-        pool(np.array([WORDS + 1], np.int32), offsets, steps, 1)
+        pool(np.array([WORDS + 1], np.int32), offsets, NO_STEPS, 1)
+    with pytest.raises(ValueError, match="an id is no word"):
+        pool(np.array([-2], np.int32), offsets, NO_STEPS, 1)
     with pytest.raises(ValueError, match="offsets do not fit the ids"):
-        pool(np.array([1, 2], np.int32), offsets, steps, 1)
+        pool(np.array([1, 2], np.int32), offsets, NO_STEPS, 1)
     with pytest.raises(ValueError, match="the first step does not fit"):
         pool(np.array([1], np.int32), offsets, _native.Steps([("normalise", 999)]), 1)
+
+
+@pytest.mark.parametrize("name", _native.POOLINGS)
+def test_a_kernel_follows_the_instruction_set_in_use(instruction_set: str, name: str) -> None:
+    """One made before the set was chosen gives the bytes of one made after."""
+    _native.use_instruction_set("base")
+    before = kernels()[name]
+    before(*batch((3, 9)), NO_STEPS, 1)
+    _native.use_instruction_set(instruction_set)
+    rows = [pool(*batch((3, 9)), NO_STEPS, 1)[0].tobytes() for pool in (before, kernels()[name])]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("name", _native.POOLINGS)
+def test_many_threads_call_one_kernel(name: str) -> None:
+    """Its instance for an instruction set is made once, by whichever call comes first."""
+    sentences = batch(SIZES)
+    expected = kernels()[name](*sentences, NO_STEPS, 1)[0].tobytes()
+    live = _native.instruction_set()
+    _native.use_instruction_set("base")
+    pool = kernels()[name]
+    _native.use_instruction_set(live)
+    equal: list[bool] = []
+    start = threading.Barrier(6)
+
+    def work() -> None:
+        start.wait()
+        equal.extend(pool(*sentences, NO_STEPS, 2)[0].tobytes() == expected for _ in range(5))
+
+    callers = [threading.Thread(target=work) for _ in range(6)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert equal == [True] * 30
+
+
+WRONG = [
+    ("mean", {"weights": np.ones(3, np.float32)}, ValueError, "'weights' must have 41 values, not 3"),
+    ("mean", {"weights": np.ones(41)}, TypeError, "'weights' must be an array of float32, not float64"),
+    ("mean", {"weights": np.ones((41, 1), np.float32)}, ValueError, "'weights' must have one axis"),
+    ("mean", {"weights": np.ones((1, 1, 1), np.float32)}, ValueError, "'weights' must have one or two axes"),
+    ("mean", {"weights": np.ones(41, np.int64)}, TypeError, "'weights' must be an array of"),
+    ("mean", {"weights": "heavy"}, TypeError, "'weights' must be an array, a number"),
+    ("mean", {"divisor": 3}, ValueError, "'divisor' must lie between 0 and 2"),
+    ("mean", {"divisor": 1.0}, TypeError, "'divisor' must be an int"),
+    ("mean", {"divisor": None}, TypeError, "'divisor' must be an int"),
+    ("mean", {"divisor": 2**64}, ValueError, "'divisor' does not fit 64 bits"),
+    ("mean", {"scaled": 1}, TypeError, "'scaled' must be True or False"),
+    ("mean", {"scale": True}, ValueError, "mean has no argument 'scale'"),
+    ("mean", {4: True}, TypeError, "name of an argument"),
+    ("mean", {"scaled": ...}, ValueError, "'scaled' is missing"),
+    ("dct", {"k": 0}, ValueError, "'k' must lie between 1"),
+    ("dct", {"k": 2**31 - 1}, ValueError, "more numbers than can be counted"),
+    ("vlawe", {"labels": np.full(41, SLOTS, np.int32)}, ValueError, "'labels' has an index that is not below 3"),
+    ("vlawe", {"labels": np.full(41, -1, np.int32)}, ValueError, "'labels' has an index"),
+    ("vlawe", {"centroids": np.ones((3, 7), np.float32)}, ValueError, "'centroids' must have 8 columns, not 7"),
+    ("vlawe", {"centroids": np.ones((0, 8), np.float32)}, ValueError, "'centroids' must have at least one row"),
+    ("vlawe", {"centroids": np.ones(8, np.float32)}, ValueError, "'centroids' must have two axes"),
+    ("vlawe", {"power": np.nan}, ValueError, "'power' must be finite"),
+    ("vlawe", {"power": [1]}, TypeError, "'power' must be a number"),
+    ("gem", {"values": np.ones(2)}, ValueError, "'values' must have 3 values, not 2"),
+    ("gem", {"window": 0}, ValueError, "'window' must be at least 1"),
+    ("gem", {"removed": 4}, ValueError, "'removed' must lie between 1 and 3"),
+    ("noppa", {"parts": [0, 7]}, ValueError, "'parts' has a part that does not exist"),
+    ("noppa", {"parts": [-1]}, ValueError, "'parts' has an item that must lie between 0"),
+    ("noppa", {"parts": [0.5]}, TypeError, "'parts' must hold ints"),
+    ("noppa", {"parts": 1}, TypeError, "'parts' must be a list of ints"),
+    ("noppa", {"kernel": 3}, ValueError, "'kernel' must lie between 0 and 2"),
+    ("noppa", {"positions": np.ones((1, 3), np.float32)}, ValueError, "'positions' must have 32 columns, not 3"),
+    ("noppa", {"attend_self": None}, TypeError, "'attend_self' must be True or False"),
+]  # fmt: skip
+
+
+def arguments(name: str) -> dict[str, Any]:
+    if name == "noppa":
+        method: noppa.Method = noppa.NoPPA(k=0, a=None, position=None)
+    else:
+        method = next(one for key, one in METHODS.items() if key.startswith(name) or name == "mean")
+    kernel = method.native(stored("float32", 8), learnt(8))
+    assert kernel is not None
+    assert kernel.name == name
+    return kernel.arguments
+
+
+@pytest.mark.parametrize(("name", "change", "error", "message"), WRONG, ids=str)
+def test_wrong_arguments_are_named(
+    name: str, change: dict[Any, Any], error: type[Exception], message: str
+) -> None:
+    changed = {key: value for key, value in (arguments(name) | change).items() if value is not ...}
+    with pytest.raises(error, match=message):
+        _native.Pooling(name, stored("float32", 8).table, changed)
+
+
+def test_a_method_without_a_file_is_refused() -> None:
+    with pytest.raises(ValueError, match="no native method is called 'median'"):
+        _native.Pooling("median", stored("float32", 8).table, {})
+
+
+def test_a_text_longer_than_the_positions_is_refused() -> None:
+    places = np.zeros((3, 32), np.float32)
+    kernel = noppa_kernel(stored("float32", 8).matrix, positions=places)
+    kernel(*one_text(3))
+    with pytest.raises(ValueError, match="sentences of up to 3 tokens, and one has 4"):
+        kernel(*one_text(4))
+
+
+def test_arrays_are_held_and_indices_copied() -> None:
+    """Neither freeing nor changing an array after the kernel was made lets it read outside its memory."""
+    given = arguments("vlawe")
+    pool = _native.Pooling("vlawe", stored("float32", 8).table, given)
+    expected = pool(*batch(SIZES), NO_STEPS, 1)[0].tobytes()
+    given["labels"][:] = 2**30
+    del given
+    waste = [np.full((SLOTS, 8), np.nan, np.float32) for _ in range(200)]
+    assert pool(*batch(SIZES), NO_STEPS, 1)[0].tobytes() == expected
+    assert len(waste) == 200
+
+
+def test_an_array_in_another_order_is_copied() -> None:
+    given = arguments("gem")
+    turned = {**given, "directions": np.asfortranarray(given["directions"])}
+    rows = [
+        _native.Pooling("gem", stored("float32", 8).table, each)(*batch(SIZES), NO_STEPS, 1)[0]
+        for each in (given, turned)
+    ]
+    assert rows[0].tobytes() == rows[1].tobytes()

@@ -94,8 +94,9 @@ from noppa.kernels import _native
 table = _native.Table(np.ones((4, 300), np.float32), None)
 lengths = np.full(4000, 40)
 batch = np.zeros(lengths.sum(), np.int32), np.append(0, lengths.cumsum()), _native.Steps([])
-alone = _native.pool_mean(table, None, 0, False, *batch, 1)[0]
-assert (_native.pool_mean(table, None, 0, False, *batch, 1_000_000)[0] == alone).all()
+mean = _native.Pooling("mean", table, {"weights": None, "divisor": 0, "scaled": False})
+alone = mean(*batch, 1)[0]
+assert (mean(*batch, 1_000_000)[0] == alone).all()
 print(len(os.listdir("/proc/self/task")))
 """
 

@@ -112,4 +112,23 @@ void run_tasks(int64_t count, int threads, const std::function<void(int64_t)>& t
     workers->run(count, int(std::min<int64_t>(std::min(threads, most_threads()), count)) - 1, task);
 }
 
+std::vector<int64_t> cut_by_cost(int64_t count, int threads, int64_t most_items,
+                                 const std::function<double(int64_t)>& cost) {
+    constexpr double LEAST_COST = 40e3;  // waking a thread costs about a quarter of it
+    double total = 0;
+    for (int64_t at = 0; at < count; ++at) total += cost(at);
+    const double enough = std::max(LEAST_COST, total / (8.0 * threads));
+    std::vector<int64_t> cuts{0};
+    double run = 0;
+    for (int64_t at = 0; at < count; ++at) {
+        run += cost(at);
+        if (run >= enough || at + 1 - cuts.back() >= most_items) {
+            cuts.push_back(at + 1);
+            run = 0;
+        }
+    }
+    if (cuts.back() != count) cuts.push_back(count);
+    return cuts;
+}
+
 }  // namespace noppa

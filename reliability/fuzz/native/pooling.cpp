@@ -7,7 +7,9 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "batch.hpp"
+#include "pooling/batch.hpp"
+#include "pooling/instruction_sets.hpp"
+#include "pooling/positions.hpp"
 #include "vector_text.hpp"
 
 using namespace noppa;
@@ -81,19 +83,27 @@ struct Sentences {
     }
 };
 
+// An array that the arguments borrow, as NumPy's are.
+template <class T>
+Array borrowed(Array::Type type, const Exact<T>& values, int axes, int64_t rows) {
+    const int64_t columns = axes == 1 ? 1 : values.count / rows;
+    return {type, values.values.get(), axes, axes == 1 ? values.count : rows, columns, nullptr};
+}
+
 // Rows of the batch against the rows of its sentences alone, for each instruction set.
-template <class Pool>
-void compare(const Sentences& sentences, int64_t width, Pool pool) {
-    const int64_t count = int64_t(sentences.offsets.size()) - 1;
+void compare(const Words& words, const Sentences& sentences, const std::string& name, Arguments arguments) {
+    const Pooling pooling(name, words.table, std::move(arguments));
+    const int64_t count = int64_t(sentences.offsets.size()) - 1, width = pooling.width;
     for (const char* set : instruction_sets()) {
         use_instruction_set(set);
         Exact<float> rows(count * width), row(width);
         Exact<int32_t> known(count), one(1);
-        pool(Batch{sentences.ids.data(), sentences.offsets.data(), count}, 3, rows.values.get(), known.values.get());
+        pool_batch(pooling, {sentences.ids.data(), sentences.offsets.data(), count}, {}, 3, rows.values.get(),
+                   known.values.get());
         for (int64_t s = 0; s < count; ++s) {
             const int64_t begin = sentences.offsets[size_t(s)];
             const int64_t bounds[] = {0, sentences.offsets[size_t(s) + 1] - begin};
-            pool(Batch{sentences.ids.data() + begin, bounds, 1}, 1, row.values.get(), one.values.get());
+            pool_batch(pooling, {sentences.ids.data() + begin, bounds, 1}, {}, 1, row.values.get(), one.values.get());
             const float* there = rows.values.get() + s * width;
             if (one.values[0] != known.values[size_t(s)]) std::abort();
             if (std::memcmp(there, row.values.get(), size_t(width) * sizeof(float))) std::abort();
@@ -103,56 +113,66 @@ void compare(const Sentences& sentences, int64_t width, Pool pool) {
     }
 }
 
-void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, const float* weights) {
+void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, Arguments arguments) {
+    constexpr int64_t COSINE = 7;  // the only number below those of the cosines that is no part
     const int64_t wide = (words.dim + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
-    Exact<int32_t> parts(input.ConsumeIntegralInRange(1, 4), [&] {
-        const int32_t part = input.ConsumeIntegralInRange<int32_t>(CONTEXT, COSINE + 3);
-        return part == COSINE ? COSINE + 1 : part;
-    });
-    bool context = false, word = false;
-    for (int64_t at = 0; at < parts.count; ++at) {
-        const int32_t part = parts.values[size_t(at)];
-        context |= part == CONTEXT || part == ORDERED || part == PRODUCT;
-        word |= part == WORD;
+    std::vector<int64_t> parts(input.ConsumeIntegralInRange<size_t>(1, 4));
+    for (int64_t& part : parts) {
+        part = input.ConsumeIntegralInRange<int64_t>(0, COSINE + 3);
+        part += part == COSINE;
     }
     Exact<float> positions(sentences.longest * wide);
     for (int64_t at = 0; at < positions.count; ++at)
         positions.values[size_t(at)] = at % wide < words.dim ? float(number(input, 1)) : 0.0f;
-    const Noppa noppa{weights, input.ConsumeBool() ? positions.values.get() : nullptr,
-                      input.ConsumeIntegralInRange<int>(LOG2, SQUARE), input.ConsumeBool(), input.ConsumeBool(),
-                      context, word, parts.values.get(), parts.count, parts.count * words.dim};
-    compare(sentences, noppa.width, [&](const Batch& batch, int threads, float* rows, int32_t* known) {
-        pool_noppa(words.table, noppa, batch, {}, threads, rows, known);
-    });
+    arguments.set("parts", parts);
+    if (input.ConsumeBool() && sentences.longest)
+        arguments.set("positions", borrowed(Array::FLOAT32, positions, 2, sentences.longest));
+    else
+        arguments.set("positions", std::monostate{});
+    arguments.set("kernel", input.ConsumeIntegralInRange<int64_t>(0, 2));
+    arguments.set("attend_self", input.ConsumeBool());
+    arguments.set("dropped_take_position", input.ConsumeBool());
+    compare(words, sentences, "noppa", std::move(arguments));
 }
 
-void other_rows(FuzzedDataProvider& input, int kind, const Words& words, const Sentences& sentences, const float* weights) {
-    Pooling pooling{};
-    pooling.kind = Pooling::Kind(kind);
-    pooling.divisor = Pooling::Divisor(input.ConsumeIntegralInRange(0, 2));
-    pooling.scaled = input.ConsumeBool();
-    pooling.average = input.ConsumeBool();
-    pooling.published = input.ConsumeBool();
-    pooling.power = float(input.ConsumeIntegralInRange(0, 4)) / 2;
-    pooling.weights = weights;
-    pooling.slots = kind == Pooling::MEAN ? 1 : input.ConsumeIntegralInRange(1, 7);
-    pooling.window = input.ConsumeBool() ? input.ConsumeIntegralInRange<int64_t>(1, 9) : INT32_MAX;
-    pooling.removed = input.ConsumeIntegralInRange<int64_t>(1, pooling.slots);
-    const int64_t slots = pooling.slots, cells = slots * (slots + 1) / 2;
-    const int64_t widths[] = {words.dim, slots * words.dim, slots * words.dim,
-                              (pooling.average ? words.dim : 0) + cells, words.dim};
-    pooling.width = widths[kind];
+void mean_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, Arguments arguments) {
+    arguments.set("divisor", input.ConsumeIntegralInRange<int64_t>(0, 2));
+    arguments.set("scaled", input.ConsumeBool());
+    compare(words, sentences, "mean", std::move(arguments));
+}
+
+void clustered_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, bool weighted,
+                    Arguments arguments) {
+    const int64_t slots = input.ConsumeIntegralInRange(1, 7);
     Exact<int32_t> labels(words.words + 1, [&] { return input.ConsumeIntegralInRange<int32_t>(0, int32_t(slots) - 1); });
     Exact<float> centroids(slots * words.dim, [&] { return number(input, 100); });
-    Exact<double> directions(slots * words.dim, [&] { return number(input, 1); });
-    Exact<double> values(slots, [&] { return std::fabs(number(input, 1e6)); });
-    pooling.labels = labels.values.get();
-    pooling.centroids = centroids.values.get();
-    pooling.directions = directions.values.get();
-    pooling.values = values.values.get();
-    compare(sentences, pooling.width, [&](const Batch& batch, int threads, float* rows, int32_t* known) {
-        pool_words(words.table, pooling, batch, {}, threads, rows, known);
-    });
+    arguments.set("labels", borrowed(Array::INT32, labels, 1, 0));
+    arguments.set("centroids", borrowed(Array::FLOAT32, centroids, 2, slots));
+    if (weighted) {
+        arguments.set("average", input.ConsumeBool());
+        arguments.set("published", input.ConsumeBool());
+    } else {
+        arguments.set("power", double(input.ConsumeIntegralInRange(0, 4)) / 2);
+    }
+    compare(words, sentences, weighted ? "s3e" : "vlawe", std::move(arguments));
+}
+
+void gem_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences) {
+    const int64_t count = input.ConsumeIntegralInRange(1, 7);
+    Exact<double> directions(count * words.dim, [&] { return number(input, 1); });
+    Exact<double> values(count, [&] { return std::fabs(number(input, 1e6)); });
+    Arguments arguments("gem");
+    arguments.set("directions", borrowed(Array::FLOAT64, directions, 2, count));
+    arguments.set("values", borrowed(Array::FLOAT64, values, 1, 0));
+    arguments.set("window", input.ConsumeBool() ? input.ConsumeIntegralInRange<int64_t>(1, 9) : INT64_MAX);
+    arguments.set("removed", input.ConsumeIntegralInRange<int64_t>(1, count));
+    compare(words, sentences, "gem", std::move(arguments));
+}
+
+void dct_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences) {
+    Arguments arguments("dct");
+    arguments.set("k", input.ConsumeIntegralInRange<int64_t>(1, 7));
+    compare(words, sentences, "dct", std::move(arguments));
 }
 
 }  // namespace
@@ -163,9 +183,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const bool weighted = input.ConsumeBool();
     const Words words(input, input.ConsumeBool() ? LARGEST_VALUE : 100);
     const Sentences sentences(input, words.words);
-    Exact<float> weights(words.words + 1, [&] { return std::fabs(number(input, 1)); });
-    const float* used = weighted ? weights.values.get() : nullptr;
-    if (kind == 5) noppa_rows(input, words, sentences, used);
-    else other_rows(input, kind, words, sentences, used);
+    const Exact<float> weights(words.words + 1, [&] { return std::fabs(number(input, 1)); });
+    Arguments with_weights("with weights");
+    if (weighted) with_weights.set("weights", borrowed(Array::FLOAT32, weights, 1, 0));
+    else with_weights.set("weights", std::monostate{});
+    switch (kind) {
+        case 0: mean_rows(input, words, sentences, std::move(with_weights)); break;
+        case 1: dct_rows(input, words, sentences); break;
+        case 2: clustered_rows(input, words, sentences, false, Arguments("vlawe")); break;
+        case 3: clustered_rows(input, words, sentences, true, std::move(with_weights)); break;
+        case 4: gem_rows(input, words, sentences); break;
+        default: noppa_rows(input, words, sentences, std::move(with_weights));
+    }
     return 0;
 }

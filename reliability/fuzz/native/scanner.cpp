@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "scanner.hpp"
+#include "text/scanner.hpp"
 
 using namespace noppa;
 

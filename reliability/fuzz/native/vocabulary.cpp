@@ -7,7 +7,8 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "batch.hpp"
+#include "pooling/table.hpp"
+#include "text/lookup.hpp"
 
 using namespace noppa;
 

@@ -74,15 +74,23 @@ inline int64_t checked_size(int64_t size, const char* message) {
     return size;
 }
 
-// Offsets (sentences + 1,) that rise from 0 to the number of tokens; gives the number of sentences.
-inline int64_t checked_offsets(const Array1<int64_t>& offsets, int64_t tokens) {
+struct SentenceCounts {
+    int64_t sentences;
+    int64_t longest;  // tokens of the longest sentence
+};
+
+// Checks that offsets (sentences + 1,) rise from 0 to the number of tokens.
+inline SentenceCounts checked_offsets(const Array1<int64_t>& offsets, int64_t tokens) {
     const int64_t sentences = int64_t(offsets.shape(0)) - 1;
     require(sentences >= 0 && offsets(0) == 0 && offsets(size_t(sentences)) == tokens, "offsets do not fit the ids");
+    int64_t longest = 0;
     for (int64_t s = 0; s < sentences; ++s) {
-        require(offsets(size_t(s)) <= offsets(size_t(s + 1)), "offsets fall");
-        require(offsets(size_t(s + 1)) - offsets(size_t(s)) <= WIDEST, "a sentence of too many tokens");
+        const int64_t length = offsets(size_t(s + 1)) - offsets(size_t(s));
+        require(length >= 0, "offsets fall");
+        longest = length > longest ? length : longest;
     }
-    return sentences;
+    require(longest <= WIDEST, "a sentence of too many tokens");
+    return {sentences, longest};
 }
 
 }  // namespace noppa::binding

@@ -5,8 +5,9 @@
 #include <exception>
 #include <new>
 
-#include "batch.hpp"
 #include "binding/topics.hpp"
+#include "pooling/instruction_sets.hpp"
+#include "pooling/positions.hpp"
 
 namespace nb = nanobind;
 using namespace noppa;
@@ -16,21 +17,23 @@ NB_MODULE(_native, module) {
     nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
         try {
             std::rethrow_exception(failure);
+        } catch (const WrongType& wrong) {
+            PyErr_SetString(PyExc_TypeError, wrong.what());
         } catch (const std::bad_alloc&) {
             PyErr_SetString(PyExc_MemoryError,
                             "too little memory for this call: fewer or shorter texts, or fewer dimensions, need less");
         }
     });
-    module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.reference.";
+    module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.kernels.reference.";
     module.attr("REAL") = "float32";
     module.attr("POSITION_UNIT") = POSITION_UNIT;
-    module.def("instruction_set", [] { return kernels().name; });
+    module.def("instruction_set", [] { return compiled_sets()[live_set()].name; });
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const char* name : instruction_sets()) names.emplace_back(name);
         return names;
     });
-    module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name.c_str()); });
+    module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name); });
     binding::bind_text(module);
     binding::bind_pooling(module);
     binding::bind_training(module);

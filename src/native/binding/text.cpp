@@ -1,9 +1,10 @@
 // Texts and tokens to row numbers.
 #include <cstring>
 
-#include "batch.hpp"
 #include "binding/arrays.hpp"
 #include "binding/topics.hpp"
+#include "pooling/table.hpp"
+#include "text/lookup.hpp"
 
 namespace noppa::binding {
 namespace {
@@ -18,7 +19,7 @@ class Strings {
         bool stable = true;
         for (int64_t at = 0; at < here.length; ++at) stable &= is_stable(code_at(here, at));
         if (stable) add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
-        else add(nb::module_::import_("noppa.characters").attr("normalize")(text));
+        else add(nb::module_::import_("noppa.text.characters").attr("normalize")(text));
     }
     void add(nb::object text) {
         require(PyUnicode_Check(text.ptr()), "every item must be a str");

@@ -23,7 +23,7 @@ void train_py(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> sou
     require(int64_t(keep.shape(0)) == words && noise.shape(0) > 0, "keep or noise does not fit the words");
     for (size_t n = 0; n < noise.shape(0); ++n) require(noise(n) >= 0 && noise(n) < words, "noise is no word");
     for (size_t t = 0; t < ids.shape(0); ++t) require(ids(t) >= 0 && ids(t) < words, "an id is no word");
-    const int64_t sentences = checked_offsets(offsets, int64_t(ids.shape(0)));
+    const int64_t sentences = checked_offsets(offsets, int64_t(ids.shape(0))).sentences;
     const Training training{source.data(), target.data(), keep.data(), noise.data(), int64_t(noise.shape(0)), words,
                             int64_t(source.shape(0)) - words, int64_t(target.shape(1)), negatives, rate, seed, adjacent,
                             itself};

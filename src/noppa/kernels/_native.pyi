@@ -1,4 +1,4 @@
-"""The interface that the native module and `noppa.kernels.reference` share."""
+"""The native module. `noppa.kernels.reference` shares all of it but `Pooling`, whose twins are the methods' NumPy forms."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 REAL: str
 POSITION_UNIT: int
+#: The methods that have a native kernel, by name.
+POOLINGS: tuple[str, ...]
 
 Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 StepTuple = tuple[Any, ...]
@@ -58,70 +60,19 @@ class Vocabulary:
 class Steps:
     def __init__(self, steps: Sequence[StepTuple]) -> None: ...
 
-def pool_noppa(
-    table: Table,
-    weights: NDArray[Any] | None,
-    positions: NDArray[Any] | None,
-    kernel: int,
-    attend_self: bool,
-    dropped_take_position: bool,
-    parts: Sequence[int],
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
-def pool_mean(
-    table: Table,
-    weights: NDArray[Any] | None,
-    divisor: int,
-    scaled: bool,
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> Rows: ...
-def pool_dct(
-    table: Table,
-    k: int,
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> Rows: ...
-def pool_vlawe(
-    table: Table,
-    labels: NDArray[np.int32],
-    centroids: NDArray[Any],
-    power: float,
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> Rows: ...
-def pool_s3e(
-    table: Table,
-    weights: NDArray[Any] | None,
-    labels: NDArray[np.int32],
-    centroids: NDArray[Any],
-    average: bool,
-    published: bool,
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> Rows: ...
-def pool_gem(
-    table: Table,
-    directions: NDArray[np.float64],
-    values: NDArray[np.float64],
-    window: int,
-    removed: int,
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> Rows: ...
+class Pooling:
+    """A method of `POOLINGS` with its arguments, which are checked and held here; calls from many threads are safe.
+
+    Each method reads its own arguments: see its file in src/native/methods.
+    """
+
+    def __init__(self, name: str, table: Table, arguments: dict[str, Any]) -> None: ...
+    @property
+    def width(self) -> int: ...
+    def __call__(
+        self, ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: Steps, threads: int
+    ) -> Rows: ...
+
 def train(
     source: NDArray[Any],
     target: NDArray[Any],
@@ -141,13 +92,3 @@ def apply_steps(
 def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows: ...
 def parse_records(block: bytes, dim: int, most: int) -> VectorRows: ...
 def format_rows(matrix: NDArray[np.float32], separator: str, threads: int) -> list[bytes]: ...
-
-POOLINGS: tuple[str, ...]
-
-class Pooling:
-    width: int
-
-    def __init__(self, name: str, table: Table, arguments: dict[str, Any]) -> None: ...
-    def __call__(
-        self, ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: Steps, threads: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]: ...

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from noppa.errors import ParameterError, warn
 
@@ -44,39 +44,8 @@ def _choose(backend: str, isa: str):  # type: ignore[no-untyped-def]
     return reference
 
 
-class _Pooling:
-    """Until the native module has its own."""
-
-    NAMES: ClassVar[dict[str, tuple[str, ...]]] = {
-        "dct": ("k",),
-        "gem": ("directions", "values", "window", "removed"),
-        "mean": ("weights", "divisor", "scaled"),
-        "noppa": (
-            "weights",
-            "positions",
-            "kernel",
-            "attend_self",
-            "dropped_take_position",
-            "parts",
-        ),
-        "s3e": ("weights", "labels", "centroids", "average", "published"),
-        "vlawe": ("labels", "centroids", "power"),
-    }
-
-    def __init__(self, name: str, table: Any, arguments: Any) -> None:
-        self.pool = getattr(kernels, f"pool_{name}")
-        self.arguments = (table, *(arguments[it] for it in self.NAMES[name]))
-
-    def __call__(self, *batch: Any) -> Any:
-        return self.pool(*self.arguments, *batch)
-
-
 if not TYPE_CHECKING:
     kernels = _choose(os.environ.get(BACKEND, ""), os.environ.get(ISA, ""))
-
-if not hasattr(kernels, "POOLINGS"):
-    kernels.POOLINGS = tuple(_Pooling.NAMES)
-    kernels.Pooling = _Pooling  # type: ignore[misc,assignment]
 
 name: str = "native" if kernels.__name__.endswith("_native") else "numpy"
 

@@ -1,12 +1,10 @@
-// Refinement of pooled rows, for kernels.cpp: what `noppa.refine` fitted, as three kinds of linear algebra.
-#pragma once
+// Compiled once per instruction set: see pooling/method.hpp.
+#include "refine/steps.hpp"
 
-#include "kernels.hpp"
-#include "simd.hpp"
+#include "pooling/simd.hpp"
 
+namespace noppa {
 namespace {
-
-using noppa::Step;
 
 // A number that is known when compiling, to pass to a lambda.
 template <int VALUE>
@@ -85,7 +83,7 @@ void map_rows(const Step& step, const float* rows, float* out) {
 }
 
 // A sum of squares in float64, so that neither tiny nor huge rows lose their length.
-void normalise(const float* row, int64_t dim, float* out) {
+void normalize(const float* row, int64_t dim, float* out) {
     double square = 0;
     for (int64_t m = 0; m < dim; ++m) square += double(row[m]) * double(row[m]);
     const double scale = square > 0 ? 1.0 / __builtin_sqrt(square) : 0.0;
@@ -130,15 +128,17 @@ void apply_slowly(const Step& step, const float* row, float* amounts, float* out
     }
 }
 
-void apply_step(const Step& step, const float* rows, int64_t count, float* scratch, float* out) {
+}  // namespace
+
+void NOPPA_SET::apply_step(const Step& step, const float* rows, int64_t count, float* scratch, float* out) {
     const auto some = [&](auto size, int64_t r) {
         constexpr int ROWS = decltype(size)::value;
         const float* from = rows + r * step.in;
         float* to = out + r * step.out;
         if (step.kind == Step::MAP) map_rows<ROWS>(step, from, to);
         else if (step.kind == Step::REMOVE) remove_rows<ROWS>(step, from, scratch, to);
-        else for (int q = 0; q < ROWS; ++q) normalise(from + q * step.in, step.in, to + q * step.in);
-        if (step.kind != Step::NORMALISE)
+        else for (int q = 0; q < ROWS; ++q) normalize(from + q * step.in, step.in, to + q * step.in);
+        if (step.kind != Step::NORMALIZE)
             for (int q = 0; q < ROWS; ++q)
                 if (!finite(to + q * step.out, step.out)) apply_slowly(step, from + q * step.in, scratch, to + q * step.out);
     };
@@ -147,4 +147,4 @@ void apply_step(const Step& step, const float* rows, int64_t count, float* scrat
     for (; r < count; ++r) some(Count<1>{}, r);
 }
 
-}  // namespace
+}  // namespace noppa

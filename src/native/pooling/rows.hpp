@@ -1,7 +1,7 @@
-// Rows of the word table, for the files that are compiled once per instruction set.
+// Rows of the word table as float32, for the files that are compiled once per instruction set.
 #pragma once
 
-#include "kernels.hpp"
+#include "pooling/table.hpp"
 
 namespace {
 
@@ -10,8 +10,7 @@ using noppa::FLOAT32;
 using noppa::INT8;
 using noppa::Table;
 
-// A row of the table as float32.
-void read_row(const Table& table, int32_t id, float* row) {
+inline void read_row(const Table& table, int32_t id, float* row) {
     const int64_t dim = table.dim;
     if (id >= table.words) {
         for (int64_t m = 0; m < dim; ++m) row[m] = 0;

@@ -1,8 +1,9 @@
-#include "scanner.hpp"
+#include "text/scanner.hpp"
 
 #include <cstring>
 
 #include "character_tables.hpp"
+#include "thread_memory.hpp"
 
 namespace noppa {
 namespace {
@@ -76,7 +77,9 @@ void Scanner::clean(const Text& text) {
     length_ = kept;
 }
 
-int Scanner::kind(int64_t place) const { return place >= 0 && place < length_ ? kinds_[size_t(place)] : SPACE; }
+int Scanner::kind(int64_t place) const {
+    return place >= 0 && place < length_ ? int(kinds_[size_t(place)]) : int(SPACE);
+}
 bool Scanner::is_word(int64_t place) const {
     const int here = kind(place);
     return here == LETTER || here == DIGIT;
@@ -116,10 +119,10 @@ const std::vector<Token>& Scanner::tokens(const Text& text) {
     return tokens_;
 }
 
-void Scanner::give_back() {
-    release_if_large(&buffer_);
-    release_if_large(&kinds_);
-    release_if_large(&tokens_);
+void Scanner::release_if_large() {
+    noppa::release_if_large(&buffer_);
+    noppa::release_if_large(&kinds_);
+    noppa::release_if_large(&tokens_);
 }
 
 int64_t Scanner::word(int64_t place) {

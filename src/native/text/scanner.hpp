@@ -1,4 +1,4 @@
-// Text to tokens: the twin of noppa/tokens.py, which states the rules. Same names, same order.
+// Text to tokens: the twin of noppa/text/tokens.py, which states the rules. Same names, same order.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +36,12 @@ bool is_stable(Code code);
 // The twin of characters.plain: appends up to three code points.
 void append_plain(Code code, std::vector<Code>* out);
 
-// A thread keeps so many bytes for its next task, and gives back what is larger.
-constexpr size_t KEPT_BYTES = size_t(4) << 20;
-
-template <class T>
-void release_if_large(std::vector<T>* memory) {
-    if (memory->capacity() * sizeof(T) > KEPT_BYTES) std::vector<T>().swap(*memory);
-}
-
 class Scanner {
   public:
     // The tokens of a text in NFC. They point into this scanner and hold until the next call.
     const std::vector<Token>& tokens(const Text& text);
-    void give_back();
+    // Frees buffers that a long text made large.
+    void release_if_large();
 
   private:
     void clean(const Text& text);

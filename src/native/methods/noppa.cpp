@@ -1,4 +1,4 @@
-// Equations 9 to 13 and 15 of the paper, one sentence at a time. Compiled once per instruction set (CMakeLists.txt).
+// NoPPA: equations 9 to 13 of the paper.
 //
 // The log kernel is symmetric and zero for a word with itself, so the contextual half of a sentence is one pass over
 // its n(n-1)/2 pairs:
@@ -6,25 +6,66 @@
 // Scores v'_i·v'_j are symmetric too. Pairs are taken in tiles of TILE x TILE tokens: a sentence that fits one tile keeps
 // its scores, a longer one computes them twice (for the softmax, then for the coefficients) and never holds an n x n
 // matrix. A tile is summed in float32, tiles in float64.
-#include "kernels.hpp"
-
-#include "pooling.hpp"
-#include "rows.hpp"
-#include "simd.hpp"
+#include "pooling/arguments.hpp"
+#include "pooling/method.hpp"
+#include "pooling/positions.hpp"
+#include "pooling/rows.hpp"
+#include "pooling/simd.hpp"
 #include "sizes.hpp"
-#include "steps.hpp"
 
 namespace noppa {
 namespace {
 
-constexpr int64_t TILE = 64;
-constexpr int64_t SCORED = 4;         // tokens that are scored together
+enum PairKernel : int64_t { LOG2 = 0, ABSOLUTE = 1, SQUARE = 2 };
+// What a row consists of; COSINE + k is the k-th coefficient of a cosine transform.
+enum Part : int64_t { CONTEXT = 0, WORD = 1, ORDERED = 2, PRODUCT = 3, LARGEST = 4, SMALLEST = 5, SPREAD = 6, COSINE = 7 };
+constexpr int64_t MOST_COSINES = 9999;
 
-int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr int64_t TILE = 64;
+constexpr int64_t SCORED = 4;  // tokens that are scored together
+
+struct Noppa final : Method {
+    const float* weights;    // (words + 1,) or null
+    const float* positions;  // (longest, padded dim) or null
+    int64_t kernel;
+    bool attend_self;
+    bool dropped_take_position;
+    Vector<int64_t> parts;  // what a row consists of, in order
+    bool has_word = false, has_pairs = false, has_signed_pairs = false;
+
+    Noppa(const Table& table, const Arguments& arguments);
+    double cost(double tokens) const override { return double(table.dim) * tokens * (1.0 + 0.15 * tokens); }
+    size_t scratch_bytes(int64_t tokens) const override;
+    int64_t pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const override;
+};
+
+Vector<int64_t> parts_of(const Arguments& arguments) { return arguments.integers("parts", CONTEXT, COSINE + MOST_COSINES); }
+
+Noppa::Noppa(const Table& table, const Arguments& arguments)
+    : Method(table, times(parts_of(arguments).size, table.dim)),
+      weights(weights_of(table, arguments)),
+      positions(nullptr),
+      kernel(arguments.integer("kernel", LOG2, SQUARE)),
+      attend_self(arguments.flag("attend_self")),
+      dropped_take_position(arguments.flag("dropped_take_position")),
+      parts(parts_of(arguments)) {
+    if (!arguments.is_none("positions")) {
+        const auto matrix = arguments.float_matrix("positions", Arguments::ANY, padded(table.dim));
+        positions = matrix.values;
+        longest = matrix.rows;
+    }
+    for (int64_t p = 0; p < parts.size; ++p) {
+        const int64_t part = parts.values[p];
+        if (part == COSINE) arguments.refuse("parts", "has a part that does not exist");
+        has_word |= part == WORD;
+        has_signed_pairs |= part == ORDERED || part == PRODUCT;
+        has_pairs |= part == CONTEXT || part == ORDERED || part == PRODUCT;
+    }
+}
 
 // Floats from one token's vector to the next: an odd number of cache lines, so that the same block of many tokens never
 // crowds one set of the cache.
-int64_t stride_of(int64_t dim) { return (rounded_up(dim, POSITION_UNIT) / 16 | 1) * 16; }
+int64_t stride_of(int64_t dim) { return (padded(dim) / 16 | 1) * 16; }
 
 // Two tokens, as places in the vectors of their sentence, and the coefficient of their kernel.
 struct Pair {
@@ -63,15 +104,15 @@ Sentence lay_out(int64_t tokens, int64_t dim, Memory& memory) {
     return s;
 }
 
-size_t scratch_bytes(int64_t tokens, int64_t dim) {
+size_t Noppa::scratch_bytes(int64_t tokens) const {
     Memory memory{0};
-    lay_out(tokens, dim, memory);
+    lay_out(tokens, table.dim, memory);
     return memory.room();
 }
 
 // Equation 10: known words with their positions into s.vectors; their weights, and the word half, on the way.
-int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
-    const int64_t wide = rounded_up(s.dim, POSITION_UNIT);
+int64_t gather(const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
+    const int64_t wide = padded(s.dim);
     for (int64_t m = 0; m < wide; ++m) s.sum[m] = 0;
     for (int64_t m = 0; m < wide; ++m) s.word[m] = 0;
     const auto flush = [&] {
@@ -87,13 +128,13 @@ int64_t gather(const Table& table, const Noppa& noppa, const int32_t* ids, int64
             continue;
         }
         float* vector = s.vectors + known * s.stride;
-        read_row(table, ids[t], vector);
+        read_row(noppa.table, ids[t], vector);
         for (int64_t m = s.dim; m < wide; ++m) vector[m] = 0;
         const float weight = noppa.weights ? noppa.weights[ids[t]] : 1.0f;
         s.weights[known] = weight;
-        if (noppa.word)
+        if (noppa.has_word)
             for (int64_t m = 0; m < wide; m += WIDTH) store(s.sum + m, load(s.sum + m) + weight * load(vector + m));
-        if (noppa.context && noppa.positions)
+        if (noppa.has_pairs && noppa.positions)
             for (int64_t m = 0; m < wide; m += WIDTH)
                 store(vector + m, load(vector + m) + load(noppa.positions + position * wide + m));
         ++known;
@@ -298,7 +339,7 @@ void contextual(const Noppa& noppa, Sentence& s) {
 }
 
 // A part of the words themselves, without pairs or positions: their vectors are read again, from the nearest cache.
-void raw_part(const Table& table, const int32_t* ids, int64_t tokens, const Sentence& s, int part, float* row) {
+void raw_part(const Table& table, const int32_t* ids, int64_t tokens, const Sentence& s, int64_t part, float* row) {
     float *vector = s.sum, *first = s.sum + s.stride;
     double *sum = s.spare, *squares = s.spare + s.stride;
     const double length = double(s.tokens);
@@ -336,20 +377,18 @@ void raw_part(const Table& table, const int32_t* ids, int64_t tokens, const Sent
         for (int64_t m = 0; m < s.dim; ++m) row[m] = float(sum[m]);
 }
 
-// Equation 9, its parts in the order asked for: [context ; word] is the paper's.
-int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t tokens, void* scratch, float* row) {
+// Equation 9, its parts in the given order: [context ; word] is the paper's.
+int64_t Noppa::pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const {
     Memory memory{aligned(scratch)};
     Sentence s = lay_out(tokens, table.dim, memory);
-    const int64_t known = gather(table, noppa, ids, tokens, s);
-    bool more = false;
-    for (int64_t p = 0; p < noppa.part_count; ++p) more |= noppa.parts[p] == ORDERED || noppa.parts[p] == PRODUCT;
-    if (noppa.context) {
+    const int64_t known = gather(*this, ids, tokens, s);
+    if (has_pairs) {
         for (int64_t m = 0; m < PAIR_PARTS * s.stride; ++m) s.context[m] = 0;
-        if (known > 1) more ? contextual<true>(noppa, s) : contextual<false>(noppa, s);
+        if (known > 1) has_signed_pairs ? contextual<true>(*this, s) : contextual<false>(*this, s);
     }
     const double length = known ? double(known) : 1.0;
-    for (int64_t p = 0; p < noppa.part_count; ++p, row += s.dim) {
-        const int part = noppa.parts[p];
+    for (int64_t p = 0; p < parts.size; ++p, row += s.dim) {
+        const int64_t part = parts.values[p];
         if (part == WORD) {
             for (int64_t m = 0; m < s.dim; ++m) row[m] = float(s.word[m] / length);
         } else if (part == CONTEXT || part == ORDERED || part == PRODUCT) {
@@ -363,16 +402,6 @@ int64_t pool(const Table& table, const Noppa& noppa, const int32_t* ids, int64_t
 }
 
 }  // namespace
-
-#define NOPPA_JOIN(a, b) a##b
-#define NOPPA_NAMED(set) NOPPA_JOIN(kernels_, set)
-#define NOPPA_POOLS(set) NOPPA_JOIN(pools_, set)
-#define NOPPA_TEXT(set) #set
-#define NOPPA_NAME(set) NOPPA_TEXT(set)
-
-const Kernels& NOPPA_NAMED(NOPPA_SET)() {
-    static const Kernels kernels = {NOPPA_NAME(NOPPA_SET), scratch_bytes, pool, apply_step, &NOPPA_POOLS(NOPPA_SET)()};
-    return kernels;
-}
-
 }  // namespace noppa
+
+NOPPA_METHOD(Noppa)

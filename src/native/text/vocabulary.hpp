@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scanner.hpp"
+#include "text/scanner.hpp"
 
 namespace noppa {
 

@@ -1,0 +1,109 @@
+#include "pooling/batch.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pooling/instruction_sets.hpp"
+#include "sizes.hpp"
+#include "thread_memory.hpp"
+#include "workers.hpp"
+
+namespace noppa {
+namespace {
+
+constexpr int64_t MOST_ROWS = 64;  // rows refined together: they fit the second-level cache
+constexpr int64_t MOST_PREFETCHED = 32;
+
+struct TaskMemory {
+    Buffer sentence, pooled, turns[2], amounts;
+
+    static TaskMemory& of_thread() {
+        thread_local TaskMemory memory;
+        return memory;
+    }
+    void release_if_large() {
+        for (Buffer* each : {&sentence, &pooled, &turns[0], &turns[1], &amounts}) each->release_if_large();
+    }
+};
+
+// The rows of a sentence lie far apart in memory: those of the next sentence are fetched while this one is pooled.
+void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
+    const int64_t size = table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1;
+    const int64_t bytes = table.dim * size, apart = table.stride * size;
+    for (int64_t t = 0; t < std::min(tokens, MOST_PREFETCHED); ++t)
+        if (ids[t] >= 0 && ids[t] < table.words)
+            for (int64_t at = 0; at < bytes; at += 64)
+                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * apart + at);
+}
+
+int64_t width_after(const std::vector<Step>& steps, int64_t width) {
+    for (const Step& step : steps) width = step.out;
+    return width;
+}
+
+// Pooled rows to final rows through two buffers that take turns; the last step writes into place.
+void refine(ApplyStep* apply_step, const std::vector<Step>& steps, const float* pooled, int64_t width,
+            const int32_t* known, int64_t count, TaskMemory& memory, float* rows) {
+    const int64_t last = width_after(steps, width);
+    if (steps.empty() && rows != pooled) std::memcpy(rows, pooled, size_t(count * width) * sizeof(float));
+    const float* from = pooled;
+    for (size_t at = 0; at < steps.size(); ++at) {
+        const bool last_one = at + 1 == steps.size();
+        float* to = last_one ? rows : memory.turns[at % 2].take_floats(times(count, steps[at].out));
+        apply_step(steps[at], from, count, memory.amounts.take_floats(4 * steps[at].inner), to);
+        from = to;
+    }
+    if (known)
+        for (int64_t r = 0; r < count; ++r)
+            if (!known[r]) std::fill(rows + r * last, rows + (r + 1) * last, 0.0f);
+}
+
+}  // namespace
+
+void pool_batch(const Pooling& pooling, const Batch& batch, const std::vector<Step>& steps, int threads, float* rows,
+                int32_t* known) {
+    const size_t live = live_set();
+    const Method& method = pooling.method(live);
+    ApplyStep* const apply_step = compiled_sets()[live].apply_step;
+    const int64_t width = method.width, last = width_after(steps, width);
+    double steps_cost = 0;
+    for (const Step& step : steps)
+        steps_cost += 0.1 * double(step.in) * double(step.kind == Step::MAP ? step.out : step.inner);
+    const auto cost = [&](int64_t at) {
+        return 200.0 + steps_cost + method.cost(double(batch.offsets[at + 1] - batch.offsets[at]));
+    };
+    const auto cuts = cut_by_cost(batch.sentences, threads, MOST_ROWS, cost);
+    run_tasks(int64_t(cuts.size()) - 1, threads, [&](int64_t task) {
+        TaskMemory& memory = TaskMemory::of_thread();
+        const int64_t first = cuts[size_t(task)], count = cuts[size_t(task) + 1] - first;
+        float* pooled = steps.empty() ? rows + first * width : memory.pooled.take_floats(times(count, width));
+        int64_t longest = 0;
+        for (int64_t r = 0; r < count; ++r)
+            longest = std::max(longest, batch.offsets[first + r + 1] - batch.offsets[first + r]);
+        void* scratch = memory.sentence.take(method.scratch_bytes(longest));
+        for (int64_t r = 0; r < count; ++r) {
+            const int64_t begin = batch.offsets[first + r], tokens = batch.offsets[first + r + 1] - begin;
+            if (r + 1 < count)
+                prefetch(method.table, batch.ids + begin + tokens, batch.offsets[first + r + 2] - begin - tokens);
+            known[first + r] = int32_t(method.pool(batch.ids + begin, tokens, scratch, pooled + r * width));
+        }
+        refine(apply_step, steps, pooled, width, known + first, count, memory, rows + first * last);
+        memory.release_if_large();
+    });
+}
+
+void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count, const std::vector<Step>& steps,
+                 int threads, float* rows) {
+    const int64_t last = width_after(steps, width);
+    ApplyStep* const apply_step = compiled_sets()[live_set()].apply_step;
+    const int64_t tasks = (count + MOST_ROWS - 1) / MOST_ROWS;
+    run_tasks(tasks, threads, [&](int64_t task) {
+        const int64_t first = task * MOST_ROWS, some = std::min(MOST_ROWS, count - first);
+        TaskMemory& memory = TaskMemory::of_thread();
+        refine(apply_step, steps, pooled + first * width, width, known ? known + first : nullptr, some, memory,
+               rows + first * last);
+        memory.release_if_large();
+    });
+}
+
+}  // namespace noppa
