@@ -41,6 +41,7 @@ from noppa.encoder.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
 from noppa.io.storage import kind_of
 from noppa.methods import Average, registry
+from noppa.methods.protocol import TEXT
 from noppa.parameters import one_of
 
 FREQUENCIES = ("corpus", "model")
