@@ -139,6 +139,8 @@ def test_a_graph_of_any_size_is_compared_with_its_checksum(
 def test_an_index_of_a_preset_names_the_preset(tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("a cake\na train\n")
     run("index", tmp_path / "texts.txt", "-o", tmp_path / "index")
+    header = (tmp_path / "index" / storage.HEADER).read_text("utf-8")
+    assert not {"/", "\\"} & set(header), "a path"
     index = Index.load(tmp_path / "index")
     assert index.header["model"] == "similarity"
     found = run("search", tmp_path / "index", "some cake", "-n", 1)

@@ -14,11 +14,9 @@ from noppa import Encoder
 from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.options import Model, Threads
 from noppa.cli.terminal import printable
-from noppa.encoder import embedded
-from noppa.errors import FileError
-from noppa.io import storage
 from noppa.io.outputs import folders_of, refuse_input_as_output
-from noppa.search.index import KIND, Index
+from noppa.search.index import Index
+from noppa.search.index_model import encoder_of, model_fields
 
 #: The preset for cosines.
 COSINES = "similarity"
@@ -44,7 +42,7 @@ def search(
     """
     if Path(corpus).is_dir():
         index = Index.load(corpus)
-        encoder = _encoder_of(corpus, index, model)
+        encoder = encoder_of(index, corpus, model)
     else:
         encoder = noppa.load(model or COSINES)
         texts = texts_of_inputs([corpus], source, column, no_header, on_bad)
@@ -80,7 +78,7 @@ def index(
     refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
     texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
     made = _made(encoder, texts, threads)
-    made.header = _header(encoder)
+    made.header = model_fields(encoder)
     made.save(output)
     kind = "compared one by one" if made.exact else "with a graph of neighbours"
     typer.echo(f"{output}: {len(made)} texts of {made.dim} dimensions, {kind}")
@@ -97,32 +95,6 @@ def _made(encoder: Encoder, texts: Iterable[str], threads: int | None) -> Index:
     parts = list(encoder.encode_iter(recorded(), 4096, threads, normalize=True))
     vectors = np.concatenate(parts) if parts else np.empty((0, encoder.dim), np.float32)
     return Index(indexed, vectors)
-
-
-def _header(encoder: Encoder) -> dict[str, str | None]:
-    path = encoder.path
-    return {
-        "model": encoder.identity.name or None,
-        "seal of model": None if path is None else storage.header_checksum(path),
-    }
-
-
-def _encoder_of(folder: str, index: Index, model: str | None) -> Encoder:
-    """The encoder that made an index, or the one that was named instead if it is the same."""
-    made_by, seal = _name_of(index.header.get("model")), index.header.get("seal of model")
-    encoder = noppa.load(model or made_by)
-    if _header(encoder)["seal of model"] != seal:
-        raise FileError(
-            f"{folder} was made with another encoder than {model or made_by}: make it again with noppa {KIND}"
-        )
-    return encoder
-
-
-def _name_of(model: str | None) -> str | None:
-    """The model of an index; earlier versions stored a preset as the path that it had where the index was made."""
-    path = Path(model or "")
-    gone = path.parent.name == embedded.FOLDER.name and not path.exists()
-    return path.name if gone and path.name in embedded.presets() else model
 
 
 def register(app: typer.Typer) -> None:

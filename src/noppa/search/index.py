@@ -25,10 +25,11 @@ BLOCK = 1 << 14
 #: Extra candidates that the graph is asked for, since its order is approximate.
 MORE = 32
 
-#: The encoder that made the vectors: a preset's name or a path, and its fingerprint.
+#: Header fields for the encoder that made the vectors (see `index_model`).
+MODEL, CHECKSUM = "model", "seal of model"
 FIELDS = {
-    "?model": schema.maybe(schema.TEXT),
-    "?seal of model": schema.maybe(schema.CHECKSUM),
+    f"?{MODEL}": schema.maybe(schema.TEXT),
+    f"?{CHECKSUM}": schema.maybe(schema.CHECKSUM),
 }
 ARRAYS = {"vectors": "f4 texts* dim", "text": "u1 bytes*", "bounds": "i4|i8 texts+1"}
 
