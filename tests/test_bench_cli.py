@@ -257,7 +257,7 @@ def test_an_interruption_keeps_finished_rows(place: Path, tmp_path: Path) -> Non
         (["--tasks", "IMDB"], "there is no task 'IMDB'"),
         (["-p", "b=1"], "-p b=1: give name=value with a name from a, k, position"),
         (["-p", "a"], "-p a: give name=value"),
-        (["--method", "bert"], "method must be one of"),
+        (["--method", "bert"], "there is no method 'bert'"),
         (["--protocol", "slow"], "protocol must be one of fast, senteval"),
         (["--tasks", "CR,STS12", "-p", "k=2"], "STS12 has no training rows"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import typer
@@ -14,6 +15,7 @@ import noppa
 from noppa.cli import COMMANDS, program
 from noppa.cli.encoder_options import method_of
 from noppa.errors import ParameterError
+from noppa.methods import registry
 
 
 def names(app):
@@ -89,3 +91,25 @@ def test_parameters_of_the_command_line_have_the_type_of_their_field() -> None:
             method_of("noppa", [pair])
     with pytest.raises(ParameterError, match="the method has no parameter"):
         method_of("average", ["k=1"])
+
+
+def test_a_method_of_the_user_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parameters have the types of their annotations, or of their defaults."""
+    (tmp_path / "users_module.py").write_text(
+        "class Power:\n"
+        "    def __init__(self, exponent: float = 1, times=2):\n"
+        "        self.exponent, self.times = exponent, times\n"
+        "    def pool(self, vectors, weights):\n"
+        "        return self.times * (vectors**self.exponent).mean(axis=0)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    monkeypatch.setattr(registry, "METHODS", dict(registry.METHODS))
+    method = method_of("users_module:Power", ["exponent=2", "times=3"])
+    assert (method.exponent, method.times) == (2.0, 3)
+    words = noppa.WordVectors(["a", "cake"], [[1.0, 2.0], [3.0, 4.0]])
+    assert noppa.Encoder(words, method).encode("a cake").tolist() == [15.0, 30.0]
+    with pytest.raises(ParameterError, match="with a name from exponent, times"):
+        method_of("users_module:Power", ["power=2"])

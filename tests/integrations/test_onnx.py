@@ -67,6 +67,25 @@ def test_every_method(name: str, unknown: str, tmp_path: Path) -> None:
     )
 
 
+class Half(noppa.Method):
+    """A user's method without a graph of its own, which declares itself a mean."""
+
+    mean_obstacle = ""
+
+    def pool(self, vectors: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return vectors.mean(axis=0) / 2
+
+
+def test_a_declared_mean_needs_no_graph_of_its_own(tmp_path: Path) -> None:
+    words = made_words()
+    texts = made_texts(30, words)
+    refine = [noppa.NoiseRemoval(2), noppa.Normalize()]
+    encoder = noppa.Encoder(words, Half(), refine).fit(texts)
+    np.testing.assert_allclose(
+        run(encoder, texts, tmp_path / "m.onnx"), encoder.encode(texts), atol=2e-5, rtol=2e-4
+    )
+
+
 @pytest.mark.parametrize(
     "refine",
     [

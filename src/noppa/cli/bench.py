@@ -19,6 +19,7 @@ from noppa.evaluate.candidates import Candidate, Fixed, Recipe
 from noppa.evaluate.results import read as read_records
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import refuse_input_as_output
+from noppa.methods.registry import adapted
 from noppa.parameters import one_of
 from noppa.processes import processes
 
@@ -26,7 +27,9 @@ group = typer.Typer(invoke_without_command=True)
 
 Method = Annotated[
     str,
-    typer.Option(help=f"With --vectors: {', '.join(noppa.METHODS)}, or all of them with `all`."),
+    typer.Option(
+        help=f"With --vectors: {', '.join(noppa.METHODS)}, package.module:Class, or all with `all`."
+    ),
 ]
 
 
@@ -100,7 +103,8 @@ def _candidates(
         return [*recipes.every_method(words)]
     kind = kind_of(method)
     parameters = parameters_of(parameter, kind)
-    return [Recipe(words, kind(**parameters), recipes.row_name(kind, parameters))]
+    name = recipes.row_name(kind, parameters)
+    return [Recipe(words, adapted(kind(**parameters)), name)]
 
 
 @group.command()
@@ -177,7 +181,7 @@ def search_(
 
     def make(values: dict[str, Any]) -> Candidate:
         typed = parameters_of([f"{name}={value}" for name, value in values.items()], kind)
-        return Recipe(words, kind(**fixed | typed), kind.__name__)
+        return Recipe(words, adapted(kind(**fixed | typed)), kind.__name__)
 
     make({part.name: part.choices[0] if part.choices else part.high for part in ranges})
     selected = scoring.tasks_in(data, tasks)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+import sys
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import noppa
-from noppa import METHODS
 from noppa.cli.progress import bytes_bar
 from noppa.errors import ParameterError
+from noppa.methods.registry import method_class
 
 Vectors = Annotated[
     Path | None,
@@ -74,10 +75,10 @@ def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.W
 
 
 def kind_of(name: str) -> type[Any]:
-    """The class of a method by its name."""
-    if name not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}, not {name!r}")
-    return METHODS[name]
+    """The class of a method by its name, or by `package.module:Class`, also from the current folder."""
+    if ":" in name and "" not in sys.path:
+        sys.path.insert(0, "")  # an installed script starts with its own folder there
+    return method_class(name)
 
 
 def method_of(name: str, pairs: list[str]) -> Any:
@@ -88,7 +89,11 @@ def method_of(name: str, pairs: list[str]) -> Any:
 
 def parameters_of(pairs: list[str], kind: type[Any]) -> dict[str, Any]:
     """Parameters of a method from the `name=value` pairs of `-p`, converted to the types of its fields."""
-    types = {it.name: str(getattr(it.type, "__name__", it.type)) for it in fields(kind)}
+    types = {
+        name: _type_name(parameter)
+        for name, parameter in signature(kind).parameters.items()
+        if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    }
     parameters = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -97,6 +102,14 @@ def parameters_of(pairs: list[str], kind: type[Any]) -> dict[str, Any]:
             raise ParameterError(f"-p {pair}: give name=value with a name from {names}")
         parameters[name] = _value(text, types[name])
     return parameters
+
+
+def _type_name(parameter: Parameter) -> str:
+    """The annotation of a parameter, or the type of its default where it has none."""
+    annotation = parameter.annotation
+    if annotation is Parameter.empty:
+        annotation = str if parameter.default is Parameter.empty else type(parameter.default)
+    return str(getattr(annotation, "__name__", annotation))
 
 
 def _value(text: str, annotation: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from noppa.evaluate.candidates import Recipe
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method
+from noppa.methods.registry import adapted
 from noppa.refine import CommonComponents
 from noppa.words.word_vectors import WordVectors
 
@@ -19,7 +20,7 @@ def row_name(kind: type[Any], parameters: dict[str, Any]) -> str:
 
 def every_method(words: WordVectors) -> list[Recipe]:
     """Each method with its default parameters."""
-    return [Recipe(words, kind(), kind.__name__) for kind in METHODS.values()]
+    return [Recipe(words, adapted(kind()), kind.__name__) for kind in METHODS.values()]
 
 
 def ablations(words: WordVectors, a: float, k: int) -> list[Recipe]:

@@ -1,9 +1,9 @@
 """Encoders in the formats of other programs: what `noppa export` writes.
 
     encoder -> means    one vector a word, where a text's vector is their mean -> word2vec, safetensors, model2vec
-            -> graph    the method itself in the operators of ONNX
+            -> graph    the method itself in ONNX operators
 
-What a format cannot hold is refused with the reason; nothing is left half written.
+What a format cannot hold is refused with the reason; files are written whole or not at all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from noppa.words import formats as files
 
 
 def write_word2vec(encoder: Encoder, path: Path) -> None:
-    """One vector a word, in word2vec's text (`.vec`) or binary format (`.bin`), `.gz` and its like after it or not."""
+    """One vector a word, in word2vec's text (`.vec`) or binary format (`.bin`), optionally compressed (`.gz`, `.bz2`, `.xz`)."""
     _need_ending(path, "word2vec", (".bin", ".vec"))
     files.write(mean_words(encoder, "word2vec"), path)
 

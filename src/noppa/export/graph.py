@@ -1,4 +1,4 @@
-"""A graph of ONNX under construction: constants, operators, and what every method starts from."""
+"""An ONNX graph under construction: constants, operators, and the lookup that every method starts from."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LIMIT = (1 << 31) - (1 << 24)
 
 @dataclass(frozen=True)
 class Texts:
-    """Names of what a batch of ids (texts, tokens) gives, all float32 but the first two.
+    """Names of the tensors of a batch of ids (texts, tokens), all float32 but the first two.
 
-    ids: with 0 in place of none. any: whether a text has a known word, (texts, 1). mask: 1 for a known word, (texts, tokens,
-    1). count: known words, at least 1, (texts, 1). rows: vectors, zeros for none, (texts, tokens, dim).
+    ids: padding replaced by 0. any: whether a text has a known word, (texts, 1). mask: 1 for a known word, (texts, tokens,
+    1). count: known words, at least 1, (texts, 1). rows: word vectors, zeros for padding, (texts, tokens, dim).
     """
 
     ids: str
@@ -32,9 +32,9 @@ class Texts:
 
 
 class Graph:
-    """Operators one after another; each `add` gives the name of its result.
+    """Operators in order; each `add` returns the name of its result.
 
-    within: the graph that this one is the body of a loop in; constants lie there.
+    within: for the body of a loop, the graph around it, which holds the constants.
     """
 
     def __init__(self, helper: Any, within: Graph | None = None) -> None:
@@ -75,14 +75,16 @@ class Graph:
 
     def texts(self, words: WordVectors, ids: str) -> Texts:
         """The rows of the ids, from the table as it is stored."""
-        kept = self.add("GreaterOrEqual", ids, self.numbers(0))
-        some = self.add("Where", kept, ids, self.numbers(0))
-        mask = self.add("Unsqueeze", self.real(kept), self.numbers(2))
+        is_known = self.add("GreaterOrEqual", ids, self.numbers(0))
+        lookup_ids = self.add("Where", is_known, ids, self.numbers(0))
+        mask = self.add("Unsqueeze", self.real(is_known), self.numbers(2))
         known = self.total(mask, 1)
         one = self.constant(np.ones((1, 1)))
-        rows = self.table(words.rows.values, words.rows.scales, words.rows.blocks, some, words)
+        rows = self.table(
+            words.rows.values, words.rows.scales, words.rows.blocks, lookup_ids, words
+        )
         return Texts(
-            some,
+            lookup_ids,
             self.add("Greater", known, self.constant(np.zeros((1, 1)))),
             mask,
             self.add("Max", known, one),
@@ -98,7 +100,7 @@ class Graph:
         words: WordVectors,
     ) -> str:
         """Rows of a table, as float32, (texts, tokens, dim)."""
-        if words.unknown == "zero":  # the row after the last one stands for it
+        if words.unknown == "zero":  # its id is one past the last row
             values = np.concatenate([values, np.zeros((1, values.shape[1]), values.dtype)])
             scales = None if scales is None else np.concatenate([scales, np.zeros_like(scales[:1])])
         rows = self.add("Gather", self.constant(values, None), ids)
@@ -114,14 +116,14 @@ class Graph:
         return self.add("Mul", rows, factors)
 
     def weights(self, values: NDArray[np.float64] | None, texts: Texts) -> str:
-        """The weight of each token, 0 for none, (texts, tokens, 1); `values` are those of the words and the zero word."""
+        """The weight of each token, 0 for padding, (texts, tokens, 1); `values` are those of the words and the zero word."""
         if values is None:
             return texts.mask
-        found = self.add("Gather", self.constant(values), texts.ids)
-        return self.add("Mul", self.add("Unsqueeze", found, self.numbers(2)), texts.mask)
+        weights = self.add("Gather", self.constant(values), texts.ids)
+        return self.add("Mul", self.add("Unsqueeze", weights, self.numbers(2)), texts.mask)
 
     def places(self, texts: Texts, dropped_too: bool = False) -> str:
-        """0, 1, … over the known tokens of each text, or over all, in float64, (texts, tokens, 1)."""
+        """Positions 0, 1, … of the known tokens of each text, or of all tokens, in float64, (texts, tokens, 1)."""
         counted = texts.mask
         if dropped_too:
             counted = self.add(

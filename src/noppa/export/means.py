@@ -1,50 +1,35 @@
-"""Encoders whose vectors are means: one vector a word holds the weights, the steps and all.
+"""Encoders whose vectors are means over words, as one vector a word, with weights and steps applied.
 
-Where a text's vector is the mean of what each of its words gives, a word gives what it has as a text of its own. Steps
-of `noppa.refine` keep that true: they are linear, and a constant that is added to a mean may as well be added to each of
-its terms. Only scaling to length one has to be left to the reader.
+If a text's vector is a mean over its words, the term of a word is its vector as a text of one word. The linear steps of
+`noppa.refine` keep this true, and a constant added to a mean may as well be added to each term. Only scaling to length
+one is left to the reader.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from noppa import Encoder, WordVectors
 from noppa.errors import ParameterError
-from noppa.methods import DCT, GEM, S3E, SIF, USIF, VLAWE, Average, FastSent, NoPPA, Sent2Vec, TfIdf
+from noppa.methods import Average
+from noppa.methods.protocol import NUMPY_FORMS, Method, last_defined
+from noppa.methods.registry import own_of
+from noppa.parameters import shown
 from noppa.refine import Unit, kernel_steps
 
 BLOCK = 1 << 14
 
 
-def _noppa(method: NoPPA) -> str:
-    others = [part for part in method.parts if part != "word"]
-    if others:
-        return f"NoPPA's part {others[0]!r} is no sum over words, it depends on pairs of them or on their order"
-    return f"NoPPA(max_tokens={method.max_tokens}) bounds the text" if method.max_tokens else ""
+def obstacle_of(method: Method) -> str:
+    """Why the vector of a text is not the mean of its words; "" where it is.
 
-
-#: Why the vector of a text is not the mean of its words; empty where it is.
-OBSTACLES: dict[type[Any], Callable[[Any], str]] = {
-    Average: lambda method: "",
-    SIF: lambda method: "",
-    USIF: lambda method: (
-        "USIF(normalize='dimension') scales each word by the others of its text"
-        if method.normalize == "dimension"
-        else ""
-    ),
-    NoPPA: _noppa,
-    TfIdf: lambda method: "TfIdf divides by the weights of a text's words and not by their number",
-    FastSent: lambda method: "FastSent adds words up and does not divide by their number",
-    Sent2Vec: lambda method: "Sent2Vec has vectors of word pairs, too" if method.buckets else "",
-    DCT: lambda method: "DCT depends on the order of the words",
-    VLAWE: lambda method: "VLAWE takes powers of sums over the words nearest to each codeword",
-    S3E: lambda method: "S3E is a covariance over clusters of words",
-    GEM: lambda method: "GEM weighs each word by the words around it",
-}
+    A subclass that writes another NumPy form inherits no declaration.
+    """
+    declared = last_defined(type(method), ("mean_obstacle", *NUMPY_FORMS)) == "mean_obstacle"
+    obstacle = method.mean_obstacle if declared else None
+    if obstacle is None:
+        return f"{shown(own_of(method))} does not declare that it is a mean (mean_obstacle = '')"
+    return obstacle
 
 
 def is_unit(encoder: Encoder) -> bool:
@@ -56,9 +41,9 @@ def is_unit(encoder: Encoder) -> bool:
 def mean_words(encoder: Encoder, to: str) -> WordVectors:
     """One vector a word whose mean is the vector of a text, but for a last scaling to length one.
 
-    to: the format that wants them, for the reason where there are none.
+    to: the format, named in the error where there are none.
     """
-    if why := OBSTACLES[type(encoder.method)](encoder.method):
+    if why := obstacle_of(encoder.method):
         raise ParameterError(
             f"{to} holds one vector a word, whose mean is the text's, and {why}: export to onnx, or the word vectors "
             "alone with words_only (--words-only)"

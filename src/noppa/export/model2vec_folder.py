@@ -20,7 +20,7 @@ MODULES = "sentence_transformers.models."
 
 
 def write_model2vec(encoder: Encoder, path: Path) -> None:
-    """One vector a word with weights and steps in it, and our tokeniser as a `tokenizer.json`."""
+    """One vector a word, with weights and steps applied, and our tokenizer as a `tokenizer.json`."""
     if encoder.tokenizer is not None:
         raise ParameterError(
             "model2vec needs the tokenizer as a file, and this encoder has a function for one: make it without tokenizer="
@@ -67,7 +67,7 @@ def write_model2vec(encoder: Encoder, path: Path) -> None:
 
 
 def tokens_of(words: WordVectors) -> dict[str, int]:
-    """The row of each token: words as they are spelled, and, where a capital is only a first try, written with one."""
+    """The row of each token: words as spelled, and capitalized and upper-case forms where lookup falls back to lower case."""
     count = words.lexicon.whole_words
     whole: dict[str, int] = {}
     for row, word in enumerate(words.words[:count]):

@@ -1,8 +1,9 @@
-"""The methods in the operators of ONNX, each from a batch of texts to pooled rows (texts, width)."""
+"""The methods in ONNX operators, each from a batch of texts to pooled rows (texts, width)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from noppa.methods.trained import trained_matrix
 from noppa.methods.usif import lengths_of
 from noppa.words.word_vectors import WordVectors
 
-MANY = 1e30
+#: Stands for infinity in masks: infinity times zero is no number.
+MASKED = 1e30
 
 
 def mean(
@@ -57,15 +59,26 @@ def tfidf(graph: Graph, texts: Texts, method: TfIdf, words: WordVectors, learnt:
     return mean(graph, texts, np.asarray(learnt["idf"]), "weights")
 
 
-def trained(graph: Graph, texts: Texts, method: Any, words: WordVectors, learnt: Learnt) -> str:
-    """FastSent, and Sent2Vec without pairs of words: their own table in place of the words'."""
-    if getattr(method, "buckets", 0):
+def fastsent(
+    graph: Graph, texts: Texts, method: FastSent, words: WordVectors, learnt: Learnt
+) -> str:
+    return mean(graph, trained(graph, texts, words, learnt), None, "one")
+
+
+def sent2vec(
+    graph: Graph, texts: Texts, method: Sent2Vec, words: WordVectors, learnt: Learnt
+) -> str:
+    if method.buckets:
         raise ParameterError(
             f"Sent2Vec(buckets={method.buckets}) needs the hash of word pairs, which ONNX lacks: train it with buckets=0"
         )
+    return mean(graph, trained(graph, texts, words, learnt), None)
+
+
+def trained(graph: Graph, texts: Texts, words: WordVectors, learnt: Learnt) -> Texts:
+    """The same texts with rows of the trained table in place of the word vectors."""
     rows = graph.table(trained_matrix(words, learnt), None, (), texts.ids, words)
-    own = Texts(texts.ids, texts.any, texts.mask, texts.count, graph.add("Mul", rows, texts.mask))
-    return mean(graph, own, None, "one" if isinstance(method, FastSent) else "tokens")
+    return replace(texts, rows=graph.add("Mul", rows, texts.mask))
 
 
 def dct(graph: Graph, texts: Texts, method: DCT, words: WordVectors, learnt: Learnt) -> str:
@@ -80,7 +93,7 @@ def dct(graph: Graph, texts: Texts, method: DCT, words: WordVectors, learnt: Lea
 
 
 def waves(graph: Graph, texts: Texts, order: int, length: str) -> str:
-    """cos(pi (2t + 1) order / 2 length) of each token, (texts, tokens, 1); ONNX's float64 has only sines."""
+    """cos(pi (2t + 1) order / 2 length) of each token, (texts, tokens, 1), as a shifted sine: onnxruntime has no float64 cosine."""
     twice = graph.add("Mul", graph.places(texts), graph.constant(2.0, np.float64))
     odd = graph.add("Add", twice, graph.constant(1.0, np.float64))
     span = graph.add("Unsqueeze", graph.real(length, double=True), graph.numbers(2))
@@ -93,7 +106,7 @@ def waves(graph: Graph, texts: Texts, order: int, length: str) -> str:
 
 
 def noppa(graph: Graph, texts: Texts, method: NoPPA, words: WordVectors, learnt: Learnt) -> str:
-    """Equations 9 to 13; pairs are taken a row of the attention at a time, so that no n×n×d tensor is made."""
+    """Equations 9 to 13; pairs are summed one row of the attention at a time, so that no n×n×d tensor is made."""
     if method.max_tokens is not None:
         raise ParameterError(
             f"NoPPA(max_tokens={method.max_tokens}) bounds the tokens of a text, which a graph leaves to its caller: "
@@ -102,24 +115,24 @@ def noppa(graph: Graph, texts: Texts, method: NoPPA, words: WordVectors, learnt:
     weights = graph.weights(method.weights(words, learnt), texts)
     shared = graph.add("Div", weights, graph.add("Unsqueeze", texts.count, graph.numbers(2)))
     paired = [part for part in method.parts if part in equations.PAIR_PARTS]
-    found: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     if paired:
         positional = positions(graph, texts, method, words.dim)
         shares = attention(graph, texts, positional, words.dim, method.attend_self)
         factors = graph.add("Mul", shares, shared)
         if "product" in paired:
             others = graph.add("MatMul", factors, positional)
-            found["product"] = graph.total(graph.add("Mul", positional, others), 1)
+            outputs["product"] = graph.total(graph.add("Mul", positional, others), 1)
         kinds = [part for part in paired if part != "product"]
-        found |= pairs(graph, positional, factors, kinds, method.kernel)
+        outputs |= pairs(graph, positional, factors, kinds, method.kernel)
     for part in method.parts:
-        if part not in found:
-            found[part] = single(graph, texts, part, shared)
-    return graph.add("Concat", *[found[part] for part in method.parts], axis=1)
+        if part not in outputs:
+            outputs[part] = single(graph, texts, part, shared)
+    return graph.add("Concat", *[outputs[part] for part in method.parts], axis=1)
 
 
 def positions(graph: Graph, texts: Texts, method: NoPPA, dim: int) -> str:
-    """Equations 10 and 11: v'; sines in float64, and a cosine as one a quarter later."""
+    """Equations 10 and 11: v'; sines in float64, a cosine as a sine shifted by a quarter period."""
     if method.position is None:
         return texts.rows
     index = np.arange(dim)
@@ -132,24 +145,24 @@ def positions(graph: Graph, texts: Texts, method: NoPPA, dim: int) -> str:
 
 
 def attention(graph: Graph, texts: Texts, positional: str, dim: int, attend_self: bool) -> str:
-    """Equation 13 without its diagonal, which every kernel gives nothing, (texts, tokens, tokens)."""
+    """Equation 13, (texts, tokens, tokens), with a zero diagonal: every kernel is 0 there."""
     turned = graph.add("Transpose", positional, perm=[0, 2, 1])
     scores = graph.add("MatMul", positional, turned)
     scores = graph.add("Mul", scores, graph.constant(dim**-0.5))
     seen = graph.add("Transpose", texts.mask, perm=[0, 2, 1])
-    hidden = graph.add("Mul", graph.add("Sub", graph.constant(1.0), seen), graph.constant(MANY))
+    hidden = graph.add("Mul", graph.add("Sub", graph.constant(1.0), seen), graph.constant(MASKED))
     tokens = graph.add("Gather", graph.add("Shape", scores), graph.numbers(1))
     square = graph.add("Concat", tokens, tokens, axis=0)
     ones = graph.add("Expand", graph.constant(1.0), square)
     same = graph.add("EyeLike", ones)
     if not attend_self:
-        hidden = graph.add("Add", hidden, graph.add("Mul", same, graph.constant(MANY)))
+        hidden = graph.add("Add", hidden, graph.add("Mul", same, graph.constant(MASKED)))
     shares = graph.add("Softmax", graph.add("Sub", scores, hidden), axis=2)
     others = graph.add("Sub", graph.constant(1.0), same)
     return graph.add("Mul", graph.add("Mul", shares, seen), others)
 
 
-#: Equation 12 and its cheaper kin, of a difference.
+#: Equation 12 and its cheaper variants, of a difference.
 KERNELS: dict[str, Callable[[Graph, str], str]] = {
     "log2": lambda graph, x: graph.add(
         "Mul",
@@ -164,7 +177,7 @@ KERNELS: dict[str, Callable[[Graph, str], str]] = {
 def pairs(
     graph: Graph, positional: str, factors: str, kinds: list[str], kernel: str
 ) -> dict[str, str]:
-    """Sums over pairs by `Loop`: token i against all others, added to what came before, each (texts, dim)."""
+    """Sums over pairs by `Loop`, which adds token i against all others in iteration i; each (texts, dim)."""
     if not kinds:
         return {}
     helper, real = graph.helper, graph.helper.np_dtype_to_tensor_dtype(np.dtype(np.float32))
@@ -184,8 +197,8 @@ def pairs(
             )
             later = body.real(body.add("Sign", body.add("Sub", places, "i")))
             by = body.add("Mul", own, later)
-        found = body.add("Squeeze", body.add("MatMul", by, each), body.numbers(1))
-        sums.append(body.add("Add", f"{kind}_before", found, output=f"{kind}_after"))
+        summed = body.add("Squeeze", body.add("MatMul", by, each), body.numbers(1))
+        sums.append(body.add("Add", f"{kind}_before", summed, output=f"{kind}_after"))
     body.add("Identity", "go_on", output="go_on_after")
     truth = helper.np_dtype_to_tensor_dtype(np.dtype(np.bool_))
     whole = helper.np_dtype_to_tensor_dtype(np.dtype(np.int64))
@@ -210,11 +223,11 @@ def pairs(
 
 
 def single(graph: Graph, texts: Texts, part: str, shared: str) -> str:
-    """A part that is no sum over pairs, (texts, dim); `shared` is the weight of each token over their number."""
+    """A part that is no sum over pairs, (texts, dim); `shared` is the weight of each token divided by their number."""
     if part in ("max", "min"):
         sign = 1.0 if part == "max" else -1.0
         away = graph.add(
-            "Mul", graph.add("Sub", texts.mask, graph.constant(1.0)), graph.constant(MANY)
+            "Mul", graph.add("Sub", texts.mask, graph.constant(1.0)), graph.constant(MASKED)
         )
         turned = graph.add("Add", graph.add("Mul", texts.rows, graph.constant(sign)), away)
         most = graph.add("ReduceMax", turned, axes=[1], keepdims=0)
@@ -236,16 +249,16 @@ def single(graph: Graph, texts: Texts, part: str, shared: str) -> str:
     )
 
 
-Pooled = Callable[[Graph, Texts, Any, WordVectors, Learnt], str]
+Builder = Callable[[Graph, Texts, Any, WordVectors, Learnt], str]
 
-#: The methods that have a graph.
-POOLED: dict[type[Any], Pooled] = {
+#: The methods that have a graph of their own; a method that declares itself a mean of words needs none.
+GRAPHS: dict[type[Any], Builder] = {
     NoPPA: noppa,
     Average: average,
     SIF: sif,
     USIF: usif,
     TfIdf: tfidf,
     DCT: dct,
-    FastSent: trained,
-    Sent2Vec: trained,
+    FastSent: fastsent,
+    Sent2Vec: sent2vec,
 }

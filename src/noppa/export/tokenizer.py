@@ -1,9 +1,9 @@
-"""Our tokeniser and look-up as a `tokenizer.json` of Hugging Face's tokenizers.
+"""Our tokenizer and lookup as a `tokenizer.json` of Hugging Face's tokenizers.
 
-The rules of `noppa.text.tokens` become one regular expression, and the look-up becomes its WordLevel model or, with pieces,
-its WordPiece model. Where words are taken apart into pieces, a word of several parts (`mother-in-law`) stays whole only if
-the vocabulary has it, so the expression lists those. What it then cannot say: the inside of addresses and of initials
-(`U.S.S.R.`), and the pieces of a word whose accents have to go first. `bench/model2vec_tokens.py` counts how often that matters.
+The rules of `noppa.text.tokens` become one regular expression, and the lookup becomes its WordLevel model or, with pieces,
+its WordPiece model. With pieces, a word of several parts (`mother-in-law`) stays whole only if it is in the vocabulary, so
+the expression lists those words. Not covered then: the inside of addresses and of initials (`U.S.S.R.`), and pieces of
+words whose accents must be removed first. `bench/model2vec_tokens.py` counts how often that matters.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def tokenizer_json(words: WordVectors, tokens: dict[str, int], unknown: str) -> 
 
 
 def cased(tokens: Iterable[str]) -> bool:
-    """Whether any word has a capital, so that lower case is only a second try."""
+    """Whether any word has a capital, so that lower case is only the fallback."""
     return any(lower(token) != token for token in tokens)
 
 
@@ -107,7 +107,7 @@ def _normalizers(small: bool) -> list[dict[str, Any]]:
 
 
 def _parts(words: list[str]) -> tuple[str, ...]:
-    """Rules that keep a word of several parts only if it is known, and else leave its parts."""
+    """Rules that keep a word of several parts whole if it is known, and split it otherwise."""
     joined = [
         word for word in words if len(word) > 1 and re.search(r"\W", word) and word[:1] != "'"
     ]
@@ -122,7 +122,7 @@ def _parts(words: list[str]) -> tuple[str, ...]:
 
 
 def _trie(words: list[str]) -> str:
-    """An expression for any of the words, the longest first, each letter tried once."""
+    """A regular expression for any of the words, longest match first, as a trie: each letter is tried once."""
     root: dict[str, Any] = {}
     for word in words:
         node = root

@@ -2,8 +2,8 @@
 
     from noppa.integrations.sklearn import NoppaTransformer   # pip install 'noppa[sklearn]'
 
-What every file shares is here: which encoder is meant and how it is written down, vectors for stores that compare
-them, and the cosines of two columns.
+What every file shares is here: the encoder that a `model` argument names, its name in a configuration, unit vectors for
+vector stores, and the cosines of two columns.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa.encoder import embedded
+from noppa import Encoder
+from noppa.encoder.identity import IN_MEMORY, Identity
 from noppa.errors import InputError, ParameterError
 
 SIMILARITY = "similarity"
 
 
 def encoder_of(model: Any = None, preset: str | None = None) -> Any:
-    """An encoder as it is; a path or a preset's name, loaded; and for None the embedded model, or that preset of it."""
+    """An encoder as it is; a path or a preset's name, loaded; for None the embedded model, or that preset of it."""
     if model is None:
         return noppa.load(preset)
     if isinstance(model, str | PathLike):
@@ -34,31 +35,30 @@ def encoder_of(model: Any = None, preset: str | None = None) -> Any:
     return model
 
 
-def preset_of(encoder: Any) -> str | None:
-    """The name of the preset that an encoder is, None for any other encoder."""
-    path = getattr(encoder, "path", None)
-    return path.name if path is not None and path.parent == embedded.FOLDER else None
+def identity_of(encoder: Any) -> Identity:
+    """Which encoder it is; one of another library counts as in memory."""
+    return encoder.identity if isinstance(encoder, Encoder) else IN_MEMORY
 
 
 def name_of(model: Any) -> str | None:
-    """What `encoder_of` finds the same model by: a preset's name, a path, or None for the embedded model."""
+    """What `encoder_of` loads the same model by: a preset's name, a path, or None for the embedded model."""
     if model is None:
         return None
     if isinstance(model, str | PathLike):
         return str(model)
-    path = getattr(encoder_of(model), "path", None)
-    if path is None:
+    identity = identity_of(encoder_of(model))
+    if identity is IN_MEMORY:
         raise ParameterError(
-            "an encoder that is only in memory has no name to be written down: save it, and give the folder as the model"
+            "an encoder that is only in memory has no name to store: save it, and give the folder as the model"
         )
-    return preset_of(model) or str(path)
+    return identity.name
 
 
 def unit_rows(encoder: Any, texts: Any) -> NDArray[np.float32]:
     """Vectors of length one for a list of texts, (n, dim): what a store of vectors takes."""
     if isinstance(texts, str):
         raise InputError("a single text is no list of texts: put it in a list")
-    # Before `encode` would propose an option of its own, which these libraries cannot pass on.
+    # Checked here: the error of `encode` proposes an option that these libraries cannot pass on.
     for at, text in enumerate(texts if isinstance(texts, list) else ()):
         if not isinstance(text, str):
             raise InputError(f"item {at} is a {type(text).__name__}: every text must be a str")
@@ -84,6 +84,6 @@ def paired_cosines(encoder: Any, left: Any, right: Any, **options: Any) -> NDArr
         raise ParameterError(
             f"{len(ours)} texts cannot be paired with {len(theirs)}: give as many, or one text"
         )
-    # Summed in double precision without a copy of the rows in it.
+    # dtype=float sums in float64 without converting the rows.
     cosines = np.einsum("ij,ij->i", ours, theirs, dtype=float)
     return np.asarray(np.clip(cosines, -1, 1))

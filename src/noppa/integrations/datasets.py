@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from noppa.errors import InputError, ParameterError
-from noppa.integrations import encoder_of
-from noppa.io import storage
+from noppa.integrations import encoder_of, identity_of
 
 
 class Encode:
@@ -23,8 +22,8 @@ class Encode:
     model: an encoder, the folder of a saved one or a preset's name. normalize: scale each vector to length one.
     on_invalid: "empty" takes a missing value for an empty text.
 
-    The same words, method and parameters give the same fingerprint, in every session, so that what was mapped before is
-    read from the cache; a model that was saved anew under the same name gives another one.
+    The same words, method and parameters have the same fingerprint in every session, so that `datasets` finds its cache;
+    another model saved under the same name has another one.
     """
 
     def __init__(
@@ -42,11 +41,8 @@ class Encode:
             self.options["normalize"] = True
         if on_invalid != "error":
             self.options["on_invalid"] = on_invalid
-        path = getattr(self.encoder, "path", None)
-        self.seal = None if path is None else storage.header_checksum(path)
-        self.encoder.encode(
-            []
-        )  # makes what is made at first use, which would change the fingerprint
+        self.checksum = identity_of(self.encoder).checksum
+        self.encoder.encode([])  # lazy state would change the fingerprint at the first real call
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """The new column of a batch."""

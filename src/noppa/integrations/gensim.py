@@ -28,17 +28,17 @@ def word_vectors(keyed: Any, **options: Any) -> WordVectors:
     """Our word vectors of a `KeyedVectors`, with the options of `WordVectors.load`.
 
     Probabilities come back where `keyed_vectors` wrote them. gensim's "count" is no frequency but, for vectors that were
-    read from a file, the rank turned round, so it is never taken for one: count with `with_counts` or `with_corpus`.
+    read from a file, the reversed rank, so it is never used as one: count with `with_counts` or `with_corpus`.
     """
     words = WordVectors.load(keyed, **options)
     known = getattr(keyed, "expandos", {}).get(PROBABILITY)
     if known is None:
         return words
-    found = dict(zip(keyed.index_to_key, np.asarray(known, float).tolist(), strict=True))
+    probabilities = dict(zip(keyed.index_to_key, np.asarray(known, float).tolist(), strict=True))
     return WordVectors(
         words.words,
         words.matrix,
-        [found[word] for word in words.words],
+        [probabilities[word] for word in words.words],
         scales=words.scales,
         unknown=words.unknown,
         case=words.case,

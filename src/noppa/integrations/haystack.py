@@ -19,7 +19,7 @@ with needs("haystack", "noppa.integrations.haystack"):
 
 
 class _Embedder:
-    """What both have: the model, found when it is first needed, as Haystack wants it."""
+    """The model of both components, loaded in `warm_up` as Haystack requires."""
 
     def __init__(self, model: Any = None, **parameters: Any) -> None:
         self.model = model
@@ -32,13 +32,15 @@ class _Embedder:
             self.encoder = encoder_of(self.model, SIMILARITY)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` and a pipeline's `loads` make this component of."""
-        made: dict[str, Any] = default_to_dict(self, model=name_of(self.model), **self._parameters)
-        return made
+        """The configuration that `from_dict` and a pipeline's `loads` read."""
+        configuration: dict[str, Any] = default_to_dict(
+            self, model=name_of(self.model), **self._parameters
+        )
+        return configuration
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
-        """The component that `to_dict` wrote down."""
+        """The component of a configuration that `to_dict` wrote."""
         return default_from_dict(cls, data)
 
 
@@ -50,9 +52,8 @@ class NoppaTextEmbedder(_Embedder):
     """
 
     def __init__(self, model: Any = None) -> None:
-        _Embedder.__init__(
-            self, model
-        )  # the decorator makes another class, which super() does not know
+        # Not super(): the decorator replaces the class that it would refer to.
+        _Embedder.__init__(self, model)
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, Any]:

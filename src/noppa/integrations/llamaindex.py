@@ -18,7 +18,7 @@ with needs("llamaindex", "noppa.integrations.llamaindex"):
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.bridge.pydantic import PrivateAttr
 
-# The most that LlamaIndex allows; its default of 10 is made for services that are paid by the request.
+# LlamaIndex's maximum; its default of 10 is meant for remote services.
 BATCH = 2048
 IN_MEMORY = "an encoder in memory"
 
@@ -27,7 +27,7 @@ class NoppaEmbedding(BaseEmbedding):
     """Texts to vectors of length one.
 
     model: an encoder, a path or a preset's name; the preset for cosines where it is left out.
-    fields: those of `BaseEmbedding`; `model_name` is what `to_dict` wrote down for the model.
+    fields: those of `BaseEmbedding`; `model_name` is the model as `to_dict` wrote it.
     """
 
     _encoder: Any = PrivateAttr()
@@ -37,11 +37,11 @@ class NoppaEmbedding(BaseEmbedding):
             raise ParameterError(
                 f"NoppaEmbedding has no {', '.join(sorted(unknown))}: it takes model, and the fields of BaseEmbedding"
             )
-        written = fields.pop("model_name", SIMILARITY)
-        chosen = written if model is None else model
-        encoder = encoder_of(chosen)
+        stored = fields.pop("model_name", SIMILARITY)
+        model = stored if model is None else model
+        encoder = encoder_of(model)
         try:
-            name = name_of(chosen)
+            name = name_of(model)
         except ParameterError:
             name = IN_MEMORY
         super().__init__(model_name=name, embed_batch_size=embed_batch_size, **fields)

@@ -40,7 +40,7 @@ def static_model(model: Any = None, *, words_only: bool = False) -> StaticModel:
 
 
 def word_vectors(model: Any) -> WordVectors:
-    """The tokens of a `StaticModel`, or of its folder, as our words, to be found by our own tokeniser.
+    """The tokens of a `StaticModel`, or of its folder, as our words, for our own tokenizer.
 
     Weights are in the vectors, special tokens are left out, and word pieces (`##ing`) become pieces.
     """
@@ -50,22 +50,24 @@ def word_vectors(model: Any) -> WordVectors:
         *SPECIAL,
         opened.tokens[opened.unk_token_id] if opened.unk_token_id is not None else "",
     }
-    kept = [row for row, token in enumerate(opened.tokens) if token not in left_out]
+    rows_used = [row for row, token in enumerate(opened.tokens) if token not in left_out]
     pieces = 0
     if kind == "WordPiece":
-        continued = [row for row in kept if opened.tokens[row].startswith("##")]
+        continued = [row for row in rows_used if opened.tokens[row].startswith("##")]
         pieces = len(continued)
-        kept = [row for row in kept if not opened.tokens[row].startswith("##")] + continued
+        rows_used = [
+            row for row in rows_used if not opened.tokens[row].startswith("##")
+        ] + continued
     return WordVectors(
-        [opened.tokens[row] for row in kept],
-        rows[kept],
+        [opened.tokens[row] for row in rows_used],
+        rows[rows_used],
         pieces=pieces,
         unknown="pieces" if pieces else "skip",
     )
 
 
 def encoder(model: Any) -> Encoder:
-    """A `StaticModel`, or its folder, as an encoder with its own tokeniser: the same vectors, but no text is cut."""
+    """A `StaticModel`, or its folder, as an encoder with its own tokenizer: the same vectors, but long texts are not truncated."""
     opened = _opened(model)
     words = WordVectors(list(opened.tokens), _rows(opened), case="exact")
     refine = Normalize() if opened.normalize else None

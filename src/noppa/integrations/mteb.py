@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.encoder.identity import IN_MEMORY
 from noppa.errors import ParameterError
 from noppa.extras import needs
-from noppa.integrations import encoder_of
-from noppa.io import storage
+from noppa.integrations import encoder_of, identity_of
 
 with needs("mteb", "noppa.integrations.mteb"):
     from datasets import Dataset, DatasetDict
@@ -35,13 +35,13 @@ with needs("mteb", "noppa.integrations.mteb"):
 class NoppaEncoder(AbsEncoder):
     """An encoder as MTEB's runner takes it; cosines are the similarity.
 
-    model: an encoder, the folder of a saved one or a preset's name. name: under which results are kept; the revision
-    follows from what is in the model, so that results of two models never mix.
+    model: an encoder, the folder of a saved one or a preset's name. name: of the model in MTEB's results; the revision
+    is a checksum of the model, so that results of two models never mix.
     """
 
     def __init__(self, model: Any = None, name: str | None = None) -> None:
         self.encoder = encoder_of(model)
-        path = getattr(self.encoder, "path", None)
+        path = identity_of(self.encoder).path
         self.mteb_model_meta = ModelMeta(
             loader=None,
             name=f"noppa/{name or (path.name if path else 'unsaved')}",
@@ -72,27 +72,24 @@ class NoppaEncoder(AbsEncoder):
         prompt_type: Any = None,
         **_: Any,
     ) -> NDArray[np.float32]:
-        """Vectors of the texts of a data loader, (n, dim); what only a network needs, such as a batch size, is passed over."""
+        """Vectors of the texts of a data loader, (n, dim); options of neural models, such as a batch size, are ignored."""
         texts = [text for batch in inputs for text in batch["text"]]
         return np.asarray(self.encoder.encode(texts))
 
 
 def _revision(encoder: Any) -> str:
-    """What tells one encoder from another: the checksum of a saved one, of its content where it was never saved."""
-    if getattr(encoder, "path", None) is not None:
-        return storage.header_checksum(encoder.path)
+    """The checksum of a saved encoder, else of its pickle; a random id where it cannot be pickled."""
+    identity = identity_of(encoder)
+    if identity is not IN_MEMORY:
+        return identity.checksum
     try:
         return hashlib.sha256(pickle.dumps(encoder)).hexdigest()
-    except (
-        pickle.PicklingError,
-        AttributeError,
-        TypeError,
-    ):  # a tokenizer that cannot be written down
+    except (pickle.PicklingError, AttributeError, TypeError):  # such as a lambda as tokenizer
         return uuid.uuid4().hex
 
 
 class _Given:
-    """A task whose data is there already."""
+    """A task whose data is given and not downloaded."""
 
     def __init__(self, metadata: TaskMetadata, rows: DatasetDict) -> None:
         self.metadata = metadata

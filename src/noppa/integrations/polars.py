@@ -35,7 +35,7 @@ class Texts:
         for columns with nulls.
         """
         encoder = encoder_of(model)
-        # Of no texts: the width, and the options are looked at before a lazy frame is collected.
+        # An empty batch gives the width, and validates the options before a lazy frame is collected.
         dtype = polars.Array(polars.Float32, encoder.encode([], **options).shape[1])
 
         def vectors(texts: polars.Series) -> polars.Series:
@@ -56,8 +56,8 @@ class Texts:
         def cosines(columns: Any) -> polars.Series:
             left, right = columns
             longer, shorter = (left, right) if len(right) == 1 else (right, left)
-            found = paired_cosines(encoder, longer.to_list(), shorter.to_list(), **options)
-            return polars.Series(left.name, found)
+            values = paired_cosines(encoder, longer.to_list(), shorter.to_list(), **options)
+            return polars.Series(left.name, values)
 
         right = polars.lit(other) if isinstance(other, str) else other
         return polars.map_batches(

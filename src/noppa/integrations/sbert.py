@@ -75,7 +75,7 @@ class NoppaModule(Module):
 
     @property
     def tokenizer(self) -> Any:
-        """Trainers ask for one; ours is no part of it."""
+        """Trainers read this attribute; ours is inside the encoder."""
         return None
 
     def get_config_dict(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class NoppaModule(Module):
         """The whole encoder, words and all, in a folder of its own."""
         if self.encoder.tokenizer is not None:
             raise FileError(
-                f"cannot write {output_path}: the encoder has a tokenizer of its own, which no file holds; use one without"
+                f"cannot write {output_path}: the encoder has a tokenizer of its own, which cannot be saved; use one without"
             )
         self.encoder.save(Path(output_path) / FOLDER)
 
@@ -94,10 +94,10 @@ class NoppaModule(Module):
         """What `save` wrote, from a folder or a hub."""
         names = ("token", "cache_folder", "revision", "local_files_only")
         known = {name: options[name] for name in names if name in options}
-        found = cls.load_dir_path(
+        folder = cls.load_dir_path(
             model_name_or_path, subfolder=str(Path(subfolder, FOLDER)), **known
         )
-        return cls(noppa.load(Path(found or model_name_or_path)))
+        return cls(noppa.load(Path(folder or model_name_or_path)))
 
 
 def sentence_transformer(model: Any = None, *modules: Any) -> SentenceTransformer:

@@ -60,10 +60,10 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> NoppaTransformer:
         """Learn from the training texts what the method needs, if it needs anything."""
         texts = self._texts(X)
-        given = encoder_of(self.model)
+        encoder = encoder_of(self.model)
         changes = {name: getattr(self, name) for name in "ak" if getattr(self, name) is not None}
-        again = bool(changes) or not _ready(given)
-        self.encoder_ = self._refitted(given, changes, texts) if again else given
+        refit = bool(changes) or not _ready(encoder)
+        self.encoder_ = self._refitted(encoder, changes, texts) if refit else encoder
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -89,19 +89,19 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
             raise InputError("one text was given where a collection is expected: give [text]")
         return texts_of(X, self.on_invalid)
 
-    def _refitted(self, given: Any, changes: dict[str, Any], texts: list[str]) -> Encoder:
-        if not isinstance(given, Encoder):
+    def _refitted(self, encoder: Any, changes: dict[str, Any], texts: list[str]) -> Encoder:
+        if not isinstance(encoder, Encoder):
             raise ParameterError(
-                f"a and k are parameters of noppa's methods, and the model is a {type(given).__name__}: leave them out"
+                f"a and k are parameters of noppa's methods, and the model is a {type(encoder).__name__}: leave them out"
             )
         for name in changes:
-            if not hasattr(given.method, name):
+            if not hasattr(encoder.method, name):
                 raise ParameterError(
-                    f"{given.method!r} has no parameter {name}: leave {name} out, or give a model whose method has it"
+                    f"{encoder.method!r} has no parameter {name}: leave {name} out, or give a model whose method has it"
                 )
-        method = replace(given.method, **changes)  # type: ignore[type-var]
-        made = Encoder(given.words, method, given.refine, given.tokenizer)
-        return made.fit(texts, self.threads)
+        method = replace(encoder.method, **changes)  # type: ignore[type-var]
+        refitted = Encoder(encoder.words, method, encoder.refine, encoder.tokenizer)
+        return refitted.fit(texts, self.threads)
 
     def __sklearn_clone__(self) -> NoppaTransformer:
         """A copy with the same encoder: nothing here changes one, and its words may be large."""

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
+from noppa.encoder.identity import PRESET as PRESET_KIND
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, preset_of
+from noppa.integrations import SIMILARITY, encoder_of, identity_of
 
 with needs("spacy", "noppa.integrations.spacy"):
     from spacy.language import Language
@@ -32,17 +33,18 @@ with needs("spacy", "noppa.integrations.spacy"):
     from spacy.util import minibatch
 
 BATCH = 1000
+#: The names of a file with a preset's name, and of a folder with an encoder.
 PRESET, ENCODER = "preset", "encoder"
 Doc.set_extension("noppa_vector", default=None, force=True)
 
 
 class NoppaVectors:
-    """Gives each Doc its vector; spans and tokens have theirs, of their own text, when they are asked.
+    """Gives each Doc its vector; those of spans and tokens are computed from their text on access.
 
     model: a path or a preset's name. `encoder` is what it names, and may be replaced by another encoder.
 
-    A Doc that goes through bytes, as with n_process, keeps its vector as `doc._.noppa_vector`; spaCy forgets the hooks that
-    make it `doc.vector`, and calling the component on it brings them back.
+    A Doc that is serialized, as with n_process, keeps its vector as `doc._.noppa_vector`; spaCy drops the hooks behind
+    `doc.vector`, and calling the component on the Doc restores them.
     """
 
     def __init__(self, model: Any = SIMILARITY) -> None:
@@ -51,7 +53,7 @@ class NoppaVectors:
 
     @property
     def encoder(self) -> Any:
-        # Found late: the path of a pipeline's configuration may lie on another computer, `from_disk` knows better.
+        # Lazy: the path in a pipeline's configuration may be of another machine, and `from_disk` replaces it.
         if self._encoder is None:
             self._encoder = encoder_of(self.model, SIMILARITY)
         return self._encoder
@@ -95,24 +97,24 @@ class NoppaVectors:
     def to_disk(self, path: Any, *, exclude: Any = ()) -> None:
         """Write the name of a preset, or the encoder itself, so that the folder works anywhere."""
         encoder, folder = self.encoder, Path(path)
-        preset = preset_of(encoder)
-        if preset is None and not hasattr(encoder, "save"):
+        identity = identity_of(encoder)
+        if identity.kind != PRESET_KIND and not isinstance(encoder, noppa.Encoder):
             raise ParameterError(
                 f"{encoder!r} cannot be saved with a pipeline: only an encoder of noppa can"
             )
         folder.mkdir(parents=True, exist_ok=True)
-        if preset is None:
+        if identity.kind == PRESET_KIND:
+            (folder / PRESET).write_text(identity.name, encoding="utf-8")
+            shutil.rmtree(folder / ENCODER, ignore_errors=True)
+        else:
             encoder.save(folder / ENCODER)
             (folder / PRESET).unlink(missing_ok=True)
-        else:
-            (folder / PRESET).write_text(preset, encoding="utf-8")
-            shutil.rmtree(folder / ENCODER, ignore_errors=True)
 
     def from_disk(self, path: Any, *, exclude: Any = ()) -> NoppaVectors:
         """Read what `to_disk` wrote."""
         preset = Path(path) / PRESET
-        found = preset.read_text(encoding="utf-8") if preset.is_file() else Path(path) / ENCODER
-        self._encoder = noppa.load(found)
+        model = preset.read_text(encoding="utf-8") if preset.is_file() else Path(path) / ENCODER
+        self._encoder = noppa.load(model)
         return self
 
     def to_bytes(self, *, exclude: Any = ()) -> bytes:
@@ -121,7 +123,7 @@ class NoppaVectors:
         with tempfile.TemporaryDirectory() as name, ZipFile(packed, "w") as archive:
             self.to_disk(name)
             for file in sorted(file for file in Path(name).rglob("*") if file.is_file()):
-                # Without the time, so that the same model gives the same bytes.
+                # Without timestamps, so that the same model gives the same bytes.
                 archive.writestr(ZipInfo(file.relative_to(name).as_posix()), file.read_bytes())
         return packed.getvalue()
 

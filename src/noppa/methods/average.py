@@ -17,6 +17,7 @@ class Average(Method):
     """1/n sum_i v_i. It has no parameters and learns nothing."""
 
     uses_order = False
+    mean_obstacle = ""
     COST: ClassVar = "n d"
 
     def width(self, words: WordVectors) -> int:

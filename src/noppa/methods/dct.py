@@ -23,6 +23,7 @@ class DCT(Method):
     """
 
     settable: ClassVar = ("k",)
+    mean_obstacle = "DCT depends on the order of the words"
     COST: ClassVar = "k n d"
 
     k: int = 3

@@ -32,6 +32,7 @@ class FastSent(Method):
 
     learning: ClassVar = TEXT
     uses_order = False
+    mean_obstacle = "FastSent adds words up and does not divide by their number"
     COST: ClassVar = "n d"
     LEARNT: ClassVar = {**TRAINED, "pairs": "f4 0 dim"}
 

@@ -39,6 +39,7 @@ class GEM(Method):
 
     learning: ClassVar = SUMS
     settable: ClassVar = ("k",)
+    mean_obstacle = "GEM weighs each word by the words around it"
     COST: ClassVar = "n (m + k) d + n m³"
     LEARNT: ClassVar = {"directions": "f8 k dim", "values": "f8 k"}
 

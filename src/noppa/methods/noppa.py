@@ -105,6 +105,13 @@ class NoPPA(Method):
         placed = any(part == "ordered" or part.startswith("dct") for part in self.parts)
         return placed or (attending and self.position is not None)
 
+    @property
+    def mean_obstacle(self) -> str:  # type: ignore[override]
+        others = [part for part in self.parts if part != "word"]
+        if others:
+            return f"NoPPA's part {others[0]!r} is no sum over words, it depends on pairs of them or on their order"
+        return f"NoPPA(max_tokens={self.max_tokens}) bounds the text" if self.max_tokens else ""
+
     def width(self, words: WordVectors) -> int:
         return words.dim * len(self.parts)
 

@@ -72,6 +72,9 @@ class Method:
     LEARNT: ClassVar[Mapping[str, str]] = {}
     #: Parameters that saved folders of earlier versions know by another name.
     RENAMED: ClassVar[Mapping[str, str]] = {}
+    #: Why a vector is not the mean of what each of its words gives alone, which exports of one vector a word need; ""
+    #: where it is, None where the method does not say.
+    mean_obstacle: str | None = None
     #: Time for a sentence of n words of d dimensions.
     COST: ClassVar[str] = "one call of pool"
 

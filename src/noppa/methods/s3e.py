@@ -40,6 +40,7 @@ class S3E(Method):
     learning: ClassVar = SUMS
     uses_order = False
     settable: ClassVar = ("a", "k")
+    mean_obstacle = "S3E is a covariance over clusters of words"
     COST: ClassVar = "(n + g²) d, g groups in the sentence"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 

@@ -57,6 +57,10 @@ class Sent2Vec(Method):
     def __post_init__(self) -> None:
         settle(self, buckets=partial(whole, most=MOST_BUCKETS), **TRAINING)
 
+    @property
+    def mean_obstacle(self) -> str:  # type: ignore[override]
+        return "Sent2Vec has vectors of word pairs, too" if self.buckets else ""
+
     def width(self, words: WordVectors) -> int:
         return words.dim
 

@@ -24,6 +24,7 @@ class SIF(Method):
     needs_probabilities = True
     uses_order = False
     settable: ClassVar = ("a",)
+    mean_obstacle = ""
     COST: ClassVar = "n d"
 
     a: float = 1e-3

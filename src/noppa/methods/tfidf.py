@@ -27,6 +27,7 @@ class TfIdf(Method):
     learning: ClassVar = SUMS
     uses_order = False
     LEARNT: ClassVar = {"idf": "f4|f8 words+1 positive"}
+    mean_obstacle = "TfIdf divides by the weights of a text's words and not by their number"
     COST: ClassVar = "n d"
 
     def width(self, words: WordVectors) -> int:

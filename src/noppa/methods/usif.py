@@ -58,6 +58,12 @@ class USIF(Method):
         settle(self, m=any_number, n=optional(positive), a=optional(positive))
         settle(self, normalize=partial(one_of, choices=("word", "dimension", None)))
 
+    @property
+    def mean_obstacle(self) -> str:  # type: ignore[override]
+        if self.normalize == "dimension":
+            return "USIF(normalize='dimension') scales each word by the others of its text"
+        return ""
+
     def width(self, words: WordVectors) -> int:
         return words.dim
 

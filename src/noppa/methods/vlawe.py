@@ -36,6 +36,7 @@ class VLAWE(Method):
     learning: ClassVar = SUMS
     uses_order = False
     settable: ClassVar = ("k",)
+    mean_obstacle = "VLAWE takes powers of sums over the words nearest to each codeword"
     COST: ClassVar = "(n + k) d"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
