@@ -10,9 +10,8 @@ import pytest
 
 import noppa
 from noppa import cluster
-from noppa.cluster.models import Model
-from noppa.cluster.places import Place
-from noppa.cluster.tasks import attempt
+from noppa.cluster.shard_task import Model, attempt
+from noppa.records.places import Place
 from tests.clusters import TEXTS, WORDS, encode, expected, saved_model, table, vectors, written
 
 
