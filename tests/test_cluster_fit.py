@@ -57,7 +57,7 @@ def test_sums_of_shards_give_what_one_machine_learns(tmp_path, corpus, name, fre
     if name == "usif, n from the corpus":  # which wants a long tail of rare words
         words = made_words(dim=5, extra=3000)
     encoder = noppa.Encoder(words, method, refine)
-    weighs = hasattr(method, "a")
+    weighs = method.needs_probabilities
     if frequencies == "corpus" and name == "usif, n from the corpus":
         with pytest.raises(noppa.NoppaError, match=r"USIF\(\) cannot derive a"):
             fit(corpus, tmp_path / "out", encoder)  # as one machine says, too, of so small a corpus

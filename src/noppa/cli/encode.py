@@ -81,7 +81,6 @@ def encode(
             overwrite=overwrite,
             threads=threads,
             options={"normalize": normalize, "dim": dim},
-            model_path=None if encoder.path is None else str(encoder.path),
         )
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error

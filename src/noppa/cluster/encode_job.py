@@ -95,7 +95,7 @@ def encode(
     sent_model = Model.of(encoder)
     source.refuse_as_output(target, encoder)
     facts = {
-        "model": sent_model.checksum,
+        "model": sent_model.identity.checksum,
         **source.facts(),
         "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],
         **program_facts(sent_model),

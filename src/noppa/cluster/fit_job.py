@@ -45,7 +45,8 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
 from noppa.io.storage import kind_of
-from noppa.methods import USIF, Average, registry
+from noppa.methods import Average, registry
+from noppa.methods.protocol import SUMS, TEXT
 from noppa.parameters import one_of
 from noppa.records.places import Place
 
@@ -97,7 +98,7 @@ def fit(
     one_of(frequencies, "frequencies", FREQUENCIES)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
-    counted = frequencies == "corpus" and _weighs(encoder.method)
+    counted = frequencies == "corpus" and encoder.method.needs_probabilities
     stages = _stages(encoder, counted)
     source = Inputs.of(inputs, form, column, header)
     target = Place.of(output)
@@ -108,7 +109,7 @@ def fit(
         source.refuse_as_output(written, encoder)
     with _saved(encoder) as words_model:
         facts = {
-            "model": words_model.checksum,
+            "model": words_model.identity.checksum,
             "method": repr(encoder.method),
             "refinement": [registry.described(part) for part in encoder.refine],
             "source of frequencies": counted,
@@ -148,25 +149,20 @@ def fit(
             return report
 
 
-def _weighs(method: Any) -> bool:
-    """Whether a method weighs words by their probabilities; the a of USIF may be None all the same."""
-    return isinstance(method, USIF) or getattr(method, "a", None) is not None
-
-
 def _stages(encoder: Encoder, counted: bool) -> list[str]:
     """The passes that a fit needs; raises for a method that cannot be fitted from sums."""
     method = encoder.method
-    if hasattr(method, "learn"):
+    if method.learning == TEXT:
         raise ParameterError(
-            f"{type(method).__name__} learns from one sentence after another and cannot be fitted in parts: "
+            f"{type(registry.own_of(method)).__name__} learns from one sentence after another and cannot be fitted in parts: "
             "fit it on one machine with `noppa fit`"
         )
     if encoder.tokenizer is not None:
         raise ParameterError(
             "an encoder with a tokenizer of its own cannot travel to workers: use one with noppa's tokenizer"
         )
-    learns, refines = hasattr(method, "gather"), bool((*method.refinements(), *encoder.refine))
-    stages = [COUNTS] * counted + [LEARN] * learns + [MOMENTS] * refines
+    refined = bool((*method.refinements(), *encoder.refine))
+    stages = [COUNTS] * counted + [LEARN] * (method.learning == SUMS) + [MOMENTS] * refined
     if not stages:
         raise ParameterError(
             f"{method!r} has nothing to learn from text: choose a method that has, set k, or count frequencies"
@@ -178,7 +174,7 @@ def _stages(encoder: Encoder, counted: bool) -> list[str]:
 @contextmanager
 def _saved(encoder: Encoder) -> Iterator[Model]:
     """The encoder's words in a folder for the workers: the one they came from, or a temporary one."""
-    if encoder.path is not None:
+    if encoder.identity.path is not None:
         yield Model.of(encoder)
         return
     with tempfile.TemporaryDirectory(prefix="noppa-words-") as folder:
@@ -223,7 +219,7 @@ class _Passes:
         """The fitted encoder, the sums of the last pass, and how many shards had been done before."""
         counts = learnt = None
         last: Sums = {}
-        method: Any = self.encoder.method
+        method = self.encoder.method
         refine = self.encoder.refine
         before = 0
         for at, stage in enumerate(stages):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,7 @@ from noppa.cluster.shard_task import BadRecord, Model, Outcome
 from noppa.encoder.encoder import FIT_BLOCK, Encoder
 from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError
+from noppa.methods.protocol import Method
 from noppa.records.fields import Fields
 from noppa.records.places import Place
 from noppa.refine import Moments, Refinement
@@ -51,8 +52,7 @@ class SumShard:
     fields: Fields
     work: str
     stage: str
-    method: Any
-    """A `Method`, frozen."""
+    method: Method
     refine: tuple[Refinement, ...] = ()
     counts: SumsFile | None = None
     """The word counts of the corpus, None for the probabilities that the words have."""
@@ -96,7 +96,7 @@ class SumShard:
 
 @lru_cache(maxsize=2)
 def encoder_of(
-    model: Model, method: Any, refine: tuple[Refinement, ...], counts: SumsFile | None
+    model: Model, method: Method, refine: tuple[Refinement, ...], counts: SumsFile | None
 ) -> Encoder:
     """The encoder to fit: the words of a saved one, with the probabilities of the corpus where it was counted."""
     words = model.open().words
@@ -118,7 +118,7 @@ def summed(encoder: Encoder, texts: Iterable[str], learnt: Sums | None) -> Sums:
     blocks = (encoder.look_up(block, 1) for block in blocks_of(texts, FIT_BLOCK))
     counted = Counted(blocks, len(words))
     if learnt is None:
-        gathered: Mapping[str, NDArray[Any]] = method.gather(words, counted)
+        gathered = method.gather(words, counted)
         sums = {f"{GATHERED}{name}": np.asarray(array) for name, array in gathered.items()}
     else:
         refined = bool((*method.refinements(), *encoder.refine))

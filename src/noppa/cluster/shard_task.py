@@ -12,12 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from noppa.encoder import embedded
-from noppa.encoder.encoder import Encoder
-from noppa.encoder.encoder_folder import checksum as fingerprint
+from noppa.encoder.encoder import Encoder, reopened
 from noppa.encoder.encoder_folder import words_of
+from noppa.encoder.identity import Identity
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.io import storage
 from noppa.kernels.backend import kernels
 from noppa.records.places import Place
 
@@ -80,11 +78,9 @@ def error_of(outcome: Outcome) -> NoppaError | None:
 
 @dataclass(frozen=True)
 class Model:
-    """An encoder on a worker: found by its path and checksum, or where it was sent, and mapped once a process."""
+    """An encoder on a worker: found by its identity, or where the driver sent it, and mapped once a process."""
 
-    checksum: str
-    """Of all that is in it."""
-    path: str
+    identity: Identity
     sent: str | None = None
     """The address of the copy that the driver sent."""
     instructions: str = field(default_factory=kernels.instruction_set)
@@ -97,9 +93,9 @@ class Model:
             raise ParameterError(
                 "an encoder with a tokenizer of its own cannot travel to workers: use one with noppa's tokenizer"
             )
-        if encoder.path is None:
+        if encoder.identity.path is None:
             raise ParameterError("only a saved encoder can be found by workers: save it first")
-        return cls(fingerprint(encoder.path), str(encoder.path))
+        return cls(encoder.identity)
 
     def open(self) -> Encoder:
         """The encoder, mapped into memory the first time."""
@@ -110,12 +106,13 @@ class Model:
                     f"set NOPPA_ISA={kernels.instruction_sets()[0]} where you start the run"
                 )
             kernels.use_instruction_set(self.instructions)
-        return _opened(self.checksum, self.path, self.sent)
+        return _opened(self.identity, self.sent)
 
     def send(self, folder: Place) -> Model:
         """Copy the encoder into a folder that the workers see."""
-        target = folder / f"{MODEL}{self.checksum[:16]}"
-        source = Path(self.path)
+        source = self.identity.path
+        assert source is not None, "of() refuses an encoder in memory"
+        target = folder / f"{MODEL}{self.identity.checksum[:16]}"
         words = words_of(source)
         # The words may lie beside the encoder: copy both under one folder, with the same relative path between them.
         top = Path(os.path.commonpath([source, words]))
@@ -130,28 +127,19 @@ class Model:
 
 
 @lru_cache(maxsize=2)
-def _opened(checksum: str, path: str, sent: str | None) -> Encoder:
-    presets = [embedded.FOLDER / name for name in embedded.presets()]
-    for folder in [Path(path), *presets]:
-        if _has(folder, checksum):
-            return Encoder.open_folder(
-                folder, verified=storage.INSTALLED if folder in presets else storage.VERIFIED_BYTES
-            )
+def _opened(identity: Identity, sent: str | None) -> Encoder:
+    if identity.is_on_disk:
+        return reopened(identity)
     if sent is None:
-        raise ModelMissing(f"no encoder with the checksum {checksum} at {path} on this worker")
+        raise ModelMissing(
+            f"no encoder with the checksum {identity.checksum} at {identity.name} on this worker"
+        )
     place = Place.of(sent)
-    folder = Path(place.path) if place.is_local else _fetched(place, checksum)
-    if not _has(folder, checksum):
+    folder = Path(place.path) if place.is_local else _fetched(place, identity.checksum)
+    encoder = Encoder.load(folder)
+    if encoder.identity.checksum != identity.checksum:
         raise FileError(f"the encoder in {sent} is not the one that was sent there: run again")
-    return Encoder.load(folder)
-
-
-def _has(folder: Path, checksum: str) -> bool:
-    """Whether a folder holds the encoder with a checksum."""
-    try:
-        return fingerprint(folder) == checksum
-    except FileError:
-        return False
+    return encoder
 
 
 def _fetched(place: Place, checksum: str) -> Path:
@@ -161,14 +149,15 @@ def _fetched(place: Place, checksum: str) -> Path:
     if not name.startswith(MODEL):
         inside, place = name, Place(place.files, place.path.rpartition("/")[0])
     cached = Path(tempfile.gettempdir()) / f"noppa-{os.getuid()}-{checksum[:16]}"
-    if not _has(cached / inside, checksum):
+    identity = Identity.of_folder(cached / inside, checksum)
+    if not identity.is_on_disk:
         download = Path(tempfile.mkdtemp(prefix=f"{cached.name}.", dir=cached.parent))
         try:
             place.files.get(f"{place.path}/", f"{download}/", recursive=True)
             shutil.rmtree(cached, ignore_errors=True)
             os.replace(download, cached)
         except OSError:
-            if not _has(cached / inside, checksum):  # another process may have been faster
+            if not identity.is_on_disk:  # another process may have been faster
                 raise
         finally:
             shutil.rmtree(download, ignore_errors=True)

@@ -17,7 +17,6 @@ from noppa import __version__
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io.outputs import folders_of, refuse_input_as_output
-from noppa.io.storage import HEADER
 from noppa.kernels.backend import kernels
 from noppa.parameters import one_of
 from noppa.records.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
@@ -52,7 +51,6 @@ class Job:
     threads: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     """What else `encode` is given: `normalize`, `dim`."""
-    model_path: str | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
@@ -236,7 +234,7 @@ class Job:
             "columns": [source.form, source.column, source.header],
             "output format": self.output_form,
             "options": [self.on_bad, self.options],
-            "model": _checksum(self.model, self.model_path or getattr(self.model, "path", None)),
+            "model": self.model.identity.checksum or _vectors_checksum(self.model),
             "version of noppa": [__version__, kernels.instruction_set()],
         }
         # As a checkpoint gives them back: JSON has lists for tuples.
@@ -244,14 +242,10 @@ class Job:
         return plain
 
 
-def _checksum(model: Encoder, path: str | os.PathLike[str] | None) -> str:
-    """Of the headers of a model's folder, which hold checksums of its arrays, or of the vectors of its own words."""
-    headers = sorted(Path(path).rglob(HEADER)) if path else []
-    content = b"".join(header.read_bytes() for header in headers)
-    if not content:
-        vectors = model.encode(model.words.words[:PROBED_WORDS], 1)
-        content = repr(model).encode() + vectors.tobytes()
-    return hashlib.sha256(content).hexdigest()
+def _vectors_checksum(model: Encoder) -> str:
+    """Tells a model in memory from another one by the vectors of its own words."""
+    vectors = model.encode(model.words.words[:PROBED_WORDS], 1)
+    return hashlib.sha256(repr(model).encode() + vectors.tobytes()).hexdigest()
 
 
 def _require_writable(target: str) -> None:
