@@ -12,12 +12,12 @@ from noppa.errors import FileError, ParameterError
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.records.batch import Batch
 from noppa.records.fields import Fields, Selection
-from noppa.records.formats import FORMATS
-from noppa.records.formats.byte_ranges import lines_before
-from noppa.records.formats.parquet import pyarrow_parquet
-from noppa.records.formats.record_format import in_parallel
 from noppa.records.places import Place, explained
 from noppa.records.read import Input
+from noppa.records.record_formats import FORMATS
+from noppa.records.record_formats.byte_ranges import lines_before
+from noppa.records.record_formats.parquet import pyarrow_parquet
+from noppa.records.record_formats.record_format import in_parallel
 
 #: Bytes of text of a shard: about a second of work, and a part of a few hundred megabytes.
 SHARD_SIZE = 16 << 20

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -103,8 +103,8 @@ class Job:
         if self.target == STDIN:
             outcome = Outcome()
             with _explained("standard output"):
-                stream = EncodeStream(self, sys.stdout.buffer, outcome)
-                stream.run(read(self.source))
+                stream = self._stream(sys.stdout.buffer, outcome)
+                replace(stream, flush=True).run(read(self.source))
                 sys.stdout.buffer.flush()
             refuse_changed(inputs)
             return outcome
@@ -134,13 +134,14 @@ class Job:
             self.checkpoint.unlink(missing_ok=True)
         else:
             outcome, size = earlier.outcome, earlier.bytes
+        file.truncate(size)
+        file.seek(size)
         started = Checkpoint(self._facts, outcome, size, "", inputs)
+        stream = self._stream(file, outcome)
         if self.writer.resumable:
             fingerprint = "" if earlier is None else earlier.fingerprint
             batches = remaining_batches(batches, outcome.records, fingerprint, self.target)
-        file.truncate(size)
-        file.seek(size)
-        stream = EncodeStream(self, file, outcome, started if self.writer.resumable else None)
+            stream = replace(stream, checkpoint=started, checkpoint_path=self.checkpoint)
         fingerprint = stream.run(batches)
         file.flush()
         os.fsync(file.fileno())
@@ -151,6 +152,11 @@ class Job:
         return self._complete(
             replace(started, outcome=outcome, bytes=0, fingerprint=fingerprint, finished=finished)
         )
+
+    def _stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
+        encode = partial(self.model.encode, threads=self.threads, **self.options)
+        writer = self.writer(file, self.dim, outcome.rows)
+        return EncodeStream(encode, writer, file, self.on_bad, outcome, self.progress)
 
     def _complete(self, checkpoint: Checkpoint) -> Outcome:
         """Rename a complete output into place; its checkpoint stays, so that a later `resume` recognizes it."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels.backend import kernels
-from noppa.records.formats.parquet import pyarrow_parquet
+from noppa.records.record_formats.parquet import pyarrow_parquet
 from noppa.threads import thread_count
 
 NPY_HEADER = 128

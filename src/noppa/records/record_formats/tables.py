@@ -14,9 +14,9 @@ from noppa.errors import FileError, ParameterError
 from noppa.io.compression import Source
 from noppa.records.batch import Batch, is_clean
 from noppa.records.fields import Fields, Selection, text_column
-from noppa.records.formats.byte_ranges import LineFormat, in_memory, open_lines
-from noppa.records.formats.record_format import WHOLE, Section, in_parallel
 from noppa.records.record_file import CuttableFile, WholeFile
+from noppa.records.record_formats.byte_ranges import LineFormat, in_memory, open_lines
+from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
 
 #: Rows of a batch, and characters, which a single long row may exceed.
 ROWS = 4096

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from noppa.io.compression import MAGIC
-from noppa.records.formats.jsonl import JsonLines
-from noppa.records.formats.lines import Lines
-from noppa.records.formats.parquet import Parquet
-from noppa.records.formats.record_format import RecordFormat, Section
-from noppa.records.formats.tables import CSV, TSV
+from noppa.records.record_formats.jsonl import JsonLines
+from noppa.records.record_formats.lines import Lines
+from noppa.records.record_formats.parquet import Parquet
+from noppa.records.record_formats.record_format import RecordFormat, Section
+from noppa.records.record_formats.tables import CSV, TSV
 
 FORMATS: dict[str, RecordFormat] = {
     "lines": Lines(),

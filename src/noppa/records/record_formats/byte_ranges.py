@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from noppa.io.compression import MAGIC, Source
 from noppa.records.fields import Fields, Selection
-from noppa.records.formats.record_format import WHOLE, Section, in_parallel
 from noppa.records.record_file import CuttableFile
+from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
 
 #: Bytes to read at a time for the end of a line that goes on behind its section.
 TAIL = 1 << 16
