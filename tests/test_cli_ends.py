@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from noppa import Average, Encoder, WordVectors
 from noppa.cli import program
 from noppa.cli.terminal import visible
-from noppa.records import READERS
+from noppa.records import FORMATS
 
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 HOSTILE = "a cake \x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -248,14 +248,14 @@ def test_visible():
 def test_an_input_that_changes_while_it_is_learnt_from(folder, command, monkeypatch):
     inputs(folder)
     (folder / "t.txt").write_text("a cake\n" * 100)
-    real = READERS["lines"]
+    real = FORMATS["lines"].stream
 
-    def changing(path, source):
-        yield from real(path, source)
-        with open(path, "a") as file:
-            file.write("more\n")
+    def changing(file, selection):
+        yield from real(file, selection)
+        with open(file.address, "a") as appended:
+            appended.write("more\n")
 
-    monkeypatch.setitem(READERS, "lines", changing)
+    monkeypatch.setattr(FORMATS["lines"], "stream", changing)
     result = CliRunner().invoke(program(), command.split())
     assert "t.txt was changed while it was read" in str(result.exception)
     assert not (folder / command.split()[-1]).exists()

@@ -18,11 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
-from noppa.cluster.fields import table_of
-from noppa.cluster.places import Place
-from noppa.cluster.plan import found_files, planned
-from noppa.cluster.rows import rows_of_shard
-from noppa.records import Input
+from noppa.cluster.plan import Inputs
+from noppa.records import FORMATS
+from noppa.records.fields import Selection
+from noppa.records.places import Place
 from tests.clusters import TEXTS, encode, expected, saved_model, table, vectors, written
 from tests.conftest import AWKWARD
 
@@ -127,15 +126,14 @@ def test_any_division_gives_every_record_once(lines, size, form) -> None:
         content = stream.getvalue()
     place = Place.of(f"memory://any/t.{form}")
     place.files.pipe_file(place.path, content.encode())
-    wanted = Input([place.address])
-    plan = planned(found_files(wanted), wanted, size)
-    texts = [text for shard in plan.shards for rows in rows_of_shard(shard, plan.fields) for text in rows.texts]  # fmt: skip
-    assert texts == lines
-    counted = 0
+    plan = Inputs.of(place.address).plan(size)
+    texts = []
     for shard in plan.shards:
         if shard.before is not None:
-            assert shard.before == counted
-        counted += sum(len(rows.texts) for rows in rows_of_shard(shard, plan.fields))
+            assert shard.before == len(texts)
+        for batch in shard.batches(plan.fields):
+            texts += batch.texts
+    assert texts == lines
 
 
 def test_a_large_row_group_is_divided(tmp_path, model) -> None:
@@ -179,8 +177,8 @@ def test_json_fields_that_come_late_or_change_their_type_are_kept(tmp_path, mode
 
 
 def test_records_are_looked_at_once(tmp_path) -> None:
-    """`table_of` reads heads, not files."""
+    """Columns come from the first lines, not from whole files."""
     place = Place.of(tmp_path / "t.jsonl")
     Path(place.path).write_text('{"text": "a", "n": 1}\n' * 5000 + "{broken")
-    fields, _ = table_of([place], "jsonl", Input([place.address]), None, None)
+    fields = FORMATS["jsonl"].fields([place], Selection())
     assert fields.schema.names == ["text", "n", "other_fields"]

@@ -18,8 +18,8 @@ import pytest
 
 import noppa
 from noppa import cluster
-from noppa.cluster import dask as dask_engine
-from noppa.cluster.spark import _session
+from noppa.cluster import dask_engine
+from noppa.cluster.spark_engine import _session
 from tests.clusters import (
     WORDS,
     encode,

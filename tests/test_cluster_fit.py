@@ -10,8 +10,8 @@ import pytest
 
 import noppa
 from noppa import cluster
-from noppa.cluster import sums
-from noppa.cluster.places import Place
+from noppa.cluster import fit_sums
+from noppa.records.places import Place
 from noppa.refine import Normalize, Whitening
 from noppa.words.counting import WordCounts
 from tests.conftest import made_texts, made_words
@@ -57,7 +57,7 @@ def test_sums_of_shards_give_what_one_machine_learns(tmp_path, corpus, name, fre
     if name == "usif, n from the corpus":  # which wants a long tail of rare words
         words = made_words(dim=5, extra=3000)
     encoder = noppa.Encoder(words, method, refine)
-    weighs = hasattr(method, "a")
+    weighs = method.needs_probabilities
     if frequencies == "corpus" and name == "usif, n from the corpus":
         with pytest.raises(noppa.NoppaError, match=r"USIF\(\) cannot derive a"):
             fit(corpus, tmp_path / "out", encoder)  # as one machine says, too, of so small a corpus
@@ -67,7 +67,7 @@ def test_sums_of_shards_give_what_one_machine_learns(tmp_path, corpus, name, fre
             fit(corpus, tmp_path / "out", encoder, frequencies=frequencies)
         return
     report = fit(corpus, tmp_path / "out", encoder, frequencies=frequencies)
-    assert report.shards > sums.FAN
+    assert report.shards > fit_sums.FAN
     own = words.with_corpus(TEXTS) if weighs and frequencies == "corpus" else words
     one = noppa.Encoder(own, method, refine).fit(TEXTS)
     two = noppa.load(tmp_path / "out")
@@ -90,7 +90,7 @@ def test_methods_that_cannot_be_fitted_in_parts_say_so(tmp_path, corpus, method)
 def test_a_fit_that_stopped_goes_on(tmp_path, corpus, monkeypatch) -> None:
     """A full disk after a few shards of any pass; what was added up before is not added up again."""
     encoder = noppa.Encoder(WORDS, noppa.USIF(m=2, a=0.01))
-    real, written, limit = sums.write_sums, 0, 0
+    real, written, limit = fit_sums.write_sums, 0, 0
 
     def failing(place, arrays):
         nonlocal written
@@ -99,7 +99,7 @@ def test_a_fit_that_stopped_goes_on(tmp_path, corpus, monkeypatch) -> None:
             raise OSError(28, "No space left on device")
         return real(place, arrays)
 
-    monkeypatch.setattr(sums, "write_sums", failing)
+    monkeypatch.setattr(fit_sums, "write_sums", failing)
     befores = []
     for allowed in (5, 20, 40):
         written, limit = 0, allowed
@@ -176,7 +176,7 @@ def test_an_empty_corpus_is_refused(tmp_path) -> None:
 def test_nothing_but_the_sums_is_stored(tmp_path, monkeypatch) -> None:
     stored = {}
     monkeypatch.setattr(np, "savez", lambda file, **arrays: stored.update(arrays))  # as before 2.1
-    sums.write_sums(Place.of(str(tmp_path / "sums.npz")), {"total": np.ones(2)})
+    fit_sums.write_sums(Place.of(str(tmp_path / "sums.npz")), {"total": np.ones(2)})
     assert set(stored) == {"total"}
 
 

@@ -10,9 +10,8 @@ import pytest
 
 import noppa
 from noppa import cluster
-from noppa.cluster.models import Model
-from noppa.cluster.places import Place
-from noppa.cluster.tasks import attempt
+from noppa.cluster.shard_task import Model, attempt
+from noppa.records.places import Place
 from tests.clusters import TEXTS, WORDS, encode, expected, saved_model, table, vectors, written
 
 
@@ -21,20 +20,26 @@ def model(tmp_path_factory) -> Path:
     return saved_model(tmp_path_factory.mktemp("model"))
 
 
+def elsewhere(model: Model) -> Model:
+    """A model on a machine that lacks its folder."""
+    return replace(model, identity=replace(model.identity, name="/nowhere"))
+
+
 def test_the_model_is_found_by_its_checksum(tmp_path, model) -> None:
     """At its path; in the package, wherever that is; else where it was sent; and never another one in its place."""
     embedded = Model.of(noppa.load("similarity"))
-    moved = Model(embedded.checksum, "/nowhere")
-    assert moved.open().path == noppa.load("similarity").path
-    found = Model.of(noppa.load(model))
-    lost = Model(found.checksum, str(tmp_path / "gone"))
+    assert not Path(embedded.identity.name).is_absolute(), "the package lies elsewhere on a worker"
+    assert embedded.open().path == noppa.load("similarity").path
+    saved = Model.of(noppa.load(model))
     with pytest.raises(noppa.NoppaError, match="no encoder with the checksum"):
-        lost.open()
-    for target in (Place.of(tmp_path / "books"), Place.of("memory://books")):
-        sent = Model(found.checksum, found.path).send(target)
-        again = Model(sent.checksum, "/nowhere", sent.sent).open()
-        assert again.encode(["the girl"]).tobytes() == expected(model, ["the girl"]).tobytes()
-    preset = embedded.send(Place.of(tmp_path / "books"))
+        elsewhere(saved).open()
+    for target in (Place.of(tmp_path / "run"), Place.of("memory://run")):
+        sent = elsewhere(saved.send(target))
+        assert sent.open().encode(["the girl"]).tobytes() == expected(model, ["the girl"]).tobytes()
+    sent = elsewhere(saved.send(Place.of(tmp_path / "run")))
+    with pytest.raises(noppa.NoppaError, match="is not the one that was sent there"):
+        replace(sent, identity=replace(sent.identity, checksum="0" * 64)).open()
+    preset = embedded.send(Place.of(tmp_path / "run"))
     assert Path(preset.sent, "noppa.json").is_file()
     assert noppa.load(preset.sent).encode("a cake").tobytes() == (
         noppa.load("similarity").encode("a cake").tobytes()
@@ -62,19 +67,18 @@ def test_workers_without_the_model_are_sent_it(tmp_path, model, monkeypatch) -> 
     seen = []
 
     @contextmanager
-    def elsewhere(scheduler, workers):
+    def far_away(scheduler, workers):
         def run(job, shards, tick):
             for shard in shards:
-                there = replace(job, model=replace(job.model, path="/nowhere"))
-                outcome = attempt(there, shard)
+                outcome = attempt(replace(job, model=elsewhere(job.model)), shard)
                 seen.append("missing" in outcome)
                 yield outcome
 
         yield run
 
-    monkeypatch.setitem(cluster.ENGINES, "elsewhere", elsewhere)
+    monkeypatch.setitem(cluster.ENGINES, "far away", far_away)
     path = written(tmp_path / "in", "txt", TEXTS)
-    report = encode(path, tmp_path / "out", model, engine="elsewhere")
+    report = encode(path, tmp_path / "out", model, engine="far away")
     assert seen == [True] * report.shards + [False] * report.shards
     assert vectors(table(tmp_path / "out")).tobytes() == expected(model, TEXTS).tobytes()
     assert not list((tmp_path / "out" / "_noppa").glob("model-*"))
@@ -84,18 +88,18 @@ def test_workers_that_write_elsewhere_are_noticed(tmp_path, model, monkeypatch) 
     """A folder of the same name on another machine."""
 
     @contextmanager
-    def elsewhere(scheduler, workers):
+    def far_away(scheduler, workers):
         def run(job, shards, tick):
             for shard in shards:
                 yield attempt(replace(job, output=str(tmp_path / "there")), shard)
 
         yield run
 
-    monkeypatch.setitem(cluster.ENGINES, "elsewhere", elsewhere)
+    monkeypatch.setitem(cluster.ENGINES, "far away", far_away)
     path = written(tmp_path / "in", "txt", TEXTS)
     (tmp_path / "there" / "_noppa" / "done").mkdir(parents=True)
     with pytest.raises(noppa.NoppaError, match="choose a folder that all machines see"):
-        encode(path, tmp_path / "out", model, engine="elsewhere")
+        encode(path, tmp_path / "out", model, engine="far away")
 
 
 def test_an_encoder_in_memory_must_be_saved_first(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""`noppa.cluster` against a second driver, another input of the same size, damaged books, signals and kills."""
+"""`noppa.cluster` against a second driver, another input of the same size, damaged manifests, signals and kills."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from threading import Event, Thread
 
 import numpy as np
 import pyarrow.parquet as parquet
@@ -16,6 +15,7 @@ import pytest
 
 from noppa import Encoder, NoPPA, WordVectors, cluster
 from noppa.errors import FileError, NoppaError
+from tests.runs import changed, waiting
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 MODEL = Encoder(
@@ -59,21 +59,11 @@ def interrupted(function, **options):
 @pytest.mark.found("code review", "Two drivers to one output removed each other's files.")
 @pytest.mark.parametrize("function", [encode, fit])
 def test_a_second_driver_is_refused(function):
-    reached, proceed = Event(), Event()
-
-    def wait(records, done):
-        reached.set()
-        proceed.wait(60)
-
-    first = Thread(target=lambda: function(progress=wait))
-    first.start()
-    try:
-        assert reached.wait(60)
-        with pytest.raises(FileError, match="another run is writing"):
-            function()
-    finally:
-        proceed.set()
-        first.join()
+    with (
+        waiting(lambda progress: function(progress=progress)),
+        pytest.raises(FileError, match="another run is writing"),
+    ):
+        function()
     assert function().shards > 1
 
 
@@ -94,19 +84,6 @@ def test_another_input_of_the_same_size_and_time_is_refused(function):
     assert function().before > 0
 
 
-def changed(**changes):
-    def change(content):
-        for path, value in changes.items():
-            *parents, last = path.split("__")
-            place = content
-            for parent in parents:
-                place = place[int(parent) if parent.isdecimal() else parent]
-            place[last] = value
-        return json.dumps(content)
-
-    return change
-
-
 @pytest.mark.found("code review", "A damaged manifest was a KeyError or a TypeError.")
 @pytest.mark.parametrize(
     "change",
@@ -125,6 +102,8 @@ def changed(**changes):
         changed(plan__shards__0__address=None),
         changed(plan__shards__0__more=1),
         changed(plan__fields={}),
+        changed(plan__fields__form="xml"),
+        changed(plan__fields__form=[]),
         changed(plan__fields__encoded="AAAA"),
         changed(plan__fields__encoded=5),
         changed(asked__input=3),

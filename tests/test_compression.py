@@ -17,8 +17,7 @@ import zstandard
 from noppa import NoppaError, NoppaWarning, WordVectors
 from noppa.io import members
 from noppa.io.compression import open_plain
-from noppa.records import Input
-from noppa.records.tables import read_csv
+from noppa.records import Input, read
 
 TEXT = b"".join(b"w%d 0.%d 1.5\n" % (at, at * 7919 % 100_000) for at in range(3000))
 
@@ -191,4 +190,4 @@ def test_cut_tables_are_told(tmp_path, kind):
     rows = b"text\n" + b"".join(b"the %d\n" % (at * 7919 % 100_000) for at in range(30_000))
     path.write_bytes(PACK[kind](rows)[:-2000])
     with pytest.raises(NoppaError, match=r"records\.csv.* is damaged or cut short"):
-        list(read_csv(str(path), Input([str(path)], column="text")))
+        list(read(Input([str(path)], column="text")))

@@ -276,9 +276,9 @@ class Stopped(Exception):
 @pytest.mark.parametrize("form", [form for form, kind in WRITERS.items() if kind.resumable])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, Stopped])
 def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
-    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     source, whole, target = tmp_path / "t.txt", tmp_path / f"whole.{form}", tmp_path / f"v.{form}"
-    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 12)
+    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 12)
     source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(2000)))
     Job(MODEL, Input([str(source)]), str(whole), on_bad="skip").run()
 
@@ -333,9 +333,9 @@ def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
 
 
 def test_resume_refuses_another_job(tmp_path, monkeypatch):
-    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     source, target = tmp_path / "t.txt", tmp_path / "v.npy"
-    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 10)
+    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 10)
     source.write_bytes(b"a cake\n" * 2000)
 
     def interrupt(records, position):
@@ -383,7 +383,7 @@ def test_wrong_jobs(tmp_path, monkeypatch, target, options, told):
 
 @pytest.mark.found("code review", "A device or a file without line feeds filled the memory.")
 def test_a_line_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("noppa.records.lines.LONGEST_LINE", 1 << 19)
+    monkeypatch.setattr("noppa.records.record_formats.lines.LONGEST_LINE", 1 << 19)
     path = tmp_path / "endless"
     path.write_bytes(b"fine\n" + b"x" * (1 << 18))
     assert list(map(len, texts(path))) == [4, 1 << 18]

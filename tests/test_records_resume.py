@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from noppa import Average, Encoder, NoPPA, NoppaError, WordVectors
 from noppa.errors import FileError
 from noppa.records import Input, Job
 from reliability.faults import each_fault
+from tests.runs import changed, waiting
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 MATRIX = np.random.default_rng(1).normal(size=(5, 4))
@@ -24,8 +24,8 @@ LINES = [f"the girl eats {at} cake" for at in range(3000)]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     """Checkpoints at once, small batches, a disk that is not waited for."""
-    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
-    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 10)
+    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 10)
     monkeypatch.setattr("os.fsync", lambda file: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.txt").write_text("\n".join(LINES))
@@ -220,22 +220,10 @@ def test_an_input_that_changes_during_the_run_is_noticed(target, change):
     "outside review", "Two runs to one target shared a partial file and mixed their rows."
 )
 def test_a_second_run_to_the_same_target_is_refused():
-    reached, proceed = Event(), Event()
-
-    def wait(records, position):
-        reached.set()
-        proceed.wait(60)
-
-    first = Thread(target=job(progress=wait).run)
-    first.start()
-    try:
-        assert reached.wait(60)
+    with waiting(lambda progress: job(progress=progress).run()):
         for options in ({}, {"resume": True}, {"overwrite": True}):
             with pytest.raises(FileError, match=r"another run is writing v.npy"):
                 job(**options).run()
-    finally:
-        proceed.set()
-        first.join()
     assert content("v.npy") == whole()
 
 
@@ -259,19 +247,6 @@ def test_a_link_in_the_place_of_the_partial_file_is_not_followed():
 # Odd checkpoints
 
 
-def odd(**changes):
-    def change(state):
-        for path, value in changes.items():
-            *parents, last = path.split("__")
-            place = state
-            for parent in parents:
-                place = place[parent]
-            place[last] = value
-        return json.dumps(state)
-
-    return change
-
-
 @pytest.mark.found("outside review", "Odd checkpoints were believed.")
 @pytest.mark.parametrize(
     "change",
@@ -284,25 +259,25 @@ def odd(**changes):
         lambda state: "\udcff",
         lambda state: json.dumps({**state, "more": 1}),
         lambda state: json.dumps({name: state[name] for name in state if name != "bytes"}),
-        odd(bytes=-1),
-        odd(bytes="128"),
-        odd(bytes=10**12),
-        odd(bytes=True),
-        odd(bytes=129),
-        odd(outcome=[]),
-        odd(outcome__rows=-3),
-        odd(outcome__rows=10**15),
-        odd(outcome__rows=1.5),
-        odd(outcome__records=0),
-        odd(outcome__listed=[1]),
-        odd(outcome__zero=10**9),
-        odd(job=None),
-        odd(job={}),
-        odd(inputs=3),
-        odd(fingerprint=3),
-        odd(fingerprint=""),
-        odd(finished=[1, 2]),
-        odd(finished=7),
+        changed(bytes=-1),
+        changed(bytes="128"),
+        changed(bytes=10**12),
+        changed(bytes=True),
+        changed(bytes=129),
+        changed(outcome=[]),
+        changed(outcome__rows=-3),
+        changed(outcome__rows=10**15),
+        changed(outcome__rows=1.5),
+        changed(outcome__records=0),
+        changed(outcome__listed=[1]),
+        changed(outcome__zero=10**9),
+        changed(job=None),
+        changed(job={}),
+        changed(inputs=3),
+        changed(fingerprint=3),
+        changed(fingerprint=""),
+        changed(finished=[1, 2]),
+        changed(finished=7),
     ],
 )
 def test_odd_checkpoints_are_refused(change):
@@ -345,8 +320,8 @@ def test_each_failing_call_leaves_nothing_or_a_way_on(tmp_path, monkeypatch, for
         return
     monkeypatch.undo()  # a failing fsync counts too
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("noppa.records.job.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
-    monkeypatch.setattr("noppa.records.lines.PIECE", 1 << 14)
+    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 14)
     target = tmp_path / "out" / f"v.{form}"
     target.parent.mkdir()
     expected = whole(form)

@@ -13,16 +13,19 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from reliability.chaos._commands import (
+    MAIN,
+    ended,
+    file_size_limit,
+    model_and_texts,
+    none_writes_but_one,
+    wait_for,
+)
 
-import noppa
-
-MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
-#: The same program, whose wall clock jumps between two days with every look at it.
+#: `noppa` with a wall clock that jumps by a day at every call.
 JUMPING = """
 import itertools, time
 wall, jumps = time.time, itertools.cycle((0.0, -86400.0, 86400.0))
@@ -30,18 +33,11 @@ time.time = lambda: wall() + next(jumps)
 from noppa.cli import main
 main()
 """
-RECORDS = 60_000
 
 
 def prepared(folder: Path) -> tuple[Path, Path]:
-    """A model, and texts that take a second or two; gives the texts and what they become."""
-    words = [f"word{at}" for at in range(200)]
-    matrix = np.random.default_rng(5).normal(size=(len(words), 32))
-    vectors = noppa.WordVectors(words, matrix, np.full(len(words), 1 / len(words)))
-    noppa.Encoder(vectors, noppa.NoPPA(k=0)).save(folder / "model")
-    texts = folder / "texts.txt"
-    drawn = np.random.default_rng(6).integers(len(words), size=(RECORDS, 24))
-    texts.write_text("\n".join(" ".join(words[at] for at in row) for row in drawn))
+    """A model, and texts that take a second or two; gives the texts and the output of an undisturbed run."""
+    texts = model_and_texts(folder, words=200, dim=32, records=60_000, length=24)
     whole = folder / "whole.npy"
     assert ended(start(folder, whole)) == 0
     return texts, whole
@@ -53,13 +49,6 @@ def start(
     source, model = str(folder / "texts.txt"), str(folder / "model")
     command = [*program, "encode", source, "-m", model, "-o", str(target), "--threads", "1", *more]
     return subprocess.Popen(command, stderr=subprocess.PIPE, **options)
-
-
-def ended(process: subprocess.Popen[bytes]) -> int:
-    """The exit code; a traceback is never right."""
-    _, message = process.communicate(timeout=300)
-    assert b"Traceback" not in message, message.decode()
-    return process.returncode
 
 
 def resumed(folder: Path, target: Path, whole: Path) -> None:
@@ -102,8 +91,7 @@ def scenario_signals(folder: Path, rounds: int) -> dict[str, int]:
     for number in range(rounds):
         more = ["--resume"] if number % 2 else []
         process = start(folder, target, *more)
-        while not (folder / ".v.npy.partial").exists() and process.poll() is None:
-            time.sleep(0.01)
+        wait_for(process, (folder / ".v.npy.partial").exists)
         time.sleep(random_.uniform(0, 1.5))
         process.send_signal(random_.choice((signal.SIGTERM, signal.SIGINT)))
         code = ended(process)
@@ -128,22 +116,10 @@ def scenario_two_writers(folder: Path, rounds: int) -> dict[str, int]:
     target = folder / "v.npy"
     for _ in range(rounds):
         runs = [start(folder, target, "--resume") for _ in range(3)]
-        codes = [ended(process) for process in runs]
-        assert 0 in codes, codes
-        assert set(codes) <= {0, 1}, codes
+        outcomes.update(none_writes_but_one(runs))
         assert target.read_bytes() == whole.read_bytes()
-        outcomes["refused"] += codes.count(1)
-        outcomes["written or found done"] += codes.count(0)
         cleared(target)
     return dict(outcomes)
-
-
-def _limited(size: int) -> Callable[[], None]:
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return limit
 
 
 def scenario_full_disk(folder: Path, rounds: int) -> dict[str, int]:
@@ -153,7 +129,7 @@ def scenario_full_disk(folder: Path, rounds: int) -> dict[str, int]:
     target = folder / "v.npy"
     for _ in range(rounds):
         size = random_.randrange(100, whole.stat().st_size)
-        assert ended(start(folder, target, "--resume", preexec_fn=_limited(size))) == 1
+        assert ended(start(folder, target, "--resume", preexec_fn=file_size_limit(size))) == 1
         assert not target.exists()
         outcomes["refused"] += 1
         resumed(folder, target, whole)
@@ -184,9 +160,7 @@ def scenario_deleted_output(folder: Path, rounds: int) -> dict[str, int]:
         place.mkdir()
         target = place / "v.npy"
         process = start(folder, target, "--resume")
-        deadline = time.monotonic() + 60
-        while not any(place.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_for(process, lambda place=place: any(place.iterdir()))
         time.sleep(random_.uniform(0, 1))
         for path in place.iterdir():
             path.unlink(missing_ok=True)
@@ -208,10 +182,7 @@ def scenario_changed_input(folder: Path, rounds: int) -> dict[str, int]:
     target = folder / "v.npy"
     for number in range(rounds):
         process = start(folder, target)
-        partial = folder / ".v.npy.partial"
-        deadline = time.monotonic() + 60
-        while not partial.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_for(process, (folder / ".v.npy.partial").exists)
         time.sleep(random_.uniform(0, 0.4))
         if number % 3 == 0:
             os.truncate(texts, len(content) // 2)
@@ -236,9 +207,7 @@ def scenario_another_input_of_the_same_size(folder: Path, rounds: int) -> dict[s
     target = folder / "v.npy"
     for _ in range(rounds):
         process = start(folder, target)
-        checkpoint = folder / ".v.npy.checkpoint"
-        while not checkpoint.exists() and process.poll() is None:
-            time.sleep(0.005)
+        wait_for(process, (folder / ".v.npy.checkpoint").exists)
         process.kill()
         if ended(process) == 0:
             outcomes["was done before"] += 1

@@ -14,9 +14,9 @@ import pyarrow
 import pyarrow.parquet
 
 from noppa.errors import NoppaError
-from noppa.records import READERS, Input, read
+from noppa.records import FORMATS, Input, read
 
-FORMS = tuple(READERS)
+FORMS = tuple(FORMATS)
 COLUMNS = (None, "text", "1", "b")
 _FOLDER = tempfile.TemporaryDirectory(prefix="noppa-fuzz-records-")
 

@@ -7,21 +7,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import noppa
 from noppa import Encoder
-from noppa.cli.encode import From, NoHeader
+from noppa.cli.encode import MethodParameters
 from noppa.cli.encoder_options import Counts, Ranks, Vectors, method_of, parameters_of, words_of
 from noppa.cli.options import Model
 from noppa.cli.progress import records_bar
+from noppa.cli.record_options import (
+    Column,
+    Dim,
+    From,
+    NoHeader,
+    Normalize,
+    interruptible,
+    print_faults,
+)
 from noppa.errors import ParameterError
 from noppa.parameters import positive
-
-if TYPE_CHECKING:
-    from noppa.cluster import Report
 
 ENGINES = "dask, spark, or single for this very process"
 MEGABYTE = 1 << 20
@@ -31,9 +37,6 @@ Inputs = Annotated[
     typer.Argument(
         help="Files, folders or patterns, also of s3:// and other file systems of fsspec."
     ),
-]
-Column = Annotated[
-    str | None, typer.Option("--column", "-c", help="Column with the text.", show_default="text")
 ]
 EngineName = Annotated[str, typer.Option("--engine", help=f"{ENGINES}.")]
 Scheduler = Annotated[
@@ -72,12 +75,8 @@ def encode(
     workers: Workers = None,
     dtype: Annotated[str, typer.Option(help="float32 or float16.")] = "float32",
     on_bad: OnBad = "error",
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Scale each vector to length one.")
-    ] = False,
-    dim: Annotated[
-        int | None, typer.Option(help="Only the first dimensions.", show_default=False)
-    ] = None,
+    normalize: Normalize = False,
+    dim: Dim = None,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -96,8 +95,8 @@ def encode(
     """
     from noppa import cluster
 
-    kept = None if keep is None else [name for name in keep.split(",") if name]
-    with _asked("encode", inputs) as progress:
+    columns = None if keep is None else [name for name in keep.split(",") if name]
+    with _progress("encode", inputs) as progress:
         report = cluster.encode(
             inputs,
             output,
@@ -110,14 +109,17 @@ def encode(
             on_bad=on_bad,
             normalize=normalize,
             dim=dim,
-            keep=kept,
+            keep=columns,
             into=into,
             form=source,
             header=not no_header,
             shard_size=_bytes(shard_size),
             progress=progress,
         )
-    _tell(report, output, on_bad)
+    print_faults(report, on_bad, f" {report.bad_rows} lists them")
+    earlier = f", {report.before} of them from before" if report.before else ""
+    rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
+    print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
 
 
 @app.command()
@@ -131,15 +133,7 @@ def fit(
     method: Annotated[
         str | None, typer.Option(help="Another method than the model's.", show_default=False)
     ] = None,
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--parameter",
-            "-p",
-            help="A parameter of the method, as name=value.",
-            show_default=False,
-        ),
-    ] = None,
+    parameters: MethodParameters = None,
     frequencies: Annotated[
         str | None,
         typer.Option(
@@ -169,10 +163,10 @@ def fit(
     """
     from noppa import cluster
 
-    given = counts is not None or ranks
-    chosen = frequencies or ("model" if given else "corpus")
-    encoder = _encoder(model, vectors, counts, ranks, method, parameters or [], chosen)
-    with _asked("fit", inputs) as progress:
+    has_frequencies = counts is not None or ranks
+    frequencies = frequencies or ("model" if has_frequencies else "corpus")
+    encoder = _encoder(model, vectors, counts, ranks, method, parameters or [], frequencies)
+    with _progress("fit", inputs) as progress:
         report = cluster.fit(
             inputs,
             output,
@@ -181,7 +175,7 @@ def fit(
             engine=engine,
             scheduler=scheduler,
             workers=workers,
-            frequencies=chosen,
+            frequencies=frequencies,
             on_bad=on_bad,
             form=source,
             header=not no_header,
@@ -233,40 +227,14 @@ def _encoder(
 
 
 @contextmanager
-def _asked(what: str, inputs: list[str]) -> Iterator[Any]:
+def _progress(command: str, inputs: list[str]) -> Iterator[Any]:
     """A progress bar over the bytes of the input; a user who interrupts is told how to go on."""
     from noppa.cluster.plan import files_of
 
-    try:
-        size = 0
-        if sys.stderr.isatty():
-            size = sum(place.fingerprint()[0] for place in files_of(inputs))
-        with records_bar(what, size) as progress:
+    with interruptible(": what is done is kept, the same command goes on from there"):
+        size = sum(place.size() for place in files_of(inputs)) if sys.stderr.isatty() else 0
+        with records_bar(command, size) as progress:
             yield progress
-    except (KeyboardInterrupt, SystemExit) as end:
-        print(
-            "noppa: interrupted: what is done is kept, the same command goes on from there",
-            file=sys.stderr,
-        )
-        raise SystemExit(getattr(end, "code", 1)) from None
-
-
-def _tell(report: Report, output: str, on_bad: str) -> None:
-    if report.bad:
-        done = "dropped" if on_bad == "drop" else "taken as empty"
-        print(
-            f"noppa: {report.bad} of {report.records} records were bad and {done}: {report.bad_rows} lists them",
-            file=sys.stderr,
-        )
-    zero = report.zero - (report.bad if on_bad == "empty" else 0)
-    if zero > 0:
-        print(
-            f"noppa: {zero} of {report.rows} texts have no known word and became rows of zeros",
-            file=sys.stderr,
-        )
-    earlier = f", {report.before} of them from before" if report.before else ""
-    rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
-    print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
 
 
 def register(main: typer.Typer) -> None:

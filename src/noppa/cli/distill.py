@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import counts_bar
+from noppa.cli.record_options import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted

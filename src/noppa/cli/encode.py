@@ -4,43 +4,41 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import noppa
 from noppa import METHODS, Encoder
-from noppa.cli.encoder_options import method_of, words_of
+from noppa.cli.encoder_options import Counts, Ranks, method_of, words_of
 from noppa.cli.options import Model, Threads
 from noppa.cli.progress import records_bar
-from noppa.cli.terminal import visible
-from noppa.errors import FileError, ParameterError
+from noppa.cli.record_options import (
+    Column,
+    Dim,
+    From,
+    Inputs,
+    NoHeader,
+    Normalize,
+    OnBad,
+    input_of,
+    interruptible,
+    listed_faults,
+    print_faults,
+    size_of,
+    texts_of_inputs,
+)
+from noppa.errors import ParameterError
 from noppa.io.outputs import refuse_input_as_output
-from noppa.records import READERS, WRITERS, Input, Job, Outcome, read
-from noppa.records.fingerprint import facts_of, refuse_changed
-from noppa.records.job import LISTED, ON_BAD
+from noppa.records import WRITERS, Job
 
-Inputs = Annotated[
-    list[str] | None, typer.Argument(help="Files with text; - or none for standard input.")
-]
-Column = Annotated[
-    str | None,
-    typer.Option("--column", "-c", help="Column with the text: a name, or a number from 1 on."),
-]
-From = Annotated[
-    str | None,
+MethodParameters = Annotated[
+    list[str] | None,
     typer.Option(
-        "--from", help=f"Input format: {', '.join(READERS)}. By the name where not given."
+        "--parameter", "-p", help="A parameter of the method, as name=value.", show_default=False
     ),
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The table's first row is a record, too.")
-]
-OnBad = Annotated[
-    str, typer.Option(help=f"What to do with a bad record: {', '.join(ON_BAD)} (a row of zeros).")
 ]
 
 
@@ -63,10 +61,8 @@ def encode(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what is there, begun or finished.")
     ] = False,
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Scale each vector to length one.")
-    ] = False,
-    dim: Annotated[int | None, typer.Option(help="Only the first dimensions.")] = None,
+    normalize: Normalize = False,
+    dim: Dim = None,
     threads: Threads = None,
 ) -> None:
     """Vectors of texts: one record in, one row out.
@@ -77,7 +73,7 @@ def encode(
     try:
         job = Job(
             model=encoder,
-            source=_input(inputs, source, column, no_header),
+            source=input_of(inputs, source, column, no_header),
             target=output,
             form=to,
             on_bad=on_bad,
@@ -85,21 +81,20 @@ def encode(
             overwrite=overwrite,
             threads=threads,
             options={"normalize": normalize, "dim": dim},
-            model_path=None if encoder.path is None else str(encoder.path),
         )
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
+    note = ": what was done is kept for --resume" if resume else ": nothing was written"
     try:
-        with records_bar("encode", _size(job.source)) as progress:
-            outcome = _with(job, progress).run()
-    except (KeyboardInterrupt, SystemExit) as end:
-        kept = ": what was done is kept for --resume" if resume else ": nothing was written"
-        print(f"noppa: interrupted{'' if output == '-' else kept}", file=sys.stderr)
-        raise SystemExit(getattr(end, "code", 1)) from None
+        with (
+            interruptible("" if output == "-" else note),
+            records_bar("encode", size_of(job.source)) as progress,
+        ):
+            outcome = replace(job, progress=progress).run()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
-    _tell(outcome, on_bad)
+    print_faults(outcome, on_bad, listed_faults(outcome))
 
 
 def fit(
@@ -110,16 +105,10 @@ def fit(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the encoder.")
     ] = None,
-    counts: Annotated[Path | None, typer.Option(help="Word counts, `word count` a line.")] = None,
-    ranks: Annotated[
-        bool,
-        typer.Option("--ranks", help="Estimate word probabilities from the order of the words."),
-    ] = False,
+    counts: Counts = None,
+    ranks: Ranks = False,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "noppa",
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option("--parameter", "-p", help="A parameter of the method, as name=value."),
-    ] = None,
+    parameters: MethodParameters = None,
     source: From = None,
     column: Column = None,
     no_header: NoHeader = False,
@@ -139,71 +128,6 @@ def fit(
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     Encoder(words_of(vectors, counts, ranks), made).fit(texts, threads).save(output)
-
-
-def _input(paths: list[str] | None, form: str | None, column: str | None, no_header: bool) -> Input:
-    for path in paths or []:
-        if path != "-" and not Path(path).exists():
-            raise FileError(f"{path} does not exist")
-        if Path(path).is_dir():
-            raise FileError(f"{path} is a folder: give the files in it")
-    return Input(tuple(paths or ["-"]), form, column, not no_header)
-
-
-def texts_of_inputs(
-    paths: list[str] | None, form: str | None, column: str | None, no_header: bool, on_bad: str
-) -> Iterator[str]:
-    """The texts of the inputs of any command, with a progress bar; what was bad is told at the end."""
-    if on_bad not in ON_BAD:
-        raise typer.BadParameter(f"--on-bad must be one of {', '.join(ON_BAD)}, not {on_bad!r}")
-    try:
-        wanted = _input(paths, form, column, no_header)
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from error
-    outcome = Outcome()
-    before = facts_of(wanted.paths)
-    with records_bar("read", _size(wanted)) as update:
-        yield from _texts(wanted, on_bad, outcome, update)
-    refuse_changed(before)
-    _tell(outcome, on_bad)
-
-
-def _size(source: Input) -> int:
-    return 0 if "-" in source.paths else sum(Path(path).stat().st_size for path in source.paths)
-
-
-def _with(job: Job, progress: Any) -> Job:
-    return replace(job, progress=progress)
-
-
-def _texts(source: Input, on_bad: str, outcome: Outcome, update: Any) -> Iterator[str]:
-    for batch in read(source):
-        outcome.records += len(batch.texts)
-        outcome.bad += len(batch.bad)
-        outcome.listed += [why for _, why in batch.bad[: LISTED - len(outcome.listed)]]
-        if batch.bad and on_bad == "error":
-            raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip")
-        update(outcome.records, batch.position)
-        yield from (text for text in batch.texts if text is not None)
-
-
-def _tell(outcome: Outcome, on_bad: str) -> None:
-    if outcome.bad:
-        done = "skipped" if on_bad == "skip" else "taken as empty"
-        print(
-            f"noppa: {outcome.bad} of {outcome.records} records were bad and {done}:",
-            file=sys.stderr,
-        )
-        for line in outcome.listed:
-            print(f"  {visible(line)}", file=sys.stderr)
-        if outcome.bad > LISTED:
-            print(f"  and {outcome.bad - LISTED} more", file=sys.stderr)
-    zero = outcome.zero - (outcome.bad if on_bad == "empty" else 0)
-    if zero > 0:
-        print(
-            f"noppa: {zero} of {outcome.rows} texts have no known word and became rows of zeros",
-            file=sys.stderr,
-        )
 
 
 def register(app: typer.Typer) -> None:

@@ -11,8 +11,8 @@ import typer
 
 import noppa
 from noppa import Encoder
-from noppa.cli.encode import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.options import Model, Threads
+from noppa.cli.record_options import Column, From, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.terminal import printable
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.search.index import Index

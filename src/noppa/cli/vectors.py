@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from noppa import WordVectors
-from noppa.cli.encode import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.progress import bytes_bar
+from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder, whole_file

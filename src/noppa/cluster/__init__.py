@@ -3,14 +3,14 @@
     inputs -> plan -> shards -> an engine's workers, each with the model mapped once -> parts of Parquet
                                                                                      -> sums, merged in a tree -> an encoder
 
-`encode` and `fit` are all that a user needs. An engine only runs `shard` functions and knows nothing of texts; what was
-asked and what is done stands in the output's own books, so that any run goes on where one stopped, on either engine.
+`encode` and `fit` are all that a user needs. An engine only runs shard jobs and knows nothing of texts. The manifest in the
+output records the plan and what is done, so that a later run resumes where one stopped, on either engine.
 """
 
 from __future__ import annotations
 
-from noppa.cluster.encoding import Report, encode
-from noppa.cluster.fitting import FitReport, fit
-from noppa.cluster.request import ENGINES
+from noppa.cluster.encode_job import Report, encode
+from noppa.cluster.engines import ENGINES
+from noppa.cluster.fit_job import FitReport, fit
 
 __all__ = ["ENGINES", "FitReport", "Report", "encode", "fit"]

@@ -1,107 +1,223 @@
-"""What was asked and what is done, in the output itself: a run that lost its driver goes on, and a finished one rests."""
+"""The records of a run on disk: its manifest with the plan, what is done, bad records, and the names of all its files.
+
+    output/part-000000.parquet …            the vectors
+    output/_bad_rows.jsonl                  all bad records, by file and row
+    output/_noppa/manifest.json             what decides the output, and the plan
+                  lock                      held by the driver
+                  done/0.json …             the outcome of each finished shard
+                  bad/0.json …              the bad records of each shard
+                  model-…                   the encoder, where workers lack it
+                  finished.json             the outcomes of all shards, in place of `done`
+
+A fit has its run folder beside the encoder: `.NAME.work`, with `counts/0.npz`, … for the sums of each shard and `counts.npz`
+for those of a pass, and leaves `cluster.json` in the encoder's folder.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from noppa.cluster.fields import Fields
-from noppa.cluster.places import UNFINISHED, Place, explained
 from noppa.cluster.plan import Plan, Shard
-from noppa.cluster.shard import DONE
-from noppa.cluster.tasks import Outcome
+from noppa.cluster.shard_task import MODEL, Outcome
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.records.partial import held
+from noppa.records.fields import Fields
+from noppa.records.partial import locked_file
+from noppa.records.places import UNFINISHED, Place, explained
+from noppa.records.record_formats import FORMATS
 
-MANIFEST, FINISHED = "manifest.json", "finished.json"
+#: In the output, with an underscore because readers of a folder of Parquet skip such names.
+RUN_FOLDER, BAD_ROWS = "_noppa", "_bad_rows.jsonl"
+#: In the run folder.
+MANIFEST, FINISHED, LOCK, DONE, BAD = "manifest.json", "finished.json", "lock", "done", "bad"
+#: In the folder of a fitted encoder.
+FIT_RECORD = "cluster.json"
+#: Version of the manifest.
 FORMAT = 2
-LOCK = "lock"
 #: What an outcome of `encode` counts.
 COUNTS = ("number", "records", "rows", "bad", "zero", "bytes")
 
+#: Called with the records done, as far as they are known, and the bytes of input done.
+Progress = Callable[[int, int], None]
 
-class Manifest:
-    """The books of a run in a folder of their own."""
 
-    def __init__(self, books: Place, what: str, asked: dict[str, Any]) -> None:
-        """`what` is the output's name in messages; `asked` is all that decides what is in it."""
-        self.books, self.what, self.asked = books, what, asked
+class RunFolder:
+    """The folder of a run, as its driver and its workers use it."""
 
-    def plan(self, make: Callable[[], Plan]) -> Plan:
-        """The plan of an earlier run that was asked the same, or a new one, written down."""
-        if not (self.books / MANIFEST).exists():
+    def __init__(self, folder: Place) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of_output(cls, output: Place) -> RunFolder:
+        return cls(output / RUN_FOLDER)
+
+    def has_manifest(self) -> bool:
+        return (self.folder / MANIFEST).exists()
+
+    def is_finished(self) -> bool:
+        return (self.folder / FINISHED).exists()
+
+    def prepare(self, *names: str) -> None:
+        """Make subfolders, and remove the unfinished files that killed writers left in them."""
+        for folder in (self.folder, *(self.folder / name for name in names)):
+            folder.make()
+            remove_unfinished(folder)
+
+    def plan(self, facts: dict[str, Any], what: str, make: Callable[[], Plan]) -> Plan:
+        """The plan of an earlier run with the same facts, or a new one, written down.
+
+        facts: all that decides the output. what: the name of the output in messages.
+        """
+        manifest = self.folder / MANIFEST
+        if not manifest.exists():
             new = make()
-            self.books.make()
-            facts = {"format": FORMAT, "asked": self.asked, "plan": asdict(new)}
-            (self.books / MANIFEST).write_json(facts)
+            self.folder.make()
+            manifest.write_json({"format": FORMAT, "asked": facts, "plan": asdict(new)})
             return new
-        content = (self.books / MANIFEST).json()
+        content = manifest.json()
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise FileError(
-                f"{self.what} was begun by another version of noppa: choose another folder or remove it"
+                f"{what} was begun by another version of noppa: choose another folder or remove it"
             )
-        with readable(self.books / MANIFEST):
-            compare(content["asked"], self.asked, self.what)
-            return _plan(content["plan"])
+        with readable(manifest):
+            require_same(content["asked"], facts, what)
+            return _validated_plan(content["plan"])
 
-    def done(self) -> dict[int, Outcome]:
-        """What earlier runs finished, by the number of the shard; what no worker can have written counts as not done."""
-        if (self.books / FINISHED).exists():
-            with readable(self.books / FINISHED):
-                outcomes = list((self.books / FINISHED).json()["shards"])
+    # Outcomes of shards
+
+    def write_outcome(self, outcome: Outcome) -> None:
+        (self.folder / DONE / f"{outcome['number']}.json").write_json(outcome)
+
+    def outcomes(self) -> dict[int, Outcome]:
+        """The shards that earlier runs finished, by number; an outcome that no worker can have written is left out."""
+        if self.is_finished():
+            with readable(self.folder / FINISHED):
+                outcomes = list((self.folder / FINISHED).json()["shards"])
         else:
-            outcomes = list(self._outcomes())
+            done = self.folder / DONE
+            outcomes = [(done / name).json() for name in done.sizes() if not name.startswith(".")]
         return {outcome["number"]: outcome for outcome in outcomes if _is_outcome(outcome)}
 
-    def _outcomes(self) -> Iterator[Outcome]:
-        folder = self.books / DONE
-        for name in folder.sizes():
-            if not name.startswith("."):
-                yield (folder / name).json()
+    def finish(self, outcomes: list[Outcome]) -> None:
+        """Write all outcomes into one file, and remove what only a run in progress needs.
 
-    def finish(self, outcomes: list[Outcome], report: dict[str, Any]) -> None:
-        """Write all outcomes down as one, and clear away what only a run in progress needs.
-
-        The lists of bad records stay: a part that is lost later is made again, and they are joined anew.
+        The bad records of each shard stay: a part that is lost later is made again, and then they are listed anew.
         """
-        (self.books / FINISHED).write_json({**report, "shards": outcomes})
-        (self.books / DONE).remove()
+        for name in self.folder.names():
+            if name.startswith(MODEL):
+                (self.folder / name).remove()
+        (self.folder / FINISHED).write_json({"shards in all": len(outcomes), "shards": outcomes})
+        (self.folder / DONE).remove()
 
-    @staticmethod
-    def clear(*folders: Place) -> None:
-        """Remove what killed writers left behind."""
-        for folder in folders:
-            for name in folder.sizes():
-                if name.startswith(UNFINISHED):
-                    (folder / name).remove()
+    # Bad records
 
+    def write_bad(self, number: int, bad: list[tuple[int, str]]) -> None:
+        """The bad records of a shard: row in the shard, and fault."""
+        (self.folder / BAD / f"{number}.json").write_json(bad)
 
-@contextmanager
-def alone(books: Place, what: str) -> Iterator[None]:
-    """One driver at a time, as far as a disk can tell; a second one is refused."""
-    if not books.is_local or ((books / FINISHED).exists() and not os.access(books.path, os.W_OK)):
-        yield  # object stores have no locks, and a finished output may be read-only
-        return
-    books.make()
-    path = Path(books.path, LOCK)
-    with explained(f"cannot write {books}"), held(path, what):
-        try:
+    def write_bad_rows(self, target: Place, plan: Plan, outcomes: dict[int, Outcome]) -> None:
+        """List the bad records of all shards by file and row."""
+
+        def lines() -> Iterator[dict[str, Any]]:
+            before, file = 0, ""
+            for shard in plan.shards:
+                before, file = (before if shard.address == file else 0), shard.address
+                if outcomes[shard.number]["bad"]:
+                    for row, fault in (self.folder / BAD / f"{shard.number}.json").json():
+                        yield {"file": file, "row": before + row + 1, "found": fault}
+                before += outcomes[shard.number]["records"]
+
+        (target / BAD_ROWS).write_lines(lines())
+
+    # Sums of a fit
+
+    def sums(self, stage: str, number: int | None = None) -> Place:
+        """The file with the sums of a pass, of one shard or of all."""
+        return self.folder / (f"{stage}.npz" if number is None else f"{stage}/{number}.npz")
+
+    # Lock
+
+    @contextmanager
+    def locked(self, what: str) -> Iterator[None]:
+        """One driver at a time, where there are locks; a second one is refused."""
+        folder = self.folder
+        read_only = self.is_finished() and not os.access(folder.path, os.W_OK)
+        if not folder.is_local or read_only:
             yield
-        finally:
-            if not (books / MANIFEST).exists():  # nothing was begun
-                with suppress(OSError):
-                    path.unlink()
-                    path.parent.rmdir()
-                    path.parent.parent.rmdir()
+            return
+        folder.make()
+        path = Path(folder.path, LOCK)
+        with explained(f"cannot write {folder}"), locked_file(path, what):
+            try:
+                yield
+            finally:
+                if not self.has_manifest():  # nothing was begun: leave no empty folders
+                    with suppress(OSError):
+                        path.unlink()
+                        path.parent.rmdir()
+                        path.parent.parent.rmdir()
+
+
+def remove_unfinished(folder: Place) -> None:
+    """Remove what killed writers left."""
+    for name in folder.sizes():
+        if name.startswith(UNFINISHED):
+            (folder / name).remove()
+
+
+class ShardProgress:
+    """Reports progress over shards, each of which leaves a file in `folder`; pass `at` of several over the same shards."""
+
+    def __init__(
+        self,
+        progress: Progress | None,
+        folder: Place,
+        shards: list[Shard],
+        at: int = 0,
+        passes: int = 1,
+        before: Iterable[Outcome] = (),
+    ) -> None:
+        self.progress, self.folder, self.passes = progress, folder, passes
+        self.sizes = {shard.number: shard.size for shard in shards}
+        self.first = at * sum(self.sizes.values())
+        self.records = self.bytes = 0
+        self.has_outcomes = False
+        self.next_listing = 0.0
+        for outcome in before:
+            self._add(outcome)
+
+    def __call__(self, outcome: Outcome) -> None:
+        self.has_outcomes = True
+        self._add(outcome)
+        if self.progress is not None:
+            self.progress(self.records, (self.first + self.bytes) // self.passes)
+
+    def _add(self, outcome: Outcome) -> None:
+        self.records += outcome["records"]
+        self.bytes += self.sizes[outcome["number"]]
+
+    def tick(self) -> None:
+        """Count the files where no outcomes arrive before the end; listing takes at most a tenth of the time."""
+        if self.progress is None or self.has_outcomes or time.monotonic() < self.next_listing:
+            return
+        start = time.monotonic()
+        done = sum(not name.startswith(".") for name in self.folder.sizes())
+        self.next_listing = time.monotonic() + 10 * (time.monotonic() - start)
+        size = sum(self.sizes.values()) * done // max(len(self.sizes), 1)
+        self.progress(self.records, (self.first + size) // self.passes)
+
+
+# Validation
 
 
 @contextmanager
 def readable(place: Place) -> Iterator[None]:
-    """Take a file whose content makes no sense for a damaged one."""
+    """Report a file whose content makes no sense as damaged."""
     try:
         yield
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -112,8 +228,7 @@ def readable(place: Place) -> Iterator[None]:
         ) from error
 
 
-def _plan(content: Any) -> Plan:
-    """A plan as JSON gave it, of which nothing is believed."""
+def _validated_plan(content: Any) -> Plan:
     shards = [Shard(**shard) for shard in content["shards"]]
     for at, shard in enumerate(shards):
         numbers = (shard.number, shard.start, shard.stop, shard.size)
@@ -122,7 +237,9 @@ def _plan(content: Any) -> Plan:
         if not isinstance(shard.address, str) or not isinstance(shard.before, int | None):
             raise ValueError(f"shard {at} is odd")
     fields = Fields(**content["fields"])
-    fields.schema  # noqa: B018  says now whether it can be read
+    if fields.form not in FORMATS:
+        raise ValueError(f"its format is {fields.form!r}")
+    fields.schema  # noqa: B018  raises now where it is damaged
     return Plan(shards, fields)
 
 
@@ -132,9 +249,9 @@ def _is_outcome(value: Any) -> bool:
     )
 
 
-def compare(before: dict[str, Any], now: dict[str, Any], what: str) -> None:
-    """Refuse to go on with what was begun from another input, with another model or other options."""
-    now = _plain(now)  # as JSON gives it back: a tuple is a list there
+def require_same(before: dict[str, Any], now: dict[str, Any], what: str) -> None:
+    """Refuse to resume what was begun from another input, with another model or other options."""
+    now = _as_json(now)
     for name in (*now, *before):
         if now.get(name) == before.get(name):
             continue
@@ -150,7 +267,8 @@ def compare(before: dict[str, Any], now: dict[str, Any], what: str) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
+    """A value as JSON gives it back: tuples as lists."""
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {name: _as_json(item) for name, item in value.items()}
+    return [_as_json(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-from noppa.cluster.fields import Fields, table_of
-from noppa.cluster.places import Place, explained
-from noppa.cluster.rows import QUOTING, row_ends
+from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
-from noppa.io.compression import MAGIC
-from noppa.records.batch import Input
+from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.records.batch import Batch
+from noppa.records.fields import Fields, Selection
+from noppa.records.places import Place, explained
+from noppa.records.read import Input
+from noppa.records.record_formats import FORMATS
+from noppa.records.record_formats.byte_ranges import lines_before
+from noppa.records.record_formats.parquet import pyarrow_parquet
+from noppa.records.record_formats.record_format import in_parallel
 
-#: Bytes of text of a shard: a second or so of work, and a part of a few hundred megabytes.
+#: Bytes of text of a shard: about a second of work, and a part of a few hundred megabytes.
 SHARD_SIZE = 16 << 20
-LOOKING = 16
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Records of one file: those that begin from byte `start` up to `stop`, or the rows of Parquet with these numbers.
-
-    `stop` is -1 for a file that has to be read whole. `before` tells how many records of the file come before it, None
-    where nobody has counted.
-    """
+    """The records of one section of a file: see `Section` for what the numbers mean."""
 
     number: int
     address: str
@@ -37,68 +35,119 @@ class Shard:
     before: int | None = None
 
     @property
-    def name(self) -> str:
-        return f"part-{self.number:06d}"
+    def part(self) -> str:
+        """The name of the file that it becomes in the output."""
+        return f"part-{self.number:06d}.parquet"
+
+    def batches(self, fields: Fields) -> Iterator[Batch]:
+        """Its records, in order, a few thousand at a time."""
+        with explained(f"{self.address} cannot be read"):
+            yield from FORMATS[fields.form].read(
+                Place.of(self.address), self.start, self.stop, fields
+            )
+
+    def bad_record(self, row: int, fault: str, fields: Fields) -> FileError:
+        """The error for a bad record, given its row in the shard; the message has its number in the file."""
+        before = self.before
+        if before is None:
+            before = lines_before(Place.of(self.address), self.start) - fields.header
+        return FileError(
+            f"{self.address}, record {before + row + 1}: {fault}; mend it, or pass --on-bad empty or --on-bad drop"
+        )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Every shard in order, and what the records are made of."""
+    """Every shard in order, and the columns of their records."""
 
     shards: list[Shard]
     fields: Fields
 
 
 @dataclass(frozen=True)
-class Found:
-    """A file of the input, its size, and what tells whether it has changed."""
+class InputFile:
+    """A file of the input, its size, and a mark that changes with its content."""
 
     place: Place
     size: int
     mark: str
 
 
-def found_files(wanted: Input) -> list[Found]:
-    """Every file of the input, in order."""
-    places = files_of(wanted.paths)
-    forms = {wanted.form_of(place.path): place for place in places}
-    if len(forms) > 1:
-        (one, first), (other, second), *_ = forms.items()
-        raise ParameterError(
-            f"{first} is {one} and {second} is {other}: give files of one format, or say which with --from"
+@dataclass(frozen=True)
+class Inputs:
+    """All files of the input, in order, and how to read them."""
+
+    source: Input
+    files: list[InputFile]
+
+    @classmethod
+    def of(
+        cls,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        form: str | None = None,
+        column: str | None = None,
+        header: bool = True,
+    ) -> Inputs:
+        """The files at paths or addresses, each of which is a file, a folder or a pattern."""
+        several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+        if not several:
+            raise ParameterError("there is no input: give files, folders or patterns")
+        source = Input([os.fspath(path) for path in several], form, column, header)
+        places = files_of(source.paths)
+        forms = {source.form_of(place.path): place for place in places}
+        if len(forms) > 1:
+            (one, first), (other, second), *_ = forms.items()
+            raise ParameterError(
+                f"{first} is {one} and {second} is {other}: give files of one format, or say which with --from"
+            )
+        fingerprints = in_parallel(Place.fingerprint, places)
+        return cls(
+            source,
+            [InputFile(place, *mark) for place, mark in zip(places, fingerprints, strict=True)],
         )
-    with ThreadPoolExecutor(LOOKING) as pool:  # looking is waiting, on any file system but a disk
-        prints = pool.map(Place.fingerprint, places)
-        return [Found(place, *found) for place, found in zip(places, prints, strict=True)]
 
+    def facts(self) -> dict[str, Any]:
+        """What the manifest says of the input, so that a change is noticed."""
+        source = self.source
+        return {
+            "input": [(file.place.address, file.size, file.mark) for file in self.files],
+            "column": [source.form, source.column, source.header],
+        }
 
-def planned(
-    files: list[Found], wanted: Input, most: int = SHARD_SIZE, keep: Sequence[str] | None = None
-) -> Plan:
-    """Look into every file, and divide it into shards of up to `most` bytes of text."""
-    form = wanted.form_of(files[0].place.path)
-    places = [file.place for file in files]
-    with ThreadPoolExecutor(LOOKING) as pool:
-        fields, tables = table_of(places, form, wanted, keep, pool)
-        if form == "parquet":
-            ranges = [_row_ranges(table, fields, most) for table in tables]
-        else:
-            ranges = list(pool.map(lambda file: _byte_ranges(file, fields, most), files))
-    every = [(place, part) for place, some in zip(places, ranges, strict=True) for part in some]
-    shards = [Shard(at, place.address, *part) for at, (place, part) in enumerate(every)]
-    return Plan(shards, fields)
+    def plan(self, shard_size: int = SHARD_SIZE, keep: Sequence[str] | None = None) -> Plan:
+        """Look into every file, and divide it into shards of up to `shard_size` bytes of text."""
+        pyarrow_parquet()
+        places = [file.place for file in self.files]
+        form = FORMATS[self.source.form_of(places[0].path)]
+        selection = Selection(self.source.column, self.source.header, keep)
+        sizes = [file.size for file in self.files]
+        fields, sections = form.divide(places, sizes, selection, shard_size)
+        pairs = [
+            (place.address, section)
+            for place, some in zip(places, sections, strict=True)
+            for section in some
+        ]
+        return Plan([Shard(at, path, *section) for at, (path, section) in enumerate(pairs)], fields)
 
+    def refuse_as_output(self, target: Place, encoder: Encoder) -> None:
+        """Refuse an output that is an input, lies in one, or contains one, on any file system."""
+        sources = [*map(Place.of, self.source.paths), *(file.place for file in self.files)]
+        if target.is_local:
+            local = [place.path for place in sources if place.is_local]
+            refuse_input_as_output(target.path, [*local, *folders_of(encoder)])
+        for source in sources:
+            if f"{target}/".startswith(f"{source}/") or f"{source}/".startswith(f"{target}/"):
+                raise FileError(f"{target} and the input {source} overlap: choose another output")
 
-def _is_data(path: str, folder: Place) -> bool:
-    """Whether a path in a folder is a file of its data: no link to a folder, and not what other programs leave beside it."""
-    if folder.is_local and os.path.isdir(path):
-        return False
-    # such as _SUCCESS
-    return not any(part[:1] in ("_", ".") for part in path.removeprefix(folder.path).split("/"))
+    def require_unchanged(self, advice: str) -> None:
+        """Refuse the result of a run whose input was changed meanwhile."""
+        for file in self.files:
+            if file.place.fingerprint() != (file.size, file.mark):
+                raise FileError(f"{file.place} was changed while it was read: {advice}")
 
 
 def files_of(addresses: Sequence[str]) -> list[Place]:
-    """The files at addresses, of which each is a file, a folder or a pattern; in order, those of one address by name."""
+    """The files at addresses, each of which is a file, a folder or a pattern; those of one address sorted by name."""
     places: list[Place] = []
     for address in addresses:
         place = Place.of(address)
@@ -119,54 +168,8 @@ def files_of(addresses: Sequence[str]) -> list[Place]:
     return places
 
 
-Range = tuple[int, int, int, int | None]
-
-
-def _byte_ranges(file: Found, fields: Fields, most: int) -> list[Range]:
-    """Ranges of bytes of about equal size; a record belongs to the range that it begins in."""
-    place, size = file.place, file.size
-    if size == 0:
-        return []
-    if any(place.content(0, 8).startswith(magic) for magic in MAGIC):
-        return [(0, -1, size, 0)]
-    count = -(-size // most)
-    if count == 1:
-        return [(0, size, size, 0)]
-    even = [size * at // count for at in range(count + 1)]
-    if fields.form != "csv":
-        return [(start, stop, stop - start, None if start else 0) for start, stop in pairwise(even)]
-    # A quoted value may hold line ends, and only the file from its start on tells what is quoted.
-    found = [(0, 0), *row_ends(place, even[1:-1], QUOTING["csv"], fields.header), (size, 0)]
-    return [
-        (start, stop, stop - start, before)
-        for (start, before), (stop, _) in pairwise(found)
-        if stop > start
-    ]
-
-
-def _row_ranges(table: Any, fields: Fields, most: int) -> list[Range]:
-    """Ranges of rows: small row groups together, large ones divided."""
-    metadata = table.metadata
-    column = next(
-        at for at in range(metadata.num_columns)
-        if metadata.schema.column(at).path == fields.text
-    )  # fmt: skip
-    ranges: list[Range] = []
-    row = start = size = 0
-    for group in range(metadata.num_row_groups):
-        facts = metadata.row_group(group)
-        rows, weight = facts.num_rows, facts.column(column).total_uncompressed_size
-        if size and size + weight > most:
-            ranges.append((start, row, size, start))
-            start, size = row, 0
-        pieces = min(-(-weight // most), rows)
-        if pieces > 1:
-            cuts = [row + rows * at // pieces for at in range(pieces + 1)]
-            ranges += [(a, b, weight // pieces, a) for a, b in pairwise(cuts)]
-            start, size = row + rows, 0
-        else:
-            size += weight
-        row += rows
-    if row > start:
-        ranges.append((start, row, size, start))
-    return ranges
+def _is_data(path: str, folder: Place) -> bool:
+    """Whether a path in a folder is a data file: no link to a folder, no hidden file, nothing like `_SUCCESS`."""
+    if folder.is_local and os.path.isdir(path):
+        return False
+    return not any(part[:1] in ("_", ".") for part in path.removeprefix(folder.path).split("/"))

@@ -1,4 +1,4 @@
-"""What a run has done so far, in a file beside its output: read with suspicion, written whole or not at all."""
+"""How far a run got, in a file beside its output: written atomically, and validated when it is read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError
+from noppa.records.batch import Batch
+
+#: How many bad records a run lists.
+LISTED = 20
 
 
 @dataclass
 class Outcome:
-    """What a run did: records read, rows written, bad records with the first of them, rows of zeros."""
+    """What a run did: records read, rows written, bad records and the first faults, rows of zeros."""
 
     records: int = 0
     rows: int = 0
@@ -21,10 +25,16 @@ class Outcome:
     zero: int = 0
     listed: list[str] = field(default_factory=list)
 
+    def count(self, batch: Batch) -> None:
+        """Add the records of a batch, good and bad."""
+        self.records += len(batch.texts)
+        self.bad += len(batch.bad)
+        self.listed += [fault for _, fault in batch.bad[: LISTED - len(self.listed)]]
+
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A job, how far it got, and which bytes of its partial output are good."""
+    """A job, how far it got, and how many bytes of its partial output have reached the disk."""
 
     job: dict[str, Any]
     """All that decides the bytes of the output, except the content of the input."""
@@ -33,9 +43,9 @@ class Checkpoint:
     fingerprint: str
     """Of the records that were read."""
     inputs: dict[str, list[int]]
-    """Facts of the input files."""
+    """Size, time and inode of each input file."""
     finished: list[int] | None = None
-    """Size and time of change of the whole output; None while it is being written."""
+    """Size and modification time of the complete output; None while it is being written."""
 
     def write(self, path: Path) -> None:
         new = path.with_suffix(".new")
@@ -46,23 +56,23 @@ class Checkpoint:
         os.replace(new, path)
 
     def is_output(self, path: Path) -> bool:
-        """Whether the file is the finished output that this tells of."""
+        """Whether the file is the finished output of this checkpoint."""
         return self.finished is not None and self.finished == size_and_time(path)
 
 
 def size_and_time(path: Path) -> list[int] | None:
     try:
-        facts = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return [facts.st_size, facts.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns]
 
 
 def read_checkpoint(path: Path) -> Checkpoint | None:
-    """The checkpoint at a path, None where there is no file, and an error for anything that no run wrote."""
+    """The checkpoint at a path, None where there is no file; raises for a file that no run wrote."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return _checked(content)
+        return _validated(content)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
@@ -71,7 +81,7 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
         ) from error
 
 
-def _checked(content: Any) -> Checkpoint:
+def _validated(content: Any) -> Checkpoint:
     _require(isinstance(content, dict), "it is not an object")
     names = {entry.name for entry in fields(Checkpoint)}
     _require(set(content) == names, "it was written by another version of noppa")

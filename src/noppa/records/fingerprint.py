@@ -1,4 +1,4 @@
-"""Whether an input is still what it was: a checksum of its records for a resume, its file's facts during a run."""
+"""Whether an input has changed: a checksum of its records for a resume, its file's status during a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from hashlib import blake2b
 import numpy as np
 
 from noppa.errors import FileError
-from noppa.records.batch import STDIN, Batch
+from noppa.records.batch import Batch
+from noppa.records.record_file import STDIN
 
-#: Size, time of the last change in nanoseconds, and inode of a file.
-Facts = list[int]
+#: Size, modification time in nanoseconds, and inode of a file.
+FileStatus = list[int]
 
 
 class Fingerprint:
@@ -33,52 +34,54 @@ class Fingerprint:
         return self._texts.hexdigest() + self._lengths.hexdigest()
 
 
-def after(batches: Iterable[Batch], records: int, fingerprint: str, target: str) -> Iterator[Batch]:
-    """The records behind the first `records`, which must be those that the fingerprint was taken of.
+def remaining_batches(
+    batches: Iterable[Batch], records: int, fingerprint: str, target: str
+) -> Iterator[Batch]:
+    """The batches behind the first `records` records, whose fingerprint must be the one given.
 
-    Each batch is given the fingerprint of all records up to its end.
+    Each batch gets the fingerprint of all records up to its end.
     """
-    seen, left = Fingerprint(), records
+    running, left = Fingerprint(), records
     for batch in batches:
         if left:
-            seen.update(batch.texts[:left])
+            running.update(batch.texts[:left])
             batch, left = batch.after(left), max(0, left - len(batch.texts))
             if left:
                 continue
-            _compare(seen, fingerprint, target)
+            _compare(running, fingerprint, target)
         if batch.texts:
-            seen.update(batch.texts)
-            batch.fingerprint = seen.hexdigest()
+            running.update(batch.texts)
+            batch.fingerprint = running.hexdigest()
             yield batch
     if left:
-        _compare(seen, fingerprint, target)
+        _compare(running, fingerprint, target)
 
 
-def _compare(seen: Fingerprint, fingerprint: str, target: str) -> None:
-    if seen.hexdigest() != fingerprint:
+def _compare(running: Fingerprint, fingerprint: str, target: str) -> None:
+    if running.hexdigest() != fingerprint:
         raise FileError(
             f"{target} was begun with another input, or it has changed where it was read already: "
             "give the same again, or pass --overwrite to begin anew"
         )
 
 
-def facts_of(paths: Iterable[str]) -> dict[str, Facts]:
-    """The facts of each input that is a plain file: pipes and devices change as they are read."""
-    facts = {}
+def file_statuses(paths: Iterable[str]) -> dict[str, FileStatus]:
+    """The status of each input that is a regular file; pipes and devices change as they are read."""
+    statuses = {}
     for path in paths:
         if path != STDIN:
-            with suppress(OSError):  # opening it says what is wrong
-                found = os.stat(path)
-                if stat.S_ISREG(found.st_mode):
-                    facts[path] = [found.st_size, found.st_mtime_ns, found.st_ino]
-    return facts
+            with suppress(OSError):  # reported when it is opened
+                status = os.stat(path)
+                if stat.S_ISREG(status.st_mode):
+                    statuses[path] = [status.st_size, status.st_mtime_ns, status.st_ino]
+    return statuses
 
 
-def refuse_changed(before: dict[str, Facts]) -> None:
-    """Refuse the result of a run whose input was cut, changed, replaced or removed under it."""
-    now = facts_of(before)
-    for path, facts in before.items():
-        if now.get(path) != facts:
+def refuse_changed(before: dict[str, FileStatus]) -> None:
+    """Refuse the result of a run whose input was cut, changed, replaced or removed meanwhile."""
+    now = file_statuses(before)
+    for path, status in before.items():
+        if now.get(path) != status:
             raise FileError(
                 f"{path} was changed while it was read: run again when nothing writes to it"
             )

@@ -1,43 +1,40 @@
-"""A whole run from records to vectors: read ahead, encode, write behind, with checkpoints to go on from."""
+"""One run from records to vectors on this machine: its options, its partial output, and how it resumes."""
 
 from __future__ import annotations
 
-import copy
+import hashlib
+import json
 import os
 import sys
-import time
-import warnings
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from noppa import __version__
 from noppa.encoder.encoder import Encoder
-from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
+from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.kernels.backend import kernels
 from noppa.parameters import one_of
-from noppa.records.ahead import ahead
-from noppa.records.batch import STDIN, Batch, Input
-from noppa.records.behind import Behind
 from noppa.records.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
-from noppa.records.description import described
-from noppa.records.fingerprint import Facts, after, facts_of, refuse_changed
-from noppa.records.partial import changed_at, held, is_at, sync_folder
-from noppa.records.read import read
+from noppa.records.encode_stream import EncodeStream, Progress
+from noppa.records.fingerprint import (
+    FileStatus,
+    file_statuses,
+    refuse_changed,
+    remaining_batches,
+)
+from noppa.records.partial import changed_at, is_at, locked_file, sync_folder
+from noppa.records.read import Input, read
+from noppa.records.record_file import STDIN
 from noppa.records.write import WRITERS, Writer
 
-LISTED = 20
-SECONDS_BETWEEN_CHECKPOINTS = 1.0
-WAITING = 4
-
 ON_BAD = ("error", "skip", "empty")
+#: How many words are encoded to tell a model that was never saved from another one.
+PROBED_WORDS = 1000
 
 
 @dataclass(frozen=True)
@@ -54,9 +51,7 @@ class Job:
     threads: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     """What else `encode` is given: `normalize`, `dim`."""
-    model_path: str | None = None
-    progress: Callable[[int, int], None] | None = None
-    """Called with the records done and the bytes of input read."""
+    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         one_of(self.on_bad, "on_bad", ON_BAD)
@@ -71,15 +66,7 @@ class Job:
         if self.resume and self.overwrite:
             raise ParameterError("go on with --resume or begin anew with --overwrite, not both")
         if self.target != STDIN:
-            folder = Path(self.target).absolute().parent
-            if not folder.is_dir():
-                raise FileError(f"cannot write {self.target}: the folder {folder} does not exist")
-            if Path(self.target).is_dir():
-                raise FileError(f"cannot write {self.target}: it is a folder")
-            if Path(self.target).exists() and not Path(self.target).is_file():
-                raise FileError(
-                    f"cannot write {self.target}: it is no plain file; write to - and redirect that"
-                )
+            _require_writable(self.target)
         sources = [*self.source.paths, *folders_of(self.model)]
         refuse_input_as_output(self.target, sources)
         refuse_input_as_output(self.partial, sources)
@@ -111,16 +98,17 @@ class Job:
         return self.partial.with_suffix(".checkpoint")
 
     def run(self) -> Outcome:
-        """Do all of it, or what an earlier run left; what is there already is replaced with `overwrite` alone."""
-        inputs = facts_of(self.source.paths)
+        """Do all of it, or what an earlier run left; an existing output is replaced with `overwrite` alone."""
+        inputs = file_statuses(self.source.paths)
         if self.target == STDIN:
             outcome = Outcome()
             with _explained("standard output"):
-                self._stream(sys.stdout.buffer, outcome, read(self.source), inputs)
+                stream = self._stream(sys.stdout.buffer, outcome)
+                replace(stream, flush=True).run(read(self.source))
                 sys.stdout.buffer.flush()
             refuse_changed(inputs)
             return outcome
-        with _explained(self.target), held(self.partial, self.target) as file:
+        with _explained(self.target), locked_file(self.partial, self.target) as file:
             try:
                 earlier = self._earlier(file)
             except BaseException:
@@ -130,38 +118,48 @@ class Job:
             if earlier is not None and earlier.finished is not None:
                 return self._complete(earlier)
             try:
-                return self._written(file, earlier, inputs)
+                return self._write(file, earlier, inputs)
             except BaseException:
                 if not self.resume or not self.checkpoint.exists():
                     self._clear()
                 raise
 
-    def _written(
-        self, file: IO[bytes], earlier: Checkpoint | None, inputs: dict[str, Facts]
+    def _write(
+        self, file: IO[bytes], earlier: Checkpoint | None, inputs: dict[str, FileStatus]
     ) -> Outcome:
-        """The output from its beginning, or from the end of an earlier run on."""
+        """Write the output from its beginning, or from the checkpoint of an earlier run on."""
         batches = read(self.source)
         outcome, size = Outcome(), 0
         if earlier is None:
             self.checkpoint.unlink(missing_ok=True)
         else:
             outcome, size = earlier.outcome, earlier.bytes
-        if self.writer.resumable:
-            fingerprint = "" if earlier is None else earlier.fingerprint
-            batches = after(batches, outcome.records, fingerprint, self.target)
         file.truncate(size)
         file.seek(size)
-        fingerprint = self._stream(file, outcome, batches, inputs)
+        started = Checkpoint(self._facts, outcome, size, "", inputs)
+        stream = self._stream(file, outcome)
+        if self.writer.resumable:
+            fingerprint = "" if earlier is None else earlier.fingerprint
+            batches = remaining_batches(batches, outcome.records, fingerprint, self.target)
+            stream = replace(stream, checkpoint=started, checkpoint_path=self.checkpoint)
+        fingerprint = stream.run(batches)
         file.flush()
         os.fsync(file.fileno())
         refuse_changed(inputs)
         if not is_at(file, self.partial):
             raise FileError(f"cannot write {self.target}: {self.partial} was removed under the run")
-        done = self._checkpoint(outcome, fingerprint, inputs)
-        return self._complete(replace(done, finished=size_and_time(self.partial)))
+        finished = size_and_time(self.partial)
+        return self._complete(
+            replace(started, outcome=outcome, bytes=0, fingerprint=fingerprint, finished=finished)
+        )
+
+    def _stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
+        encode = partial(self.model.encode, threads=self.threads, **self.options)
+        writer = self.writer(file, self.dim, outcome.rows)
+        return EncodeStream(encode, writer, file, self.on_bad, outcome, self.progress)
 
     def _complete(self, checkpoint: Checkpoint) -> Outcome:
-        """Give a whole output its name; its checkpoint stays for a later `resume` to know it by."""
+        """Rename a complete output into place; its checkpoint stays, so that a later `resume` recognizes it."""
         if not checkpoint.is_output(Path(self.target)):
             if self.writer.resumable:
                 checkpoint.write(self.checkpoint)
@@ -180,18 +178,18 @@ class Job:
     # What an earlier run left
 
     def _earlier(self, file: IO[bytes]) -> Checkpoint | None:
-        """The checkpoint to go on from, None to begin anew, or an error where the user has to choose."""
+        """The checkpoint to resume from, None to begin anew, or an error where the user has to choose."""
         target = Path(self.target)
         if self.overwrite:
             return None
         checkpoint = read_checkpoint(self.checkpoint)
         size = os.fstat(file.fileno()).st_size
         if checkpoint is not None and not size and not checkpoint.is_output(target):
-            checkpoint = None  # what it tells of is gone
+            checkpoint = None  # its output is gone
         if checkpoint is not None and self.resume:
             self._compare(checkpoint)
-            whole = checkpoint.is_output(target) or checkpoint.is_output(self.partial)
-            if not whole and (checkpoint.finished or not self._fits(file, checkpoint)):
+            complete = checkpoint.is_output(target) or checkpoint.is_output(self.partial)
+            if not complete and (checkpoint.finished or not self._fits(file, checkpoint)):
                 raise FileError(
                     f"{self.partial} does not fit its checkpoint: pass --overwrite to begin anew"
                 )
@@ -209,78 +207,16 @@ class Job:
             )
         return None
 
-    def _stream(
-        self,
-        file: IO[bytes],
-        outcome: Outcome,
-        batches: Iterator[Batch],
-        inputs: dict[str, Facts],
-    ) -> str:
-        """Records through the model into `file`; encoding never waits for the disk. Gives their fingerprint."""
-        writer = self.writer(file, self._dim, outcome.rows)
-        last = time.monotonic()
-        waiting: deque[Future[Any]] = deque()
-        settled: Future[Any] | None = None
-        fingerprint = ""
-        with (
-            Behind() as settling,
-            Behind() as behind,
-            warnings.catch_warnings(),
-        ):
-            warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
-            for batch in ahead(batches):
-                fingerprint = batch.fingerprint
-                numbers, texts = self._chosen(batch, outcome)
-                vectors = self.model.encode(texts, self.threads, **self.options)
-                outcome.rows += len(vectors)
-                outcome.zero += _zero_rows(vectors)
-                waiting.append(behind.submit(writer.write, numbers, vectors))
-                if self.writer.resumable and self.target != STDIN:
-                    due = time.monotonic() - last > SECONDS_BETWEEN_CHECKPOINTS
-                    if outcome.rows and due and (settled is None or settled.done()):
-                        if settled is not None:
-                            settled.result()  # a disk that loses data ends the run now, not at its end
-                        last = time.monotonic()
-                        reached = behind.submit(_reached, file)
-                        checkpoint = self._checkpoint(outcome, fingerprint, inputs)
-                        settled = settling.submit(self._save, file.fileno(), reached, checkpoint)
-                elif self.target == STDIN:
-                    waiting.append(behind.submit(file.flush))
-                while len(waiting) > WAITING:
-                    waiting.popleft().result()
-                if self.progress is not None:
-                    self.progress(outcome.records, batch.position)
-            while waiting:
-                waiting.popleft().result()
-            if settled is not None:
-                settled.result()
-        writer.finish()
-        return fingerprint
-
-    def _chosen(self, batch: Batch, outcome: Outcome) -> tuple[NDArray[np.int64], list[str]]:
-        """The records of a batch that become rows, by number, and their texts."""
-        first = outcome.records
-        outcome.records += len(batch.texts)
-        outcome.bad += len(batch.bad)
-        outcome.listed += [why for _, why in batch.bad[: LISTED - len(outcome.listed)]]
-        if batch.bad and self.on_bad == "error":
-            raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip or --on-bad empty")
-        numbers = np.arange(first, outcome.records)
-        if batch.bad and self.on_bad == "skip":
-            numbers = np.delete(numbers, [at for at, _ in batch.bad])
-            return numbers, [text for text in batch.texts if text is not None]
-        return numbers, [text or "" for text in batch.texts]
-
     def _compare(self, checkpoint: Checkpoint) -> None:
-        """Refuse to go on with what another job began, and to take another job's output for this one's."""
-        for name, value in self._described.items():
+        """Refuse to resume another job, and to take the output of another job for that of this one."""
+        for name, value in self._facts.items():
             if checkpoint.job.get(name) != value:
                 raise FileError(
                     f"{self.target} was begun with other {name}: give the same again, or pass --overwrite to begin anew"
                 )
         if checkpoint.is_output(Path(self.target)):
-            for path, facts in facts_of(self.source.paths).items():
-                if checkpoint.inputs.get(path) != facts:
+            for path, status in file_statuses(self.source.paths).items():
+                if checkpoint.inputs.get(path) != status:
                     raise FileError(
                         f"{path} has changed since {self.target} was written: pass --overwrite to write it anew"
                     )
@@ -288,49 +224,49 @@ class Job:
     def _fits(self, file: IO[bytes], checkpoint: Checkpoint) -> bool:
         size, rows = checkpoint.bytes, checkpoint.outcome.rows
         return os.fstat(file.fileno()).st_size >= size and self.writer.fits(
-            file, self._dim, rows, size
+            file, self.dim, rows, size
         )
 
-    # Checkpoints
-
-    def _checkpoint(
-        self, outcome: Outcome, fingerprint: str, inputs: dict[str, Facts]
-    ) -> Checkpoint:
-        return Checkpoint(self._described, copy.deepcopy(outcome), 0, fingerprint, inputs)
-
-    def _save(self, file: int, reached: Future[int], checkpoint: Checkpoint) -> None:
-        """A checkpoint of what has reached the disk. Forcing it there now leaves little to force at the end."""
-        size = reached.result()
-        os.fsync(file)
-        replace(checkpoint, bytes=size).write(self.checkpoint)
-
     @property
-    def _dim(self) -> int:
+    def dim(self) -> int:
         return int(self.options.get("dim") or self.model.dim)
 
     @cached_property
-    def _described(self) -> dict[str, Any]:
-        path = self.model_path or getattr(self.model, "path", None)
-        return described(
-            self.source, self.output_form, [self.on_bad, self.options], self.model, path
-        )
+    def _facts(self) -> dict[str, Any]:
+        """All that decides the bytes of the output, except the content of the input; by the names in messages."""
+        source = self.source
+        facts = {
+            "input": list(source.paths),
+            "columns": [source.form, source.column, source.header],
+            "output format": self.output_form,
+            "options": [self.on_bad, self.options],
+            "model": self.model.identity.checksum or _vectors_checksum(self.model),
+            "version of noppa": [__version__, kernels.instruction_set()],
+        }
+        # As a checkpoint gives them back: JSON has lists for tuples.
+        plain: dict[str, Any] = json.loads(json.dumps(facts, default=repr))
+        return plain
 
 
-def _zero_rows(vectors: NDArray[np.float32]) -> int:
-    """How many rows are all zeros; a look at the first column spares the rest of nearly every row."""
-    suspects = np.flatnonzero(vectors[:, 0] == 0)
-    return len(suspects) - int(np.count_nonzero(vectors[suspects].any(axis=1)))
+def _vectors_checksum(model: Encoder) -> str:
+    """Tells a model in memory from another one by the vectors of its own words."""
+    vectors = model.encode(model.words.words[:PROBED_WORDS], 1)
+    return hashlib.sha256(repr(model).encode() + vectors.tobytes()).hexdigest()
 
 
-def _reached(file: IO[bytes]) -> int:
-    """The length of a file with all that was written to it so far."""
-    file.flush()
-    return file.tell()
+def _require_writable(target: str) -> None:
+    folder = Path(target).absolute().parent
+    if not folder.is_dir():
+        raise FileError(f"cannot write {target}: the folder {folder} does not exist")
+    if Path(target).is_dir():
+        raise FileError(f"cannot write {target}: it is a folder")
+    if Path(target).exists() and not Path(target).is_file():
+        raise FileError(f"cannot write {target}: it is no plain file; write to - and redirect that")
 
 
 @contextmanager
 def _explained(target: str) -> Iterator[None]:
-    """Errors of the disk as one sentence."""
+    """Turn errors of the disk into one sentence."""
     try:
         yield
     except OSError as error:

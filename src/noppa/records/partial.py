@@ -1,4 +1,4 @@
-"""The output while it is being written: a hidden file beside its place, which one run at a time may hold."""
+"""Files that only one run at a time may write: the hidden partial output of a job, the lock of a cluster run."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-#: What a file system answers that has no locks.
+#: Errors of file systems without locks.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 @contextmanager
-def held(path: Path, target: str) -> Iterator[IO[bytes]]:
-    """The file at `path`, made where there is none, locked until the block ends; a second run is refused."""
+def locked_file(path: Path, target: str) -> Iterator[IO[bytes]]:
+    """The file at `path`, created where missing, locked for the block; a second run to `target` is refused."""
     while True:
-        # a link planted here must not be followed: what it points to would be overwritten
+        # O_NOFOLLOW: a symbolic link planted here would let this overwrite its target.
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
         with os.fdopen(os.open(path, flags, 0o666), "r+b") as file:
             if not _lock(file.fileno()):
                 raise FileError(
                     f"another run is writing {target}: wait for it, or choose another output"
                 )
-            if is_at(file, path):  # the run before may have renamed or removed it since
+            # The run before may have renamed or removed the file between open and lock.
+            if is_at(file, path):
                 yield file
                 return
 
 
 def is_at(file: IO[bytes], path: Path) -> bool:
-    """Whether a path still leads to an open file."""
+    """Whether a path still names an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.lstat(path))
     except OSError:
@@ -56,7 +57,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Force a rename to the disk, where the system can."""
+    """Make a rename durable, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

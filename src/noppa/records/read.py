@@ -1,45 +1,62 @@
-"""Readers of text records by the name of their format."""
+"""Records of files and of standard input as one stream of batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from noppa.errors import FileError, NoppaError
 from noppa.io.compression import damage
-from noppa.records.batch import Batch, Input, shown
-from noppa.records.lines import read_jsonl, read_lines
-from noppa.records.parquet import read_parquet
-from noppa.records.tables import read_csv, read_tsv
+from noppa.parameters import one_of
+from noppa.records.batch import Batch
+from noppa.records.fields import Selection
+from noppa.records.record_file import record_file
+from noppa.records.record_formats import FORMATS, form_of
 
-READERS: dict[str, Callable[[str, Input], Iterator[Batch]]] = {
-    "lines": read_lines,
-    "jsonl": read_jsonl,
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "parquet": read_parquet,
-}
+
+@dataclass(frozen=True)
+class Input:
+    """Where records come from: paths (`-` for standard input), their format, and the column with the text."""
+
+    paths: Sequence[str]
+    form: str | None = None
+    column: str | None = None
+    header: bool = True
+
+    def __post_init__(self) -> None:
+        one_of(self.form, "the input format", (None, *FORMATS))
+
+    def form_of(self, path: str) -> str:
+        return self.form or form_of(path)
 
 
 def read(source: Input) -> Iterator[Batch]:
-    """Every record of every file, in order."""
-    before = 0
+    """Every record of every file, in order; a fault names the file and the number of the record in it."""
+    selection = Selection(source.column, source.header)
+    bytes_before = 0
     for path in source.paths:
-        form = source.form_of(path)
-        size = 0
-        with _explained(path):
-            for batch in READERS[form](path, source):
-                size, batch.position = batch.position, batch.position + before
+        file, form = record_file(path), FORMATS[source.form_of(path)]
+        number, position = 1, 0
+        with _explained(file.address):
+            for batch in form.stream(file, selection):
+                batch.bad = [
+                    (at, f"{file.address}, {form.unit} {number + at}: {fault}")
+                    for at, fault in batch.bad
+                ]
+                number += len(batch.texts)
+                position = batch.position
+                batch.position += bytes_before
                 yield batch
-        before += size
+        bytes_before += position
 
 
 @contextmanager
-def _explained(path: str) -> Iterator[None]:
-    """Whatever else a damaged or unreadable file may raise, as one sentence."""
+def _explained(address: str) -> Iterator[None]:
+    """Turn whatever else a damaged or unreadable file raises into one sentence."""
     try:
         yield
     except (OSError, ValueError, EOFError) as error:
         if isinstance(error, NoppaError):
             raise
-        raise FileError(f"{shown(path)} {damage(error)}: fetch it again") from error
+        raise FileError(f"{address} {damage(error)}: fetch it again") from error

@@ -1,17 +1,20 @@
-"""Writers of vectors: `.npy`, `.jsonl`, `.csv`, `.parquet`; a stream of bytes where the format allows it."""
+"""Writers of vectors: `.npy`, `.jsonl`, `.csv`, `.parquet`, and Parquet beside the columns of the input."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels.backend import kernels
-from noppa.records.parquet import pyarrow_parquet
+from noppa.records.record_formats.parquet import pyarrow_parquet
 from noppa.threads import thread_count
 
 NPY_HEADER = 128
+#: Bytes of a row group of `PartWriter`: large enough that its own metadata cost nothing.
+ROW_GROUP = 32 << 20
 
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float32]
@@ -20,11 +23,13 @@ Vectors = NDArray[np.float32]
 class Writer(Protocol):
     """Writes rows with the number of the record each came from, (rows,) and (rows, dim)."""
 
+    #: Whether a later run can append to what an interrupted one wrote.
     resumable: bool
+    #: Whether it can write to a pipe.
     streams: bool
 
     def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
-        """`rows` are already in the file, which stands behind them."""
+        """`rows` are in the file already, whose position is behind them."""
 
     def write(self, numbers: Numbers, vectors: Vectors) -> None: ...
 
@@ -32,11 +37,11 @@ class Writer(Protocol):
 
     @staticmethod
     def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
-        """Whether the first `size` bytes of a file can be `rows` rows, so that a run may go on behind them."""
+        """Whether the first `size` bytes of a file can be `rows` rows, so that a run may append to them."""
 
 
 class Npy:
-    """One float32 array (rows, dim); its header is written again at the end, when the number of rows is known."""
+    """One float32 array (rows, dim); its header is rewritten at the end, when the number of rows is known."""
 
     resumable, streams = True, False
 
@@ -46,8 +51,8 @@ class Npy:
             file.write(self._header())
 
     def _header(self) -> bytes:
-        facts = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({self.rows}, {self.dim}), }}"
-        text = facts.ljust(NPY_HEADER - 11) + "\n"
+        shape = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({self.rows}, {self.dim}), }}"
+        text = shape.ljust(NPY_HEADER - 11) + "\n"
         return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
 
     def write(self, numbers: Numbers, vectors: Vectors) -> None:
@@ -66,7 +71,7 @@ class Npy:
 def _lines(
     template: bytes, separator: str, numbers: Numbers, vectors: Vectors, threads: int
 ) -> bytes:
-    """A line a record: its number, and its vector with a separator between the values."""
+    """A line for each record: its number and its vector in the places of a template."""
     rows = kernels.format_rows(vectors, separator, threads)
     return b"".join(template % pair for pair in zip(numbers.tolist(), rows, strict=True))
 
@@ -127,11 +132,8 @@ class Parquet:
         self.table: Any = parquet.ParquetWriter(file, self.schema)
 
     def write(self, numbers: Numbers, vectors: Vectors) -> None:
-        values = self.arrow.array(np.ascontiguousarray(vectors).reshape(-1))
-        rows = self.arrow.FixedSizeListArray.from_arrays(values, type=self.kind)
-        self.table.write_batch(
-            self.arrow.record_batch([self.arrow.array(numbers), rows], schema=self.schema)
-        )
+        columns = [self.arrow.array(numbers), _lists(vectors, self.kind)]
+        self.table.write_batch(self.arrow.record_batch(columns, schema=self.schema))
 
     def finish(self) -> None:
         self.table.close()
@@ -141,4 +143,65 @@ class Parquet:
         return False
 
 
+def _lists(vectors: Any, kind: Any) -> Any:
+    """Vectors (rows, dim) as an Arrow array of lists."""
+    import pyarrow
+
+    values = pyarrow.array(np.ascontiguousarray(vectors).reshape(-1))
+    return pyarrow.FixedSizeListArray.from_arrays(values, type=kind)
+
+
 WRITERS: dict[str, type[Writer]] = {"npy": Npy, "jsonl": Jsonl, "csv": Csv, "parquet": Parquet}
+
+
+class PartWriter:
+    """A Parquet file of kept columns and a last column of vectors, float32 or float16."""
+
+    def __init__(self, path: str, columns: Any, name: str, dtype: str, dim: int) -> None:
+        """`columns` is the Arrow schema of the kept ones, `name` that of the vectors' column."""
+        parquet = pyarrow_parquet()
+        import pyarrow
+
+        # Declared as never null, because that halves the time to write it.
+        element = pyarrow.field("element", pyarrow.type_for_alias(dtype), nullable=False)
+        self.kind = pyarrow.list_(element, dim)
+        self.schema = columns.append(pyarrow.field(name, self.kind, nullable=False))
+        # Vectors do not compress, do not repeat, and have no useful minimum or maximum.
+        self.file = parquet.ParquetWriter(
+            path,
+            self.schema,
+            use_dictionary=columns.names or False,
+            write_statistics=columns.names or False,
+            compression={**dict.fromkeys(columns.names, "snappy"), f"{name}.list.element": "none"},
+        )
+        self.pending: list[Any] = []
+        self.pending_bytes = 0
+
+    def write(self, columns: Any, vectors: Any) -> None:
+        """Append an Arrow record batch of the kept columns with its vectors (rows, dim)."""
+        import pyarrow
+
+        arrays = [*columns.columns, _lists(vectors, self.kind)]
+        self.pending.append(pyarrow.record_batch(arrays, schema=self.schema))
+        self.pending_bytes += vectors.nbytes + columns.nbytes
+        if self.pending_bytes >= ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+
+        if self.pending:
+            table = pyarrow.Table.from_batches(self.pending, self.schema)
+            self.file.write_table(table, row_group_size=max(len(table), 1))
+        self.pending, self.pending_bytes = [], 0
+
+    def __enter__(self) -> PartWriter:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        if kind is None:
+            self._flush()
+            self.file.close()
+            return
+        with suppress(Exception):  # the error that ended the block is the one to report
+            self.file.close()

@@ -1,11 +1,11 @@
-"""What is learnt from text as sums, which those of shards add up to: word counts, what a method gathers, moments."""
+"""What a fit learns as sums, which those of shards add up to: word counts, what a method gathers, moments."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.cluster.fields import Fields
-from noppa.cluster.models import Model
-from noppa.cluster.places import Place
+from noppa.cluster.manifest import RunFolder
 from noppa.cluster.plan import Shard
-from noppa.cluster.rows import rows_of_shard
-from noppa.cluster.shard import BAD, BadRecord
+from noppa.cluster.shard_task import BadRecord, Model, Outcome
 from noppa.encoder.encoder import FIT_BLOCK, Encoder
 from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError
+from noppa.methods.protocol import Method
+from noppa.records.fields import Fields
+from noppa.records.places import Place
 from noppa.refine import Moments, Refinement
 from noppa.words.counting import WordCounts
 from noppa.words.texts import blocks_of
@@ -30,54 +30,55 @@ Sums = dict[str, NDArray[Any]]
 
 #: The passes over a corpus, in order; a fit makes those that its method and refinements need.
 COUNTS, LEARN, MOMENTS = "counts", "learn", "moments"
-#: How many sums one task of the tree adds up.
+#: Prefix of the names of sums that the method gathers.
+GATHERED = "method."
+#: How many files one task of the tree adds up.
 FAN = 16
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Sums in a file, and its checksum: a worker that outlives a run must not take others of the same name for them."""
+class SumsFile:
+    """A file of sums. The checksum keeps caches of long-lived workers from mixing up runs under the same name."""
 
     address: str
     checksum: str
 
 
 @dataclass(frozen=True)
-class Gathering:
-    """All that a worker has to know to add up any shard in one of the passes."""
+class SumShard:
+    """What a worker does with each shard in one pass."""
 
     model: Model
     fields: Fields
     work: str
     stage: str
-    method: Any
-    """A `Method`, frozen."""
+    method: Method
     refine: tuple[Refinement, ...] = ()
-    counts: Kept | None = None
+    counts: SumsFile | None = None
     """The word counts of the corpus, None for the probabilities that the words have."""
-    learnt: Kept | None = None
+    learnt: SumsFile | None = None
     on_bad: str = "error"
 
-    def run(self, shard: Shard) -> dict[str, Any]:
-        """Add up a shard, and write its sums down under its number."""
+    def run(self, shard: Shard) -> Outcome:
+        """Add up a shard, and write its sums."""
         bad: list[tuple[int, str]] = []
         records = 0
 
         def texts() -> Iterator[str]:
             nonlocal records
-            for rows in rows_of_shard(shard, self.fields):
-                bad.extend((records + at, fault) for at, fault in rows.bad)
+            for batch in shard.batches(self.fields):
+                bad.extend((records + at, fault) for at, fault in batch.bad)
                 if bad and self.on_bad == "error":
                     raise BadRecord(shard.number, *bad[0])
-                records += len(rows.texts)
-                yield from (text for text in rows.texts if text is not None)
+                records += len(batch.texts)
+                yield from (text for text in batch.texts if text is not None)
 
         sums = self._summed(texts())
-        work = Place.of(self.work)
+        run_folder = RunFolder(Place.of(self.work))
         if bad:
-            (work / BAD / f"{shard.number}.json").write_json(bad)
+            run_folder.write_bad(shard.number, bad)
         sums |= {"records": np.array(records), "bad": np.array(len(bad))}
-        write_sums(work / self.stage / f"{shard.number}.npz", sums)
+        write_sums(run_folder.sums(self.stage, shard.number), sums)
         return {"number": shard.number, "records": records, "bad": len(bad)}
 
     def _summed(self, texts: Iterable[str]) -> Sums:
@@ -95,54 +96,60 @@ class Gathering:
 
 @lru_cache(maxsize=2)
 def encoder_of(
-    model: Model, method: Any, refine: tuple[Refinement, ...], counts: Kept | None
+    model: Model, method: Method, refine: tuple[Refinement, ...], counts: SumsFile | None
 ) -> Encoder:
-    """The encoder to be fitted: the words of a saved one, with the counts of the corpus where there are any."""
+    """The encoder to fit: the words of a saved one, with the probabilities of the corpus where it was counted."""
     words = model.open().words
     if counts is not None:
-        words = words.with_word_counts(word_counts(read_sums(Place.of(counts.address))))
+        sums = read_sums(Place.of(counts.address))
+        word_counts = WordCounts(sums["words"], sums["pieces"], int(sums["total"]))
+        words = words.with_word_counts(word_counts)
     return Encoder(words, method, refine)
 
 
 @lru_cache(maxsize=2)
-def _read_once(kept: Kept | None) -> Sums:
-    return {} if kept is None else read_sums(Place.of(kept.address))
-
-
-def word_counts(sums: Sums) -> WordCounts:
-    return WordCounts(sums["words"], sums["pieces"], int(sums["total"]))
+def _read_once(file: SumsFile | None) -> Sums:
+    return {} if file is None else read_sums(Place.of(file.address))
 
 
 def summed(encoder: Encoder, texts: Iterable[str], learnt: Sums | None) -> Sums:
-    """What the method gathers from texts, or with what it has learnt the moments of what it gives; and what was seen."""
+    """What the method gathers from texts, or, with what it has learnt, the moments of its rows; and what was seen."""
     words, method = encoder.words, encoder.method
     blocks = (encoder.look_up(block, 1) for block in blocks_of(texts, FIT_BLOCK))
     counted = Counted(blocks, len(words))
-    found: Sums = {}
     if learnt is None:
-        gathered: Mapping[str, NDArray[Any]] = method.gather(words, counted)
-        found = {f"method.{name}": np.asarray(array) for name, array in gathered.items()}
+        gathered = method.gather(words, counted)
+        sums = {f"{GATHERED}{name}": np.asarray(array) for name, array in gathered.items()}
     else:
         refined = bool((*method.refinements(), *encoder.refine))
         moments = moments_of(words, method, learnt, counted, 1) if refined else Moments.empty(0)
-        found = {"total": moments.total, "products": moments.products}
-    counted.read_on()  # a method that knows already what it would learn reads nothing
-    return {**found, "seen": counted.seen, "sentences": np.array(counted.sentences, np.int64)}
+        sums = {"total": moments.total, "products": moments.products}
+    counted.read_on()  # a method that needs no text for its sums leaves it unread
+    return {**sums, "seen": counted.seen, "sentences": np.array(counted.sentences, np.int64)}
+
+
+def gathered_sums(sums: Sums) -> Sums:
+    """What the method gathered, by its own names."""
+    return {
+        name.removeprefix(GATHERED): array
+        for name, array in sums.items()
+        if name.startswith(GATHERED)
+    }
 
 
 def summed_moments(sums: Sums) -> Moments:
-    """The moments of a last pass; of none, a count of sentences alone."""
+    """The moments of the last pass; only a count of sentences where that was not one of moments."""
     if "total" not in sums:
         return Moments(int(sums["sentences"]), np.zeros(0), np.zeros((0, 0)))
     return Moments(int(sums["sentences"]), sums["total"], sums["products"])
 
 
-# Sums in files, and the tree
+# Files of sums, and the tree that adds them up
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Which sums one task of the tree adds up."""
+    """The files that one task of the tree adds up."""
 
     number: int
     address: str
@@ -150,15 +157,15 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Adding:
-    """One level of the tree."""
+class AddBranch:
+    """What a worker does with each branch of one level of the tree."""
 
     work: str
     stage: str
 
-    def run(self, branch: Branch) -> dict[str, Any]:
+    def run(self, branch: Branch) -> Outcome:
         sums = added(read_sums(Place.of(leaf)) for leaf in branch.leaves)
-        write_sums(Place.of(self.work) / self.stage / f"{branch.number}.npz", sums)
+        write_sums(RunFolder(Place.of(self.work)).sums(self.stage, branch.number), sums)
         return {"number": branch.number}
 
 
@@ -172,12 +179,12 @@ def added(several: Iterable[Sums]) -> Sums:
     return total
 
 
-def write_sums(place: Place, sums: Sums) -> Kept:
+def write_sums(place: Place, sums: Sums) -> SumsFile:
     stream = io.BytesIO()
     np.savez(stream, **sums)  # type: ignore[arg-type]
     content = stream.getvalue()
     place.write(content)
-    return Kept(place.address, hashlib.sha256(content).hexdigest())
+    return SumsFile(place.address, hashlib.sha256(content).hexdigest())
 
 
 def read_sums(place: Place) -> Sums:

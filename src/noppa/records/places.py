@@ -1,4 +1,4 @@
-"""Files on any file system that fsspec knows: a disk, an object store, a web server."""
+"""Files on any file system of fsspec: a disk, an object store, a web server."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from typing import Any
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.io.atomic import make_file
-from noppa.io.compression import Source, plain
+from noppa.io.compression import BUFFER, Source, plain
 
-#: What file systems call the mark that changes when a file does, the surest first.
+#: Under which names file systems give a value that changes with the file, the most reliable first.
 MARKS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "modified", "created")
-#: Blocks of a file on disk that its fingerprint covers, and bytes of each.
+#: How many blocks of a file on disk its fingerprint covers, and bytes of each.
 SAMPLES, SAMPLE = 16, 1 << 12
-#: The names of files that are still being written begin so.
+#: Prefix of the names of files that are still being written.
 UNFINISHED = ".unfinished-"
 
 
@@ -35,7 +35,7 @@ def fsspec() -> Any:
 
 @dataclass(frozen=True)
 class Place:
-    """A file or a folder: its file system and its path there."""
+    """A file or a folder: its file system and its path there. A file is a `CuttableFile`."""
 
     files: Any
     path: str
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def address(self) -> str:
-        """What `of` takes, on every machine that sees the same file system."""
+        """What `of` turns into this place on every machine that sees the same file system."""
         return self.path if self.is_local else str(self.files.unstrip_protocol(self.path))
 
     @property
@@ -70,7 +70,7 @@ class Place:
     def __str__(self) -> str:
         return self.address
 
-    # Looking
+    # Metadata
 
     def is_folder(self) -> bool:
         return bool(self.files.isdir(self.path))
@@ -79,7 +79,7 @@ class Place:
         return bool(self.files.exists(self.path))
 
     def sizes(self) -> dict[str, int]:
-        """The files right inside a folder, by name, with their sizes; none where there is no folder."""
+        """The sizes of the files in a folder, not in its subfolders, by name; empty where there is no folder."""
         try:
             entries = self._listed()
         except (FileNotFoundError, NotADirectoryError):
@@ -91,26 +91,30 @@ class Place:
         }
 
     def names(self) -> list[str]:
-        """Everything right inside a folder; a file is inside itself."""
+        """The names of everything in a folder; of a file, its own."""
         try:
             return [entry["name"].rstrip("/").rpartition("/")[2] for entry in self._listed()]
         except FileNotFoundError:
             return []
 
     def _listed(self) -> list[dict[str, Any]]:
-        self.files.invalidate_cache()  # others write here, too
+        self.files.invalidate_cache()  # workers write here too
         return list(self.files.ls(self.path, detail=True))
 
     def fingerprint(self) -> tuple[int, str]:
-        """The size of a file, and what tells whether it has changed."""
+        """The size of a file, and a mark that changes with its content."""
         with explained(f"{self} cannot be read"):
             self.files.invalidate_cache()
             facts = self.files.info(self.path)
             size = int(facts["size"] or 0)
             mark = next((str(facts[name]) for name in MARKS if facts.get(name)), "")
-            if self.is_local:  # where a time is no proof: a copy may keep that of the original
+            if self.is_local:  # a time alone proves nothing: a copy may keep that of the original
                 mark += f" {_sampled(Path(self.path), size)}"
         return size, mark
+
+    def size(self) -> int:
+        with explained(f"{self} cannot be read"):
+            return int(self.files.size(self.path) or 0)
 
     # Reading
 
@@ -123,8 +127,12 @@ class Place:
             return self.files.open(self.path, "rb")
 
     def source(self) -> Source:
-        """The content, whatever it is compressed with."""
-        return plain(io.BufferedReader(self.stream(), 1 << 20), self.address, self.fingerprint()[0])
+        """The content, decompressed."""
+        return plain(io.BufferedReader(self.stream(), BUFFER), self.address, self.size())
+
+    def random_access(self) -> Any:
+        """A path on this machine's disk, or an open file."""
+        return self.path if self.is_local else self.stream()
 
     def json(self) -> Any:
         try:
@@ -152,10 +160,10 @@ class Place:
 
     @contextmanager
     def new(self) -> Iterator[Path]:
-        """A local path to write to, which becomes this file when the block ends well, whole or not at all.
+        """A local path to write to, which becomes this file atomically when the block succeeds.
 
-        On a disk it is renamed, after its bytes have reached the disk; elsewhere it is sent, which an object store does
-        whole or not at all too. Where one does not, whoever wrote it says so nowhere, and it is written again.
+        On a disk: fsync, then rename. Elsewhere: one upload, which object stores do atomically too. A non-atomic upload
+        that dies is never recorded as done, so a resume rewrites it.
         """
         folder = self.path.rpartition("/")[0] if self.is_local else None
         with explained(f"cannot write {self}"):
@@ -174,13 +182,13 @@ class Place:
                 path.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove a file, or a folder with all that is in it; one that is not there is no error."""
+        """Remove a file, or a folder with its content, if there is one."""
         with suppress(FileNotFoundError):
             self.files.rm(self.path, recursive=True)
 
 
 def _sampled(path: Path, size: int) -> str:
-    """A checksum of blocks all over a file, of all of it where it is small."""
+    """A checksum of blocks spread over a file; a small file is covered whole."""
     digest = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
         for at in range(SAMPLES + 1):
@@ -191,7 +199,7 @@ def _sampled(path: Path, size: int) -> str:
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Errors of a file system as one sentence."""
+    """Turn errors of a file system into one sentence that begins with `what`."""
     try:
         yield
     except FileError:

@@ -1,4 +1,4 @@
-"""Shards as tasks of Spark, through `mapInArrow`: a cluster that is there, or one of this machine's processes."""
+"""Shards as tasks of Spark, through `mapInArrow`: on a running cluster, or on processes of this machine."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from noppa.cluster.tasks import Job, Outcome, Run, Tick, attempt
+from noppa.cluster.shard_task import Outcome, Run, ShardJob, Tick, attempt
 from noppa.errors import NoppaError, ParameterError
 from noppa.extras import needs
 from noppa.threads import available
 
 HOST = "127.0.0.1"
-#: How often a task may lose its worker before the run ends, as Dask allows it.
+#: How often a task may lose its worker before the run fails; Dask's default.
 FAILURES = 4
-#: A machine of our own hands out shards and no more: it starts in half the time without its second compiler.
-LIGHT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: A local JVM only hands out shards: without its second compiler it starts in half the time.
+LIGHT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SECONDS_BETWEEN_TICKS = 0.5
 SECONDS_TO_CONNECT = 15
-#: Without an appender Spark takes its own configuration, which talks.
+#: Configuration of log4j. Without an appender Spark would use its own, which writes to the terminal.
 QUIET = """rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
 appender.none.type = Null
@@ -36,26 +36,28 @@ appender.none.name = none
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = off
 """
-TOLD = "noppa outcome: "
+#: Marks an outcome in the message of a Java exception.
+OUTCOME = "noppa outcome: "
 
 
 @contextmanager
 def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[Run]:
-    """A function that runs jobs on a Spark cluster; a session of our own ends with the block.
+    """Runs jobs on a Spark cluster; a session that is started here ends with the block.
 
-    scheduler: a master such as spark://host:7077 or yarn, or sc://host for a Spark Connect server. A session that is
-    already active in this process is used as it is where none is named.
+    scheduler: a master such as spark://host:7077 or yarn, or sc://host for a Spark Connect server; where None, the active
+    session of this process if there is one.
     """
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
-        warnings.filterwarnings("ignore", ".*pandas", FutureWarning)  # none is used here
+        # pyspark warns about old versions of pandas, which noppa does not use.
+        warnings.filterwarnings("ignore", ".*pandas", FutureWarning)
         with needs("spark", "Spark"):
             from pyspark.sql import SparkSession
         session = SparkSession.getActiveSession() if scheduler is None else None
         if session is None:
             if scheduler is not None and workers is not None:
                 raise ParameterError(f"{scheduler} has workers of its own: leave out --workers")
-            _knock(scheduler or "")
+            _require_reachable(scheduler or "")
             try:
                 session = stack.enter_context(_session(SparkSession.builder, scheduler, workers))
             except Exception as error:
@@ -63,19 +65,19 @@ def spark(scheduler: str | None = None, workers: int | None = None) -> Iterator[
         yield partial(_run, session)
 
 
-def _knock(scheduler: str) -> None:
-    """Spark itself would try for minutes to reach a master that is not there."""
-    found = re.fullmatch(r"spark://([^:,]+):(\d+)", scheduler)
-    if found is not None:
+def _require_reachable(scheduler: str) -> None:
+    """Spark itself retries for minutes where no master answers."""
+    master = re.fullmatch(r"spark://([^:,]+):(\d+)", scheduler)
+    if master is not None:
         try:
-            socket.create_connection((found[1], int(found[2])), SECONDS_TO_CONNECT).close()
+            socket.create_connection((master[1], int(master[2])), SECONDS_TO_CONNECT).close()
         except OSError as error:
             raise _unreachable(error, scheduler) from error
 
 
 @contextmanager
 def _session(builder: Any, scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """A session that nobody but us uses, and that says nothing of its own; its Java ends with it."""
+    """A session of our own, without logging; its JVM ends with it."""
     if scheduler is not None and scheduler.startswith("sc://"):
         session = builder.remote(scheduler).getOrCreate()
         try:
@@ -99,8 +101,8 @@ def _session(builder: Any, scheduler: str | None, workers: int | None) -> Iterat
             stack.enter_context(_environment(SPARK_LOCAL_IP=HOST, PYSPARK_PYTHON=sys.executable))
             settings |= {"spark.driver.bindAddress": HOST, "spark.driver.host": HOST}
             settings["spark.local.dir"] = folder
-            settings["spark.driver.extraJavaOptions"] += f" {LIGHT}"
-        stack.enter_context(_java())
+            settings["spark.driver.extraJavaOptions"] += f" {LIGHT_JVM}"
+        stack.enter_context(_ended_jvm())
         session = builder.config(map=settings).getOrCreate()
         stack.callback(session.stop)
         yield session
@@ -120,19 +122,20 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 @contextmanager
-def _java() -> Iterator[None]:
-    """End the Java machine that a session starts, which would else run as long as this process."""
+def _ended_jvm() -> Iterator[None]:
+    """End the JVM that a session starts, which would otherwise run as long as this process."""
     from pyspark import SparkContext
 
-    had = SparkContext._gateway is not None
+    had_gateway = SparkContext._gateway is not None
     try:
         yield
     finally:
         gateway = SparkContext._gateway
-        if gateway is not None and not had:
+        if gateway is not None and not had_gateway:
             SparkContext._gateway = SparkContext._jvm = None
             gateway.shutdown()
-            gateway.proc.stdin.close()  # which it ends at, too, when this process is killed
+            # The JVM exits at the end of its stdin, also when this process is killed.
+            gateway.proc.stdin.close()
             gateway.proc.wait()
 
 
@@ -143,16 +146,16 @@ def _unreachable(error: Exception, scheduler: str | None) -> NoppaError:
             "`apt-get install default-jre-headless`"
         )
     return NoppaError(
-        f"no Spark answers at {scheduler or 'this machine'}: {_first(error)}; check the address, or leave out --scheduler"
+        f"no Spark answers at {scheduler or 'this machine'}: {_first_line(error)}; check the address, or leave out --scheduler"
     )
 
 
-def _run(session: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
-    """One row of a range a shard, each a partition of its own, so that a lost worker costs one shard."""
+def _run(session: Any, job: ShardJob, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
+    """One partition for each shard, so that a lost worker costs one shard."""
     rows = session.range(0, len(shards), 1, numPartitions=max(len(shards), 1))
     frame = rows.mapInArrow(_function(job, shards), "outcome string")
-    with ThreadPoolExecutor(1) as waiting:
-        collected = waiting.submit(frame.collect)
+    with ThreadPoolExecutor(1) as executor:
+        collected = executor.submit(frame.collect)
         try:
             while not wait([collected], SECONDS_BETWEEN_TICKS).done:
                 tick()
@@ -163,29 +166,29 @@ def _run(session: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outc
     if error is None:
         yield from (json.loads(row["outcome"]) for row in collected.result())
         return
-    told = re.search(rf"{TOLD}(.*?)\n", f"{error}\n")
-    if told is None:
+    outcome = re.search(rf"{OUTCOME}(.*?)\n", f"{error}\n")
+    if outcome is None:
         raise _explained(error) from error
-    yield json.loads(told[1])
+    yield json.loads(outcome[1])
 
 
-def _function(job: Job, shards: list[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _function(job: ShardJob, shards: list[Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
 
         for batch in batches:
             for at in batch.column(0).to_pylist():
                 outcome = attempt(job, shards[at])
-                told = json.dumps(outcome)
+                text = json.dumps(outcome)
                 if "number" not in outcome and "missing" not in outcome:
-                    raise RuntimeError(TOLD + told)  # ends the job now, not after the last shard
-                yield pyarrow.RecordBatch.from_pydict({"outcome": [told]})
+                    raise RuntimeError(OUTCOME + text)  # ends the job now, not after the last shard
+                yield pyarrow.RecordBatch.from_pydict({"outcome": [text]})
 
     return run
 
 
 def _cancel(session: Any) -> None:
-    with suppress(Exception):  # a Connect server has its own ways, and the driver is about to end
+    with suppress(Exception):  # Spark Connect has no `sparkContext`, and the driver is about to end
         session.sparkContext.cancelAllJobs()
 
 
@@ -197,8 +200,8 @@ def _explained(error: BaseException) -> BaseException:
         return NoppaError(
             f"the workers lack a package: {missing[1] if missing else ''}; install noppa[spark] there too"
         )
-    return NoppaError(f"Spark gave up: {_first(error)}")
+    return NoppaError(f"Spark gave up: {_first_line(error)}")
 
 
-def _first(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).strip().split("\n")[0][:300]

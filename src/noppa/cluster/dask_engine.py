@@ -1,4 +1,4 @@
-"""Shards as tasks of Dask: a cluster that is there, or one of this machine's processes."""
+"""Shards as tasks of Dask: on a running cluster, or on processes of this machine."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from noppa.cluster.tasks import Job, Outcome, Run, Tick, attempt
+from noppa.cluster.shard_task import Outcome, Run, ShardJob, Tick, attempt
 from noppa.errors import NoppaError, ParameterError
 from noppa.extras import needs
 from noppa.threads import available
 
 HOST = "127.0.0.1"
 SECONDS_TO_CONNECT = 15
-#: With it workers give memory back after every block, which takes much processor time; None unsets it.
+#: Dask's default makes workers return memory to the system after every block, which costs much CPU; None unsets it.
 SETTINGS = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 
 
 @contextmanager
 def dask(scheduler: str | None = None, workers: int | None = None) -> Iterator[Run]:
-    """A function that runs jobs on a Dask cluster; one of our own ends with the block."""
+    """Runs jobs on a Dask cluster; one that is started here ends with the block."""
     with needs("dask", "Dask"):
         import distributed
     if scheduler is not None and workers is not None:
@@ -39,7 +39,7 @@ def dask(scheduler: str | None = None, workers: int | None = None) -> Iterator[R
                 client = distributed.Client(
                     scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False
                 )
-            except Exception as error:  # of the address, of the network, of another version of Dask
+            except Exception as error:  # a wrong address, the network, another version of Dask
                 raise NoppaError(
                     f"no Dask scheduler answers at {scheduler}: {error}; start one with `dask scheduler`, "
                     "or leave out --scheduler"
@@ -50,21 +50,21 @@ def dask(scheduler: str | None = None, workers: int | None = None) -> Iterator[R
 
 @contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
-    """Processes of this machine, with one thread each."""
+    """A cluster of processes of this machine, with one thread each."""
     from dask import config as dask_config
 
     with (
         tempfile.TemporaryDirectory(prefix="noppa-dask-", ignore_cleanup_errors=True) as folder,
-        _nameless_program(),
+        _hidden_main_file(),
     ):
         try:
-            with _uninterrupted(), dask_config.set(SETTINGS):
+            with _ignored_interrupts(), dask_config.set(SETTINGS):
                 cluster = distributed.LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
                     host=HOST,
-                    # without an address it would take the usual port, and say so where that is taken
+                    # Without an address Dask tries its usual port, and warns where that is taken.
                     dashboard_address=f"{HOST}:0",
                     scheduler_kwargs={"dashboard": False},
                     silence_logs=logging.CRITICAL,
@@ -77,8 +77,8 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal; the workers leave it to this one, as those do that start now."""
+def _ignored_interrupts() -> Iterator[None]:
+    """Children inherit SIG_IGN, so only the driver handles Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -90,39 +90,40 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def _nameless_program() -> Iterator[None]:
-    """A new process runs the user's program once more, up to this very call, unless it cannot tell where that is.
+def _hidden_main_file() -> Iterator[None]:
+    """spawn re-imports `__main__`; hide its file so that workers do not run the user's script again.
 
-    Nothing that workers are sent is defined there.
+    Workers need nothing from it: all that they are sent is defined in noppa.
     """
-    program = sys.modules["__main__"]
-    before = {name: vars(program).get(name) for name in ("__file__", "__spec__")}
-    vars(program).update(dict.fromkeys(before))
+    main = sys.modules["__main__"]
+    before = {name: vars(main).get(name) for name in ("__file__", "__spec__")}
+    vars(main).update(dict.fromkeys(before))
     try:
         yield
     finally:
-        vars(program).update(before)
+        vars(main).update(before)
 
 
-def _run(client: Any, job: Job, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
+def _run(client: Any, job: ShardJob, shards: list[Any], tick: Tick) -> Iterator[Outcome]:
     from distributed import as_completed
 
-    # the job goes with every task: scattered data would be lost with the worker that holds it
+    # The job is sent with every task: scattered data would be lost with the worker that holds it.
     futures = client.map(partial(attempt, job), shards, pure=False)
     try:
         with _explained():
-            # results come together, not one round trip each
+            # In batches: one round trip for many results.
             for batch in as_completed(futures, loop=client.loop, with_results=True).batches():
                 for future, outcome in batch:
                     future.release()
                     yield outcome
     finally:
-        with suppress(Exception):  # where the scheduler is gone, so are its tasks
+        with suppress(Exception):  # the scheduler may be gone, and its tasks with it
             client.cancel(futures, force=True)
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
+    """Turn errors of Dask into one sentence."""
     from distributed.scheduler import KilledWorker
 
     try:

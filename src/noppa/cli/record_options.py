@@ -1,0 +1,118 @@
+"""Options of commands that read records, their texts, and what such commands say at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from noppa.cli.progress import records_bar
+from noppa.cli.terminal import visible
+from noppa.errors import FileError, ParameterError
+from noppa.records import FORMATS, Input, Outcome, read
+from noppa.records.checkpoint import LISTED
+from noppa.records.fingerprint import file_statuses, refuse_changed
+from noppa.records.job import ON_BAD
+
+Inputs = Annotated[
+    list[str] | None, typer.Argument(help="Files with text; - or none for standard input.")
+]
+Column = Annotated[
+    str | None,
+    typer.Option("--column", "-c", help="Column with the text: a name, or a number from 1 on."),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from", help=f"Input format: {', '.join(FORMATS)}. By the name where not given."
+    ),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The table's first row is a record, too.")
+]
+OnBad = Annotated[
+    str, typer.Option(help=f"What to do with a bad record: {', '.join(ON_BAD)} (a row of zeros).")
+]
+Normalize = Annotated[bool, typer.Option("--normalize", help="Scale each vector to length one.")]
+Dim = Annotated[int | None, typer.Option(help="Only the first dimensions.", show_default=False)]
+
+
+def input_of(
+    paths: list[str] | None, form: str | None, column: str | None, no_header: bool
+) -> Input:
+    """The input that the options describe; refuses missing files and folders now, before any work."""
+    for path in paths or []:
+        if path != "-" and not Path(path).exists():
+            raise FileError(f"{path} does not exist")
+        if Path(path).is_dir():
+            raise FileError(f"{path} is a folder: give the files in it")
+    return Input(tuple(paths or ["-"]), form, column, not no_header)
+
+
+def size_of(source: Input) -> int:
+    """Bytes of all files; 0 where standard input is one of them."""
+    return 0 if "-" in source.paths else sum(Path(path).stat().st_size for path in source.paths)
+
+
+def texts_of_inputs(
+    paths: list[str] | None, form: str | None, column: str | None, no_header: bool, on_bad: str
+) -> Iterator[str]:
+    """The texts of the inputs, with a progress bar; bad records are reported at the end."""
+    if on_bad not in ON_BAD:
+        raise typer.BadParameter(f"--on-bad must be one of {', '.join(ON_BAD)}, not {on_bad!r}")
+    try:
+        source = input_of(paths, form, column, no_header)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    outcome = Outcome()
+    before = file_statuses(source.paths)
+    with records_bar("read", size_of(source)) as progress:
+        for batch in read(source):
+            outcome.count(batch)
+            if batch.bad and on_bad == "error":
+                raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip")
+            progress(outcome.records, batch.position)
+            yield from (text for text in batch.texts if text is not None)
+    refuse_changed(before)
+    print_faults(outcome, on_bad, listed_faults(outcome))
+
+
+def listed_faults(outcome: Outcome) -> str:
+    """The first faults, a line each."""
+    lines = [visible(fault) for fault in outcome.listed]
+    if outcome.bad > LISTED:
+        lines.append(f"and {outcome.bad - LISTED} more")
+    return "".join(f"\n  {line}" for line in lines)
+
+
+def print_faults(counts: Any, on_bad: str, listed: str) -> None:
+    """Print to stderr how many records were bad, with what `listed` says of them, and how many texts have no known word.
+
+    counts: an object with `records`, `rows`, `bad` and `zero`.
+    """
+    if counts.bad:
+        done = {"skip": "skipped", "drop": "dropped"}.get(on_bad, "taken as empty")
+        print(
+            f"noppa: {counts.bad} of {counts.records} records were bad and {done}:{listed}",
+            file=sys.stderr,
+        )
+    zero = counts.zero - (counts.bad if on_bad == "empty" else 0)
+    if zero > 0:
+        print(
+            f"noppa: {zero} of {counts.rows} texts have no known word and became rows of zeros",
+            file=sys.stderr,
+        )
+
+
+@contextmanager
+def interruptible(note: str) -> Iterator[None]:
+    """Print a note where Ctrl-C or SIGTERM ends the block, and exit without a traceback."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as end:
+        print(f"noppa: interrupted{note}", file=sys.stderr)
+        raise SystemExit(getattr(end, "code", 1)) from None

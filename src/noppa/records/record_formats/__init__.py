@@ -1,0 +1,36 @@
+"""Record formats, one module each: see `RecordFormat` for what each of them knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from noppa.io.compression import MAGIC
+from noppa.records.record_formats.jsonl import JsonLines
+from noppa.records.record_formats.lines import Lines
+from noppa.records.record_formats.parquet import Parquet
+from noppa.records.record_formats.record_format import RecordFormat, Section
+from noppa.records.record_formats.tables import CSV, TSV
+
+FORMATS: dict[str, RecordFormat] = {
+    "lines": Lines(),
+    "jsonl": JsonLines(),
+    "csv": CSV,
+    "tsv": TSV,
+    "parquet": Parquet(),
+}
+SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+__all__ = ["FORMATS", "RecordFormat", "Section", "form_of"]
+
+
+def form_of(path: str) -> str:
+    """The name of the format that a file name stands for, compressed or not: lines where it says nothing."""
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix[1:] not in MAGIC.values()]
+    return SUFFIXES.get(suffixes[-1] if suffixes else "", "lines")

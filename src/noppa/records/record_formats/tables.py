@@ -1,0 +1,226 @@
+"""CSV and TSV: a row a record."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any
+
+from noppa.errors import FileError, ParameterError
+from noppa.io.compression import Source
+from noppa.records.batch import Batch, is_clean
+from noppa.records.fields import Fields, Selection, text_column
+from noppa.records.record_file import CuttableFile, WholeFile
+from noppa.records.record_formats.byte_ranges import LineFormat, in_memory, open_lines
+from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
+
+#: Rows of a batch, and characters, which a single long row may exceed.
+ROWS = 4096
+CHARACTERS = 8 << 20
+LONGEST_VALUE = 1 << 30
+
+Row = list[str]
+
+
+@dataclass(frozen=True)
+class Table(LineFormat):
+    """Rows of values between delimiters; `quotes` says that a value in quotation marks may hold any character."""
+
+    name: str
+    delimiter: str
+    quotes: bool
+    unit = "record"
+
+    def stream(self, file: WholeFile, selection: Selection) -> Iterator[Batch]:
+        with _text(file.source()) as (source, text):
+            blocks = self._blocks(text, file.address)
+            names = next(blocks, [[]])[0] if selection.header else None
+            at = text_column(names, selection.column, file.address)
+            for rows in blocks:
+                yield Batch(*_texts(rows, at), source.position())
+
+    def fields(self, files: Sequence[CuttableFile], selection: Selection) -> Fields:
+        import pyarrow
+
+        first_rows = in_parallel(self._first_row, files)
+        filled = [(file, row) for file, row in zip(files, first_rows, strict=True) if row]
+        if not filled:
+            raise FileError(f"{files[0].address} is empty: there is no row in it")
+        first, head = filled[0]
+        for file, row in filled if selection.header else ():
+            if row != head:
+                raise ParameterError(
+                    f"{file.address} has other columns than {first.address}: encode them one after the other"
+                )
+        names = _column_names(head if selection.header else [""] * len(head), first)
+        header = head if selection.header else None
+        text = names[text_column(header, selection.column, first.address)]
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+        return Fields.of(self.name, text, schema, selection.keep, selection.header)
+
+    def read(self, file: CuttableFile, start: int, stop: int, fields: Fields) -> Iterator[Batch]:
+        import pyarrow
+
+        at, width = fields.names.index(fields.text), len(fields.names)
+        kept = [fields.names.index(name) for name in fields.schema.names]
+        where = file.address + (f", after byte {start}" if start else "")
+        with _text(self._open(file, start, stop), first=start == 0) as (_, text):
+            blocks = self._blocks(text, where)
+            if start == 0 and fields.header:
+                next(blocks, None)
+            for rows in blocks:
+                texts, bad = _texts(rows, at, width)
+                arrays = [
+                    pyarrow.array([_value(row, column) for row in rows], pyarrow.string())
+                    for column in kept
+                ]
+                columns = pyarrow.record_batch(arrays, schema=fields.schema)
+                yield Batch(texts, bad, columns=columns)
+
+    def _open(self, file: CuttableFile, start: int, stop: int) -> Source:
+        if self.quotes and stop != WHOLE:  # such sections end where rows do
+            return in_memory(file.content(start, stop))
+        return open_lines(file, start, stop)
+
+    def cut(self, file: CuttableFile, cuts: list[int], fields: Fields) -> list[Section]:
+        """Where values are quoted, they may hold line feeds, so that only reading from the start tells row ends."""
+        if not self.quotes or len(cuts) == 2:
+            return super().cut(file, cuts, fields)
+        ends = [(0, 0), *self._row_ends(file, cuts[1:-1], fields.header), (cuts[-1], 0)]
+        return [
+            Section(start, stop, stop - start, before)
+            for (start, before), (stop, _) in pairwise(ends)
+            if stop > start
+        ]
+
+    def _row_ends(
+        self, file: CuttableFile, cuts: list[int], header: bool
+    ) -> Iterator[tuple[int, int]]:
+        """For each byte the end of the first row that ends there or later, and how many records end up to it."""
+        position = 0
+
+        def lines(text: Any) -> Iterator[str]:
+            nonlocal position
+            for line in text:
+                position += len(line)
+                yield line
+
+        with file.stream() as stream:
+            # Latin-1: a character is a byte, so that lengths are positions.
+            text = io.TextIOWrapper(stream, "latin-1", newline="")
+            rows = self._reader(lines(text))
+            remaining = iter(cuts)
+            cut = next(remaining, None)
+            try:
+                for count, _ in enumerate(rows, 0 if header else 1):
+                    while cut is not None and position >= cut:
+                        yield position, count
+                        cut = next(remaining, None)
+                    if cut is None:
+                        break
+            except csv.Error as error:
+                raise _broken_row(file.address, rows, error) from error
+            finally:
+                text.detach()
+
+    def _first_row(self, file: CuttableFile) -> Row:
+        with _text(file.source()) as (_, text):
+            return next(self._blocks(text, file.address), [[]])[0]
+
+    def _blocks(self, text: Any, where: str) -> Iterator[list[Row]]:
+        """The first row alone, then the others in blocks."""
+        rows = self._reader(text)
+        try:
+            yield from ([row] for row in islice(rows, 1))
+            block: list[Row] = []
+            size = 0
+            for row in rows:
+                block.append(row)
+                size += sum(map(len, row))
+                if len(block) == ROWS or size > CHARACTERS:
+                    yield block
+                    block, size = [], 0
+            if block:
+                yield block
+        except csv.Error as error:
+            raise _broken_row(where, rows, error) from error
+
+    def _reader(self, lines: Any) -> Any:
+        csv.field_size_limit(LONGEST_VALUE)
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            quoting=csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE,
+        )
+
+
+CSV = Table("csv", ",", quotes=True)
+#: A lone quotation mark in a text is common in TSV and quoting is not, so that quotation marks are plain characters.
+TSV = Table("tsv", "\t", quotes=False)
+
+
+@contextmanager
+def _text(source: Source, first: bool = True) -> Iterator[tuple[Source, Any]]:
+    """A source and its text; `first` says that it may begin with a byte order mark. Bytes that are not UTF-8 become
+    surrogates, which `is_clean` finds.
+    """
+    encoding = "utf-8-sig" if first else "utf-8"
+    text = io.TextIOWrapper(source.stream, encoding, "surrogateescape", newline="")
+    try:
+        yield source, text
+    finally:
+        text.detach()
+        source.close()
+
+
+def _broken_row(where: str, rows: Any, error: csv.Error) -> FileError:
+    return FileError(f"{where}, line {rows.line_num}: {error}; mend the file")
+
+
+def _column_names(head: Row, file: CuttableFile) -> list[str]:
+    """The names of the columns; one without a name is called by its number."""
+    names = [name or f"column{at}" for at, name in enumerate(head, 1)]
+    if not all(map(is_clean, names)):
+        raise FileError(f"{file.address}: its first row is not UTF-8; mend it")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ParameterError(f"{file.address} has two columns {repeated!r}: rename one")
+    return names
+
+
+def _texts(
+    rows: list[Row], column: int, width: int | None = None
+) -> tuple[list[str | None], list[tuple[int, str]]]:
+    """The texts of rows and the faults of bad ones; with a `width`, a longer row is bad."""
+    texts: list[str | None] = []
+    bad = []
+    for at, row in enumerate(rows):
+        fault = _fault(row, column, width)
+        if fault:
+            bad.append((at, fault))
+        texts.append(None if fault else row[column])
+    return texts, bad
+
+
+def _fault(row: Row, column: int, width: int | None) -> str:
+    if not row:
+        return "it is blank"
+    if column >= len(row):
+        return f"it has {len(row)} columns and the text is in column {column + 1}"
+    if not is_clean(row[column]):
+        return "it is not UTF-8"
+    if width is not None and len(row) > width:
+        return f"it has {len(row)} columns and the table has {width}"
+    return ""
+
+
+def _value(row: Row, column: int) -> str | None:
+    """A value to keep, with question marks for bytes that are not UTF-8; None where the row is too short."""
+    if column >= len(row):
+        return None
+    value = row[column]
+    return value if is_clean(value) else value.encode("utf-8", "replace").decode()
