@@ -24,8 +24,9 @@ class Application:
     """Everything that a process serves; an ASGI application."""
 
     def __init__(self, settings: Settings, models: Models | None = None) -> None:
-        # The names of the routes are known before anything can be counted.
-        metrics = Metrics(ROUTES, settings.counters)
+        metrics = Metrics(settings.counters)
+        for path in ROUTES:
+            metrics.add_route(path)
         self.service = Service(settings, models or Models.load(settings), metrics)
         fields = openapi.body_fields(settings)
         routes = [_counted(route, fields) for part in PARTS for route in part.routes(self.service)]
