@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from noppa.serve import logs
 from noppa.serve.metrics import CONTENT_TYPE
+from noppa.serve.operations import TEXT, Operation, exactly
 from noppa.serve.problems import busy
 from noppa.serve.service import Service
 
 
-def routes(service: Service) -> list[Route]:
+def operations(service: Service) -> list[Operation]:
     def test() -> None:
         """Encode something with every model, now; 503 where that fails."""
         try:
@@ -40,4 +40,9 @@ def routes(service: Service) -> list[Route]:
     async def metrics(request: Request) -> Response:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    return [Route("/health", health), Route("/ready", ready), Route("/metrics", metrics)]
+    status = exactly({"status": TEXT})
+    return [
+        Operation("GET", "/health", "Whether the encoder works, by encoding.", health, status),
+        Operation("GET", "/ready", "Whether to send requests here.", ready, status),
+        Operation("GET", "/metrics", "Numbers for Prometheus.", metrics, kinds=["text/plain"]),
+    ]

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request
 
-from noppa.serve.body import kind_of
 from noppa.serve.budget import Lease
+from noppa.serve.fields import kind_of
 from noppa.serve.problems import Problem, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left

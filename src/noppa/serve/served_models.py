@@ -18,7 +18,8 @@ from noppa.encoder import embedded
 from noppa.methods.corpus import Ids
 from noppa.methods.k_means import interrupt
 from noppa.methods.windows import truncated
-from noppa.serve.problems import Problem, busy, too_large
+from noppa.serve.fields import Field
+from noppa.serve.problems import Problem, busy, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
 
@@ -87,16 +88,19 @@ class Models:
         stem = settings.name or "noppa"
         return cls({f"{stem}-{name}": noppa.load(name) for name in names}, settings)
 
-    def named(self, name: Any) -> tuple[str, Encoder]:
-        """A model by the name in a request, which may be absent."""
-        if name is None:
-            name = self.default
-        if isinstance(name, str) and name in self.encoders:
-            return name, self.encoders[name]
-        if isinstance(name, str) and self.settings.any_model:
-            return self.default, self.encoders[self.default]
+    def field(self) -> Field:
+        """The field `model` of a request: a served name, the default where absent."""
+        schema = {"type": "string", "description": "One of GET /v1/models."}
+        return Field(schema, lambda name, field: self.named(name)).optional(self.default)
+
+    def named(self, name: Any) -> str:
+        """The served model that a name in a request stands for."""
         if not isinstance(name, str):
-            raise Problem(400, "model must be a string: GET /v1/models lists them", param="model")
+            raise invalid("model must be a string: GET /v1/models lists them", "model")
+        if name in self.encoders:
+            return name
+        if self.settings.any_model:
+            return self.default
         raise Problem(
             404,
             f"the model {name[:100]!r} is not served here: choose one of {', '.join(self.encoders)}, or start the "

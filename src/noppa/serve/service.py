@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -45,9 +45,9 @@ class Service:
         for pool in (self._pool, self._parser):
             pool.shutdown(wait=True)
 
-    async def fields(self, request: Request) -> dict[str, Any]:
-        """The fields of a request's body that its route knows."""
-        lease, names = request.scope["noppa.lease"], request.scope["noppa.fields"]
+    async def fields(self, request: Request, names: Collection[str]) -> dict[str, Any]:
+        """The fields of these names of a request's body, unchecked."""
+        lease = request.scope["noppa.lease"]
         data = await receive.read(request, self.settings, lease)
         if len(data) <= receive.LARGE:
             return receive.parsed(data, names)
