@@ -14,6 +14,8 @@ from noppa.serve.settings import Settings
 
 Schema = dict[str, Any]
 
+NULL: Schema = {"type": "null"}
+
 MISSING = object()
 KINDS = {
     type(MISSING): "missing",
@@ -58,7 +60,9 @@ class Field:
 
     def documented(self) -> Schema:
         schema = self.schema() if callable(self.schema) else self.schema
-        return schema if self.required else {"anyOf": [schema, {"type": "null"}]}
+        if self.required or schema == NULL:
+            return schema
+        return {"anyOf": [schema, NULL]}
 
 
 Body = Mapping[str, Field]
@@ -190,7 +194,7 @@ def unsupported(why: str) -> Field:
     def check(value: Any, name: str) -> None:
         raise invalid(f"{name} {why}: leave it out", name)
 
-    return Field({"type": "null"}, check).optional()
+    return Field(NULL, check).optional()
 
 
 def ignored() -> Field:

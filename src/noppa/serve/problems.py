@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 
 INVALID = "invalid_request_error"
 SERVER = "server_error"
@@ -45,6 +46,19 @@ class Problem(Exception):
             "code": self.code,
         }
         return json.dumps({"error": error}).encode()
+
+    def response(self) -> bytes:
+        """The bytes of a whole response, after which the connection ends."""
+        body = self.body()
+        headers = {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            "connection": "close",
+            **self.headers,
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        phrase = HTTPStatus(self.status).phrase
+        return f"HTTP/1.1 {self.status} {phrase}\r\n{lines}\r\n".encode() + body
 
 
 def invalid(message: str, param: str | None = None, code: str | None = None) -> Problem:
