@@ -54,7 +54,9 @@ class Served:
         self.answer = asyncio.Semaphore(0)
         self.metrics = Metrics()
         self.http = bounded(Settings(**settings), self.metrics)
-        self.config = Config(self.app, http=self.http, interface="asgi3", log_config=None)
+        self.config = Config(
+            self.app, http=self.http, interface="asgi3", ws="none", log_config=None
+        )
         self.state = ServerState()
         self.connection, self.transport = self.connect()
 
