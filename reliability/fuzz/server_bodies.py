@@ -8,7 +8,7 @@ from functools import cache
 
 import noppa
 from noppa.serve.app import Application
-from noppa.serve.method_field import names
+from noppa.serve.method_field import offered
 from noppa.serve.served_models import Models
 from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
@@ -40,7 +40,7 @@ BODIES = (
     {"format": "jsonl", "count": 10**30, "threshold": 1e400},
 )
 METHODS = (
-    *({"name": name} for name in names()),
+    *({"name": name} for name in offered()),
     {"name": "noppa", "a": 0.1, "k": 1, "position": "paper", "kernel": "abs"},
     {"name": "sif", "a": 10**400},
     {"name": "pmeans", "parts": ["mean", "max", "dct1"]},

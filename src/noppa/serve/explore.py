@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from noppa import Encoder, NoPPA
+from noppa import Encoder
 from noppa.explain.explanation import Explanation
 from noppa.kernels.backend import kernels
 from noppa.kernels.formulas import PARTS
 from noppa.search.index import Index
 from noppa.serve import fields
-from noppa.serve.method_field import Choice, defaults, method_field, names
+from noppa.serve.method_field import Choice, method_field, offered
 from noppa.serve.operations import (
     NOTE,
     NUMBER,
@@ -141,9 +141,9 @@ def operations(service: Service) -> list[Operation]:
         return Response(content, media_type="application/json")
 
     async def methods(request: Request) -> Response:
-        listed = [{"name": name, "parameters": defaults(name)} for name in names()]
+        listed = [{"name": name, "parameters": defaults} for name, defaults in offered().items()]
         served = [
-            {"name": name, "attention": isinstance(encoder.method, NoPPA)}
+            {"name": name, "attention": encoder.method.attends}
             for name, encoder in models.encoders.items()
         ]
         return JSONResponse(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from noppa import METHODS
 from noppa.errors import NoppaError
 from noppa.kernels.formulas import PAIR_KERNELS
+from noppa.methods.protocol import TEXT as LEARNS_FROM_TEXT
+from noppa.methods.registry import adapted, described
 from noppa.serve.fields import Field, Schema, kind_of, whole
 from noppa.serve.problems import Problem, invalid
 
 #: The name of a method and its parameters in order; empty for the method of the served encoder.
 Choice = tuple[Any, ...]
 
-SETTABLE = ("a", "k", "parts", "position", "kernel")
 MOST_PARTS, MOST_K, LONGEST_PART = 8, 64, 10
 
 
@@ -46,19 +46,22 @@ PARAMETERS = {
 OTHER = Field({"type": ["number", "string", "boolean", "null"]}, _scalar)
 
 
-def names() -> list[str]:
-    """Methods to choose from: those that train weights take longer than anybody waits for a page."""
-    return [name for name in METHODS if name not in ("fastsent", "sent2vec")]
+def offered() -> dict[str, dict[str, Any]]:
+    """Methods to choose from, registered ones too; each with the parameters that may be set, and their defaults.
 
-
-def settable(name: str) -> list[str]:
-    """The parameters of a method that a request may set."""
-    return [field.name for field in fields(METHODS[name]) if field.name in SETTABLE]
-
-
-def defaults(name: str) -> dict[str, Any]:
-    """The parameters that may be set, with the values that they have otherwise."""
-    return {parameter: getattr(METHODS[name], parameter, None) for parameter in settable(name)}
+    Not those that train on text, which takes longer than anybody waits for a page, nor those that cannot do without
+    parameters of their own.
+    """
+    choices = {}
+    for name, kind in METHODS.items():
+        try:
+            method = adapted(kind())
+            if method.learning != LEARNS_FROM_TEXT:
+                values = described(method)
+                choices[name] = {parameter: values[parameter] for parameter in method.settable}
+        except (NoppaError, TypeError, ValueError):
+            continue
+    return choices
 
 
 def method_field() -> Field:
@@ -66,12 +69,13 @@ def method_field() -> Field:
 
 
 def _schema() -> Schema:
-    parameters = dict.fromkeys(parameter for name in names() for parameter in settable(name))
+    choices = offered()
+    parameters = dict.fromkeys(parameter for defaults in choices.values() for parameter in defaults)
     return {
         "type": "object",
         "description": "Another method over the served words; the served encoder where absent.",
         "properties": {
-            "name": {"enum": names()},
+            "name": {"enum": [*choices]},
             **{parameter: PARAMETERS.get(parameter, OTHER).documented() for parameter in parameters},
         },
         "required": ["name"],
@@ -80,14 +84,16 @@ def _schema() -> Schema:
 
 
 def _checked(method: Any, field: str) -> Choice:
-    if not isinstance(method, dict) or method.get("name") not in names():
+    choices = offered()
+    name = method.get("name") if isinstance(method, dict) else None
+    if not isinstance(name, str) or name not in choices:
         held = "without a known name" if isinstance(method, dict) else kind_of(method)
         raise invalid(
-            f"{field} is {held}: send an object whose name is one of {', '.join(names())}, or leave it out",
+            f"{field} is {held}: send an object whose name is one of {', '.join(choices)}, or leave it out",
             field,
         )
     parameters = {key: value for key, value in method.items() if key != "name"}
-    name, allowed = method["name"], settable(method["name"])
+    allowed = choices[name]
     for parameter, value in parameters.items():
         if parameter not in allowed:
             raise invalid(

@@ -42,13 +42,15 @@ class Variants:
         served = self.models.encoders[name]
         if not method:
             return self._bounded(served, texts)
-        place = (key, session.corpus[1])
+        # By its class, too: a notebook may register another one by the same name.
+        kind = METHODS[method[0]]
+        place = (key, kind, session.corpus[1])
         with self._lock:
             if place in self._encoders:
                 self._encoders.move_to_end(place)
                 return self._bounded(self._encoders[place], texts)
         try:
-            made = Encoder(served.words, METHODS[method[0]](**dict(method[1:])))
+            made = Encoder(served.words, kind(**dict(method[1:])))
             self._fit(self._bounded(made, texts), session.corpus[0], watch, threads)
         except NoppaError as error:
             raise invalid(f"method: {error}", "method") from None
