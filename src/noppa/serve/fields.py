@@ -132,14 +132,17 @@ def _no_text(item: Any, at: int, name: str) -> Problem:
     return invalid(f"{name}[{at}] is {kind_of(item)}: every text must be a string", name)
 
 
-def strings(most: int) -> Field:
-    """An array of strings, which may be empty."""
+def lines(most: int) -> Field:
+    """An array of strings, each of which may be empty."""
 
     def check(value: Any, name: str) -> list[str]:
         if not isinstance(value, list) or not value or {*map(type, value)} != {str}:
             raise invalid(f"{name} must be an array of at least one string", name)
         if len(value) > most:
-            raise too_large(f"{name} has {len(value)} strings and this server takes up to {most}", name)  # fmt: skip
+            raise too_large(
+                f"{name} has {len(value)} lines and this server keeps up to {most} for a browser",
+                name,
+            )
         return value
 
     items = {"type": "string"}

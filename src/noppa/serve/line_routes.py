@@ -132,7 +132,7 @@ def operations(service: Service) -> list[Operation]:
     return [
         Operation(
             "POST", "/lines", "Keep lines for this browser, in memory.", keep,
-            exactly({"lines": WHOLE}), body={"lines": fields.strings(settings.max_lines)}, json_only=True,
+            exactly({"lines": WHOLE}), body={"lines": fields.lines(settings.max_lines)}, json_only=True,
         ),
         Operation("DELETE", "/lines", "Forget them.", drop),
         Operation(
