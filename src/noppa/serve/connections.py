@@ -40,7 +40,7 @@ def bounded(settings: Settings, metrics: Metrics) -> type[Connection]:
 
 
 def _refusals(settings: Settings) -> dict[int, Problem]:
-    """What a client is told that never reaches the application, by status."""
+    """Answers to clients that never reach the application, by status."""
     return {
         400: Problem(400, "this is not HTTP: send a request of HTTP/1.1", code="bad_request"),
         408: Problem(

@@ -33,9 +33,9 @@ from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
 from noppa.serve.variants import note
 
-#: An explanation holds tokens × tokens numbers, several times.
+#: Tokens of an explanation, which holds several tables of tokens × tokens.
 EXPLAINED = 256
-#: And tokens × dimensions, several times; as JSON, which holds the interpreter, some tenths of a second.
+#: Numbers in its tables of tokens × dimensions: writing them as JSON holds the GIL for some tenths of a second.
 EXPLAINED_VALUES = 1 << 19
 MOST_CELLS = 4_000_000
 MOST_FOUND = 1000
@@ -237,7 +237,7 @@ def _short(encoder: Encoder, text: str, param: str) -> str:
 
 
 def dumped(answer: dict[str, Any]) -> bytes:
-    """JSON, the numbers of arrays to nine places, which is more than a float32 has."""
+    """JSON with the numbers of arrays rounded to nine places, more than a float32 has."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-"""GET /health, /ready and /metrics: open to everybody, and true."""
+"""GET /health, /ready and /metrics, which need no key; the first two really encode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noppa.serve.service import Service
 
 def operations(service: Service) -> list[Operation]:
     def test() -> None:
-        """Encode something with every model, now; 503 where that fails."""
+        """Encode something with every model; 503 if that fails."""
         try:
             for encoder in service.models.encoders.values():
                 rows, _ = encoder.encode_ids(*encoder.look_up(["a test"], 1), 1)

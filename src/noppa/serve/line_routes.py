@@ -1,4 +1,4 @@
-"""Routes for many lines: keep them for a while, near-duplicates, clusters, a map, vectors to take home."""
+"""Routes over the lines of a session: near-duplicates, clusters, a map, a download of the vectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from noppa.serve.sessions import COOKIE
 from noppa.serve.variants import Key, note
 
 MOST_CLUSTERS = 50
-#: Numbers of one piece of a download: about half a megabyte of text.
+#: Numbers in one piece of a download, about half a megabyte of text.
 PIECE_VALUES = 1 << 16
 FORMATS = {"npy": "application/octet-stream", "csv": "text/csv", "jsonl": "application/jsonl"}
 
@@ -113,9 +113,9 @@ def operations(service: Service) -> list[Operation]:
         step = max(1, PIECE_VALUES // encoder.dim)
 
         def piece(start: int, watch: Watch, threads: int) -> bytes:
-            some = lines[start : start + step]
-            rows, _ = models.encode(encoder, some, watch, threads, "lines", truncate=True)
-            writer.write(np.arange(start, start + len(some)), rows)
+            block = lines[start : start + step]
+            rows, _ = models.encode(encoder, block, watch, threads, "lines", truncate=True)
+            writer.write(np.arange(start, start + len(block)), rows)
             written = file.getvalue()
             file.seek(0)
             file.truncate()

@@ -109,22 +109,22 @@ def prefix_of(encoder: Encoder, dimensions: int | None) -> int | None:
 def answer(
     name: str, rows: NDArray[np.float32], form: str, tokens: int, watch: Watch, threads: int
 ) -> memoryview:
-    """The JSON of an answer, written block by block; numbers as short as they can be read back exactly."""
-    made = bytearray(b'{"object":"list","data":[')
+    """The JSON of an answer, written in blocks; numbers in the shortest form that reads back exactly."""
+    content = bytearray(b'{"object":"list","data":[')
     for start in range(0, len(rows), BLOCK_TEXTS):
         watch.check()
         block = rows[start : start + BLOCK_TEXTS]
-        made += b"," if start else b""
-        made += b",".join(
+        content += b"," if start else b""
+        content += b",".join(
             b'{"object":"embedding","index":%d,"embedding":%b}' % pair
             for pair in enumerate(vectors(block, form, threads), start)
         )
-    made += b'],"model":%b,"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
+    content += b'],"model":%b,"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
         json.dumps(name).encode(),
         tokens,
         tokens,
     )
-    return memoryview(made)
+    return memoryview(content)
 
 
 def vectors(rows: NDArray[np.float32], form: str, threads: int) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The page at / and the reader of the OpenAPI document at /docs: files of the package, nothing from elsewhere."""
+"""The page at / and a viewer of the OpenAPI document at /docs: files of the package, nothing from other hosts."""
 
 from __future__ import annotations
 

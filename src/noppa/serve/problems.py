@@ -1,4 +1,4 @@
-"""What goes wrong, in the one shape that OpenAI's clients read: {"error": {message, type, param, code}}."""
+"""Errors as answers, in the shape that OpenAI's clients read: {"error": {message, type, param, code}}."""
 
 from __future__ import annotations
 
@@ -62,15 +62,15 @@ class Problem(Exception):
 
 
 def invalid(message: str, param: str | None = None, code: str | None = None) -> Problem:
-    """400: the request says something that cannot be."""
+    """400: a wrong value."""
     return Problem(400, message, param=param, code=code)
 
 
 def too_large(message: str, param: str | None = None) -> Problem:
-    """413: more than a limit, which the message names with what was received."""
+    """413: the message names the limit and what was received."""
     return Problem(413, message, param=param, code="too_large")
 
 
 def busy(message: str, status: int = 503, code: str = "unavailable", seconds: int = 1) -> Problem:
-    """429 or 503: come back later."""
+    """429 or 503, with Retry-After."""
     return Problem(status, message, code=code, headers={"retry-after": str(seconds)})

@@ -1,4 +1,4 @@
-"""Processes: one that serves, or several behind one port that share the mapped model; stopping without losing a request."""
+"""`serve`: one process, or several workers behind one port that share the mapped model; a graceful stop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TICK_SECONDS = 0.1
 
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
-    """Serve until a signal says stop."""
+    """Serve until SIGTERM or SIGINT."""
     if workers > 1 and os.name != "posix":
         raise ParameterError("--workers above 1 needs a Unix system: use 1 here")
     if workers > 1 and settings.threads is None:
@@ -50,7 +50,7 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket, or one sentence."""
+    """A listening socket that workers inherit."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family)
@@ -69,7 +69,7 @@ def listen(host: str, port: int) -> socket.socket:
 def run(
     application: Application, settings: Settings, listener: socket.socket, parent: int | None = None
 ) -> None:
-    """Serve until a signal says stop, or the process `parent` is gone: refuse for a while, finish, close the port.
+    """Serve until a signal, or until the process `parent` is gone; then answer 503 for a while, finish, close the port.
 
     uvicorn leaves signals alone in a thread that is not the main one. Here they must not close the port at once, as a
     client would then see a refused connection in place of a 503.

@@ -86,7 +86,7 @@ def operations(service: Service) -> list[Operation]:
 
 
 def written(rows: NDArray[np.float32], watch: Watch, threads: int) -> memoryview:
-    """The JSON of an answer, written block by block."""
+    """The JSON of an answer, written in blocks."""
     answer = bytearray(b"[")
     for start in range(0, len(rows), BLOCK_TEXTS):
         watch.check()

@@ -1,4 +1,4 @@
-"""The served words with another method: what the page's switches and the field `method` of a request ask for."""
+"""Encoders of the served words with another method, for the page's switches and the field `method` of a request."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from noppa.serve.problems import invalid
 from noppa.serve.served_models import Models, Watch
 from noppa.serve.sessions import Session
 
-#: A model's name, and the method that stands in for its own, if any.
+#: The name of a model and, if another method replaces its own, that method and its parameters.
 Key = tuple[Any, ...]
 MOST_ENCODERS = 16
-#: About as many tokens of the lines as k-means over their words is done with in a second.
+#: Tokens that a method learns from: k-means over them takes about a second.
 LEARNT_TOKENS = 1 << 14
 
 
 class Variants:
-    """Encoders made on demand; the last ones used are cached."""
+    """A cache of fitted encoders, least recently used first out."""
 
     def __init__(self, models: Models) -> None:
         self.models = models
@@ -34,9 +34,9 @@ class Variants:
     def encoder(
         self, key: Key, session: Session, texts: int, watch: Watch, threads: int
     ) -> Encoder:
-        """The encoder of a checked key for so many texts at once.
+        """The encoder of a checked key; 413 if its vectors of `texts` texts are too many numbers.
 
-        It is fitted on the lines of the session, or else on the sentences that come with the page.
+        It is fitted on the lines of the session, or else on the example sentences of the page.
         """
         name, *method = key
         served = self.models.encoders[name]
@@ -50,25 +50,25 @@ class Variants:
                 self._encoders.move_to_end(place)
                 return self._bounded(self._encoders[place], texts)
         try:
-            made = Encoder(served.words, kind(**dict(method[1:])))
-            self._fit(self._bounded(made, texts), session.corpus[0], watch, threads)
+            encoder = Encoder(served.words, kind(**dict(method[1:])))
+            self._fit(self._bounded(encoder, texts), session.corpus[0], watch, threads)
         except NoppaError as error:
             raise invalid(f"method: {error}", "method") from None
         with self._lock:
-            self._encoders[place] = made
+            self._encoders[place] = encoder
             while len(self._encoders) > MOST_ENCODERS:
                 self._encoders.popitem(last=False)
-        return made
+        return encoder
 
     def _bounded(self, encoder: Encoder, texts: int) -> Encoder:
-        """The encoder, if so many of its vectors may be in memory together."""
+        """The encoder, if the vectors of this many texts may be in memory together."""
         self.models.check_size(texts, encoder.dim)
         return encoder
 
     def _fit(
         self, encoder: Encoder, lines: Sequence[str] | None, watch: Watch, threads: int
     ) -> None:
-        """As `Encoder.fit`, in blocks, and of long lines only what would be encoded."""
+        """As `Encoder.fit`, but in blocks that can be stopped, and with long lines truncated as for encoding."""
         blocks = self.models.pieces(
             encoder, sentences() if lines is None else lines, watch, threads, "lines", truncate=True
         )
@@ -81,7 +81,7 @@ class Variants:
 
 
 def _first(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
-    """Blocks until they have so many tokens."""
+    """The first blocks, until they have this many tokens."""
     for ids, offsets in blocks:
         yield ids, offsets
         tokens -= len(ids)
@@ -90,7 +90,7 @@ def _first(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
 
 
 def note(encoder: Encoder, key: Key, own: bool) -> str | None:
-    """On what a method was fitted, None for the served encoder and for one that learns nothing."""
+    """What a method was fitted on; None for the served encoder and for a method that learns nothing."""
     if len(key) == 1 or not (encoder.method.refinements() or encoder.method.learns):
         return None
     count = encoder.fitted_on
