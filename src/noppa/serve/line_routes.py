@@ -73,7 +73,7 @@ def operations(service: Service) -> list[Operation]:
         def work(watch: Watch, threads: int) -> bytes:
             with sessions.large(watch):
                 encoder = variants.encoder(key, session, len(session.lines), watch, threads)
-                rows = session.vectors(service.models, encoder, key, watch, threads)
+                rows = session.vectors(models, encoder, key, watch, threads)
                 return dumped({**job(rows, watch), "note": note(encoder, key, session.own)})
 
         answer = await service.work(request, work)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,9 +11,7 @@ from starlette.routing import Route
 
 from noppa.serve.fields import Body, Schema, checked
 from noppa.serve.problems import Problem
-
-if TYPE_CHECKING:
-    from noppa.serve.service import Service
+from noppa.serve.service import Service
 
 TEXT: Schema = {"type": "string"}
 NOTE: Schema = {"type": ["string", "null"]}
