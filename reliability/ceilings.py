@@ -5,7 +5,7 @@ python reliability/ceilings.py /embed /lines/map  # those of some routes
 
 For each case it reports how far the server's memory peaked above where it stood before, the seconds until the answer,
 and the slowest /health meanwhile. Results are JSON lines in results/ceilings.jsonl; the exit status tells whether all
-stayed below their ceilings. Seconds depend on the machine and its load, which is noted, so no test asserts them.
+stayed below their ceilings. Seconds depend on the machine and its load, which is recorded, so no test asserts them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Case:
 
 @dataclass
 class Measured:
-    """What a case cost."""
+    """Measurements of a case."""
 
     statuses: list[int] = field(default_factory=list)
     megabytes: float = 0.0
@@ -93,8 +93,8 @@ def fitted(name: str, k: int) -> dict[str, Any]:
     return {"text": "a girl", "method": {"name": name, "k": k}}
 
 
-def kept(path: str, name: str, body: Any, count: int = 20_000, **limits: Any) -> Case:
-    """A request over lines that were kept before; 503 says that it was stopped after --request-seconds."""
+def over_lines(path: str, name: str, body: Any, count: int = 20_000, **limits: Any) -> Case:
+    """A request over the lines of a session; 503 means that it was stopped after --request-seconds."""
     texts = limits.pop("texts", lines)
     before = (("/lines", lambda: {"lines": texts(count)}),)
     limits = {"megabytes": 500, "seconds": 65, "statuses": (200, 503), **limits}
@@ -128,15 +128,15 @@ MANY_LINES: list[Case] = [
         500,
         10,
     ),
-    kept(
+    over_lines(
         "/lines/vectors", "csv of the widest method", {"format": "csv", **wide(64)}, statuses=(413,)
     ),
-    kept(
+    over_lines(
         "/lines/vectors", "csv of all that is allowed", {"format": "csv", **wide(8)}, megabytes=100
     ),
-    kept("/lines/map", "all that is allowed", wide(8)),
-    kept("/lines/map", "the widest method", wide(64), 2500),
-    kept(
+    over_lines("/lines/map", "all that is allowed", wide(8)),
+    over_lines("/lines/map", "the widest method", wide(64), 2500),
+    over_lines(
         "/lines/map",
         "within 2 seconds",
         wide(8),
@@ -144,13 +144,15 @@ MANY_LINES: list[Case] = [
         statuses=(503,),
         options=("--request-seconds", "2"),
     ),
-    kept("/lines/map", "8 at a time", wide(8), at_once=8, megabytes=800),
-    kept("/lines/clusters", "50 of all that is allowed", {"count": 50, **wide(8)}),
-    kept("/lines/duplicates", "different lines", {"threshold": 0.5}),
-    kept("/lines/duplicates", "equal lines", {"threshold": 0.5}, texts=lambda count: ["a"] * count),
-    kept("/search", "all that is allowed", {"query": "a girl", "count": 1000, **wide(8)}),
-    kept("/explain", "fit of k-means", fitted("vlawe", 64), texts=long_lines),
-    kept("/explain", "fit of moments", fitted("noppa", 64), texts=long_lines),
+    over_lines("/lines/map", "8 at a time", wide(8), at_once=8, megabytes=800),
+    over_lines("/lines/clusters", "50 of all that is allowed", {"count": 50, **wide(8)}),
+    over_lines("/lines/duplicates", "different lines", {"threshold": 0.5}),
+    over_lines(
+        "/lines/duplicates", "equal lines", {"threshold": 0.5}, texts=lambda count: ["a"] * count
+    ),
+    over_lines("/search", "all that is allowed", {"query": "a girl", "count": 1000, **wide(8)}),
+    over_lines("/explain", "fit of k-means", fitted("vlawe", 64), texts=long_lines),
+    over_lines("/explain", "fit of moments", fitted("noppa", 64), texts=long_lines),
 ]
 
 
@@ -233,7 +235,7 @@ CASES: list[Case] = [
 
 @contextmanager
 def asking_health(server: Running, measured: Measured) -> Iterator[None]:
-    """Asks /health again and again meanwhile, and notes the slowest answer; in a process that does nothing else."""
+    """Polls /health meanwhile, from a process of its own, and records the slowest answer."""
     command = [sys.executable, __file__, "--ask-health", server.url]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -245,7 +247,7 @@ def asking_health(server: Running, measured: Measured) -> Iterator[None]:
 
 
 def ask_health(url: str) -> None:
-    """Until standard input ends; prints the seconds of the slowest answer."""
+    """Polls /health until standard input ends; prints the seconds of the slowest answer."""
     done = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), done.set()), daemon=True).start()
     slowest = 0.0
@@ -262,8 +264,8 @@ def ask_health(url: str) -> None:
 
 @contextmanager
 def peak_memory(pid: int, measured: Measured) -> Iterator[None]:
-    """Notes how far the resident memory of a process rises above where it stands now."""
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak starts anew
+    """Records how far the peak of a process's resident memory rises above its present size."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # resets VmHWM
     before = status_bytes(pid, "VmRSS")
     yield
     measured.megabytes = (status_bytes(pid, "VmHWM") - before) / MB
@@ -344,8 +346,8 @@ def save(file: Path, records: list[dict[str, Any]]) -> None:
     lines = {(line["route"], line["request"]): line for line in map(json.loads, before)}
     lines |= {(line["route"], line["request"]): line for line in records}
     known = [(case.path, case.name) for case in CASES]
-    kept = [lines[key] for key in known if key in lines]
-    file.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    ordered = [lines[key] for key in known if key in lines]
+    file.write_text("".join(json.dumps(line) + "\n" for line in ordered))
 
 
 def main() -> None:
@@ -355,16 +357,16 @@ def main() -> None:
     parser.add_argument("routes", nargs="*", help="paths; all if none is named")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--ask-health", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.ask_health:
-        return ask_health(given.ask_health)
+    options = parser.parse_args()
+    if options.ask_health:
+        return ask_health(options.ask_health)
     records = []
     for case in CASES:
-        if given.routes and case.path not in given.routes:
+        if options.routes and case.path not in options.routes:
             continue
         records.append(record(case, measure(case)))
         print(json.dumps(records[-1]), flush=True)
-    save(given.results, records)
+    save(options.results, records)
     sys.exit(not all(line["within"] for line in records))
 
 

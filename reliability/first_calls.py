@@ -1,4 +1,4 @@
-"""The first calls of a process, made by many threads at once: where thread pools, tables and caches come to be.
+"""The first calls of a process, made by many threads at once: where thread pools, tables and caches are initialised.
 
 `python reliability/builds.py thread` runs this under ThreadSanitizer; by itself it checks that all threads agree.
 """
@@ -27,7 +27,7 @@ def encoder(seed: int = 0) -> noppa.Encoder:
 
 
 def at_once(work: Callable[[], bytes]) -> None:
-    """Runs the same work in all threads from one moment on; every one must give the same bytes."""
+    """Start the same work in all threads at one barrier; all must return the same bytes."""
     barrier, results = threading.Barrier(THREADS), [b""] * THREADS
 
     def call(number: int) -> None:
@@ -45,14 +45,14 @@ def at_once(work: Callable[[], bytes]) -> None:
 
 def one_round(fork: bool) -> None:
     """In a process of its own: first calls in threads, and once more in a forked child."""
-    made = encoder()
+    model = encoder()
     if fork:
-        made.encode(TEXTS, threads=3)  # a pool that the child must not take for its own
+        model.encode(TEXTS, threads=3)  # a thread pool that the forked child must not use
         child = os.fork()
         if child:
             _, status = os.waitpid(child, 0)
             sys.exit(os.waitstatus_to_exitcode(status))
-    at_once(lambda: made.encode(TEXTS, threads=3).tobytes())
+    at_once(lambda: model.encode(TEXTS, threads=3).tobytes())
     if fork:
         os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Runs tests again and again while other processes keep the machine busy: a test that depends on time fails here.
+"""Repeats tests while other processes keep the machine busy, to expose tests that depend on timing.
 
 python reliability/load.py tests/test_serve_page.py                    # five times, at a load of ten
 python reliability/load.py --times 20 --load 16 tests/test_threads.py
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """So many processes that compute, write and read without end, until the block is left."""
+    """Background processes that compute without end, until the block is left."""
     code = "import hashlib\nblock = bytes(1 << 20)\nwhile True: block = hashlib.sha256(block).digest() * (1 << 15)"
     running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(processes)]
     try:
@@ -39,20 +39,20 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--load", type=int, default=10, help="busy processes")
     parser.add_argument("paths", nargs="+", help="test files, and other arguments of pytest")
-    given, options = parser.parse_known_args()
+    arguments, pytest_options = parser.parse_known_args()
     failed = 0
-    with busy(given.load):
-        for number in range(1, given.times + 1):
+    with busy(arguments.load):
+        for number in range(1, arguments.times + 1):
             began = time.monotonic()
-            command = [sys.executable, "-m", "pytest", "-q", *given.paths, *options]
+            command = [sys.executable, "-m", "pytest", "-q", *arguments.paths, *pytest_options]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             last = (done.stdout.strip().splitlines() or ["nothing printed"])[-1]
             took = f"{time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.0f}"
-            print(f"run {number} of {given.times}: {last} ({took})", flush=True)
+            print(f"run {number} of {arguments.times}: {last} ({took})", flush=True)
             if done.returncode:
                 failed += 1
                 print(done.stdout[-8000:], done.stderr[-2000:], sep="\n")
-    sys.exit(f"{failed} of {given.times} runs failed" if failed else 0)
+    sys.exit(f"{failed} of {arguments.times} runs failed" if failed else 0)
 
 
 if __name__ == "__main__":

@@ -191,7 +191,7 @@ def test_health_and_metrics(server: Running, client: httpx.Client) -> None:
     client.post("/v1/embeddings", json={"input": ["the girl zzqx", "zzqx"]})
     after = numbers()
     gained = {name: after[name] - before[name] for name in before if after[name] != before[name]}
-    route = 'noppa_requests_total{route="/v1/embeddings",code="200"}'
+    route = 'noppa_requests_total{code="200",route="/v1/embeddings"}'
     assert gained[route] == 1
     assert gained["noppa_inputs_total"] == 2
     assert gained["noppa_tokens_total"] == 4
@@ -296,7 +296,7 @@ def test_a_model_without_prefix_and_other_switches(tmp_path: Path) -> None:
             total = {"noppa_processes": 0.0}
             while total["noppa_processes"] < 2:  # the second may still be starting
                 total = dict(_samples(client.get("/metrics").text))
-            assert total['noppa_requests_total{route="/v1/embeddings",code="200"}'] == 3
+            assert total['noppa_requests_total{code="200",route="/v1/embeddings"}'] == 3
         assert running.stop() == 0
 
 

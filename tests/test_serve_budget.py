@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import noppa
 from noppa.serve import receive, service
-from noppa.serve.app import ROUTES, Application
+from noppa.serve.app import Application
 from noppa.serve.gate import PIECE
 from noppa.serve.openai import answer
 from noppa.serve.problems import Problem
@@ -124,14 +125,20 @@ def test_only_the_fields_of_a_route_are_kept(make: Apps) -> None:
 
 
 def test_every_route_with_a_body_knows_its_fields(make: Apps) -> None:
-    """A route that the document forgets would see no field at all."""
+    """A wrong value of any declared field is an error that names it; and every handler takes what its fields declare."""
     app = make()
-    for path in ROUTES:
-        answered = asyncio.run(ask(app, path, b"{}", method="POST"))
-        if answered.status != 405 and "{" not in path:
-            message = dict.fromkeys(("inputs", "input", "text", "a", "query", "lines", "model"), 1)
-            told = asyncio.run(ask(app, path, json.dumps(message).encode()))
-            assert told.error["param"] in message, path
+    bodies = [operation for operation in app.operations if operation.body is not None]
+    assert len(bodies) > 10
+    for operation in bodies:
+        assert operation.method == "POST"
+        taken = [*inspect.signature(operation.handler).parameters]
+        assert sorted(taken) == sorted(["request", *operation.body]), operation.path
+        right = dict.fromkeys(("inputs", "input", "text", "a", "b", "query"), TEXT)
+        for name in operation.body:
+            wrong = json.dumps({**right, name: {"no": "value"}}).encode()
+            if name != "user":
+                refused = asyncio.run(ask(app, operation.path, wrong))
+                assert refused.error["param"] == name, operation.path
 
 
 @pytest.mark.found(

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import httpx
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import noppa
+from noppa.methods import registry
+from noppa.serve import method_field, variants
+from noppa.serve.app import Application
 from noppa.serve.overview import alike, plane
-from noppa.serve.served_models import Watch
+from noppa.serve.served_models import Models, Watch
+from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
-from tests.serving import Running, made_encoder, serving
+from tests.serving import Running, ask, made_encoder, serving
 
 TEXT = "the girl eats zzqx a cake ."
 LINES = [*made_texts(80, made_words(dim=8, extra=40), seed=3), "the girl eats", "the girl eats"]
@@ -93,6 +100,72 @@ def test_methods_listed(client: httpx.Client) -> None:
     assert names[0] == "noppa"
     assert "fastsent" not in names
     assert answer["methods"][0]["parameters"]["parts"] == ["context", "word"]
+
+
+@dataclass(frozen=True)
+class Powers(noppa.Method):
+    """A user's own method, with a parameter that no method of ours has."""
+
+    settable: ClassVar = ("power",)
+    power: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.power <= 0:
+            raise ValueError("power must be above 0")
+
+    def pool(self, vectors: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray((np.abs(vectors) ** self.power).mean(axis=0))
+
+
+class Largest:
+    """Another user's, which knows nothing of our classes."""
+
+    def pool(self, vectors: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(vectors.max(axis=0))
+
+
+class Choosy(Largest):
+    """One that nobody can make without saying how."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+
+def test_methods_of_users(encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method is offered from when it is registered: by name, with its parameters, in the document, too."""
+    settings = Settings(log_requests=False)
+    app = Application(settings, Models({"small": encoder}, settings))
+
+    def answered(path: str, body: Any = None) -> Any:
+        sent = {"method": "GET"} if body is None else {"pieces": json.dumps(body).encode()}
+        return json.loads(asyncio.run(ask(app, path, **sent)).body)
+
+    def offered() -> dict[str, Any]:
+        listed = {one["name"]: one["parameters"] for one in answered("/methods")["methods"]}
+        body = answered("/openapi.json")["paths"]["/explain"]["post"]["requestBody"]
+        schema = body["content"]["application/json"]["schema"]["properties"]["method"]["anyOf"][0]
+        assert schema["properties"]["name"]["enum"] == [*listed]
+        assert set(schema["properties"]) == {"name"}.union(*listed.values())
+        return listed
+
+    ours = offered()
+    monkeypatch.setattr(registry, "METHODS", dict(noppa.METHODS))
+    for module in (method_field, variants):
+        monkeypatch.setattr(module, "METHODS", registry.METHODS)
+    for name, kind in (("powers", Powers), ("largest", Largest), ("choosy", Choosy)):
+        noppa.register(name, kind)
+    assert offered() == {**ours, "powers": {"power": 2.0}, "largest": {}}
+    for method, made in (
+        ({"name": "powers", "power": 3}, Powers(3)),
+        ({"name": "largest"}, Largest()),
+    ):
+        answer = answered("/explain", {"text": TEXT, "method": method, "full": True})
+        expected = noppa.Encoder(encoder.words, made).encode(TEXT)
+        assert np.array(answer["vector"]) == pytest.approx(expected, abs=1e-6)
+    for wrong in ({"power": -1}, {"power": []}, {"power": "x"}, {"a": 1}):
+        refused = answered("/explain", {"text": TEXT, "method": {"name": "powers", **wrong}})
+        assert refused["error"]["param"] == "method"
+    app.service.close()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -88,19 +89,57 @@ def test_no_room_for_temporary_files(encoder: noppa.Encoder) -> None:
 @pytest.mark.found("fault injection", "a worker without room for its counters died at the start")
 def test_counters_without_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "write", lambda event, **facts: True)
-    missing = Metrics(("/",), str(tmp_path / "gone" / "0.cells"))
+    missing = counting(tmp_path / "gone" / "0.cells")
     missing.request("/", 200, 0.1)
-    assert 'noppa_requests_total{route="/",code="200"} 1' in missing.text()
+    assert served(missing) == 1
 
 
 def test_a_worker_goes_on_counting_where_the_dead_one_stopped(tmp_path: Path) -> None:
-    for served in (1, 2):
-        metrics = Metrics(("/",), str(tmp_path / "0.cells"))
+    for requests in (1, 2):
+        metrics = counting(tmp_path / "0.cells")
         metrics.request("/", 200, 0.1)
         metrics.gauge("running", 5)
-        assert f'noppa_requests_total{{route="/",code="200"}} {served}' in metrics.text()
-    other = Metrics(("/",), str(tmp_path / "1.cells"))
-    assert 'noppa_requests_total{route="/",code="200"} 2' in other.text()
+        assert served(metrics) == requests
+    assert served(counting(tmp_path / "1.cells")) == 2
+
+
+def test_gauges_of_the_dead_are_gone_and_their_counts_stay(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    dead = counting(tmp_path / "0.cells")
+    dead.request("/", 200, 0.1)
+    dead.gauge("running", 5)
+    dead.cells["pid"][0] = ended.pid
+    (tmp_path / "2.cells").write_bytes(b"just being made")
+    metrics = counting(tmp_path / "1.cells")
+    metrics.gauge("running", 1)
+    assert served(metrics) == 1
+    text = metrics.text()
+    assert "noppa_running 1.0\n" in text
+    assert "noppa_processes 1.0\n" in text
+
+
+def test_paths_that_nobody_declared_share_a_label() -> None:
+    metrics = counting()
+    for path in ("/x", "/y"):
+        metrics.request(path, 777, 0.1)
+    assert 'noppa_requests_total{code="other",route="other"} 2.0' in metrics.text()
+
+
+def counting(file: Path | None = None) -> Metrics:
+    """The metrics of a server with one route."""
+    metrics = Metrics(None if file is None else str(file))
+    metrics.add_route("/")
+    return metrics
+
+
+def served(metrics: Metrics) -> float:
+    """Requests that were answered with 200."""
+    (line,) = [
+        line for line in metrics.text().splitlines()
+        if line.startswith('noppa_requests_total{code="200",route="/"}')
+    ]  # fmt: skip
+    return float(line.split()[1])
 
 
 @pytest.mark.found("outside review", "four early deaths of workers in a row ended the whole server")

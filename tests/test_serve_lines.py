@@ -181,23 +181,26 @@ def test_all_lines_of_all_browsers_have_one_budget(
     client: TestClient, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Vectors go first, which can be made again; then the lines of whoever was away the longest."""
-    kept = application.service.sessions
-    kept._kept.clear()
+    store = application.service.sessions
+    store._sessions.clear()
     tokens = []
     for number in range(3):
         client.cookies.clear()
         client.post("/lines", json={"lines": [f"{number} {line}" for line in LINES]})
         assert client.post("/lines/map", json={}).status_code == 200
         tokens.append(client.cookies["noppa_lines"])
-    stored = {token: kept._kept[token] for token in tokens}
+    stored = {token: store._sessions[token] for token in tokens}
     texts = {token: session.size for token, session in stored.items()}
     assert all(len(session._vectors) == 1 for session in stored.values())
 
     def within(budget: int) -> list[int]:
         monkeypatch.setattr(sessions, "MOST_BYTES", budget)
-        kept.forget()
-        assert sum(session.size for session in kept._kept.values()) <= budget
-        return [len(kept._kept[token]._vectors) if token in kept._kept else -1 for token in tokens]
+        store.forget()
+        assert sum(session.size for session in store._sessions.values()) <= budget
+        return [
+            len(store._sessions[token]._vectors) if token in store._sessions else -1
+            for token in tokens
+        ]
 
     assert within(sum(texts.values()) - 1) == [0, 1, 1]
     lines_alone = stored[tokens[0]].size

@@ -16,7 +16,7 @@ import pytest
 
 import noppa
 from noppa.serve.variants import sentences
-from tests.serving import Running, serving
+from tests.serving import PROGRAM, Running, serving
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -59,6 +59,18 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
 def server(encoder: noppa.Encoder) -> Iterator[Running]:
     with serving(str(encoder.path), "--max-lines", "1000", "--workers", "2") as running:
         yield running
+
+
+OWN_METHOD = """
+import dataclasses, noppa, numpy
+@dataclasses.dataclass(frozen=True)
+class Powers(noppa.Method):
+    settable = ("power",)
+    power: float = 2.0
+    def pool(self, vectors, weights):
+        return (numpy.abs(vectors) ** self.power).mean(axis=0)
+noppa.register("powers", Powers)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +134,27 @@ def forgive(page: Any, status: str) -> None:
 
 def tokens(page: Any) -> list[str]:
     return list(page.locator("#tokens tbody th").all_inner_texts())
+
+
+@needs_browser
+def test_a_method_of_a_user(page: Any, encoder: noppa.Encoder) -> None:
+    """It is in the list, its number has an input, and both are in the link."""
+    with serving(str(encoder.path), program=OWN_METHOD + PROGRAM) as running:
+        page.goto(running.url)
+        page.wrong.clear()  # another server than the one that this page is meant for
+        page.get_by_label("Method", exact=True).select_option("powers")
+        method = '"method":{"name":"powers","power":3}'
+        with page.expect_response(
+            lambda answer: method in (answer.request.post_data or "")
+        ) as answered:
+            page.get_by_label("power", exact=True).fill("3")
+        assert answered.value.status == 200
+        page.reload()
+        assert page.get_by_label("power", exact=True).input_value() == "3"
+        page.get_by_label("Method", exact=True).select_option("average")
+        assert page.get_by_label("power", exact=True).count() == 0
+        assert [text for text in page.wrong if not text.startswith(running.url)] == []
+        page.wrong.clear()
 
 
 @needs_browser

@@ -1,4 +1,4 @@
-"""`noppa serve` under faults: each round ends with a server that answers, and then stops cleanly when told.
+"""`noppa serve` under faults: after each round the server answers, and stops cleanly on SIGTERM.
 
 All traffic is on the loopback, bounded in number and time.
 """
@@ -23,7 +23,7 @@ from tests.serving import PROGRAM, Running, children, command_of, made_encoder, 
 
 TEXTS = ["the girl eats w1 w2 w3 " * 5] * 50
 CLIENTS = 4
-#: Clocks that jump by up to a day, both ways, at every look; the monotonic clock does not.
+#: Every reading of the wall clock is off by up to a day, either way; the monotonic clock is right.
 JUMPING = (
     "import random, time; real = time.time; "
     "time.time = lambda: real() + random.uniform(-86400, 86400); " + PROGRAM
@@ -34,7 +34,7 @@ def scenario_killed_workers(folder: Path, rounds: int) -> dict[str, int]:
     """kill -9 of one of three workers under load, whenever all are there."""
     with served(folder, "--workers", "3") as server, load(server) as outcomes:
         for _ in range(rounds):
-            alive = wait_until(lambda: found if len(found := workers(server)) == 3 else [])
+            alive = wait_until(lambda: pids if len(pids := workers(server)) == 3 else [])
             wait_until(answers(server))
             os.kill(random.choice(alive), signal.SIGKILL)
             wait_until(lambda dead=set(alive): set(workers(server)) != dead)
@@ -119,7 +119,7 @@ def scenario_few_file_descriptors(folder: Path, rounds: int) -> dict[str, int]:
 
 
 def scenario_stop_under_load(folder: Path, rounds: int) -> dict[str, int]:
-    """SIGTERM in the middle: every request is answered or refused in words, none is cut off."""
+    """SIGTERM under load: every request is answered or gets 503, none is cut off."""
     total: Counter[str] = Counter()
     for number in range(rounds):
         with (
@@ -134,7 +134,7 @@ def scenario_stop_under_load(folder: Path, rounds: int) -> dict[str, int]:
 
 
 def scenario_clock_jumps(folder: Path, rounds: int) -> dict[str, int]:
-    """The time of day jumps by hours, both ways; nothing times out early or never."""
+    """The wall clock jumps by hours, both ways; no timeout comes early or never."""
     seconds = ["--header-seconds", "1", "--keep-alive-seconds", "1"]
     outcomes: Counter[str] = Counter()
     for _ in range(rounds):
@@ -176,11 +176,11 @@ def workers(server: Running) -> list[int]:
 def answers(server: Running) -> Callable[[], bool]:
     """Whether the server gives vectors, to a client that connects now."""
 
-    def asked() -> bool:
+    def answered() -> bool:
         with server.client(verify=False) as client:
             return ask(client) == "200"
 
-    return asked
+    return answered
 
 
 def ask(client: httpx.Client) -> str:

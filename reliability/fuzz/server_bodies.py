@@ -1,4 +1,4 @@
-"""Bodies of requests: every JSON route of the server answers any bytes in our shape, and never with 500."""
+"""Bodies of requests: every JSON route answers any bytes, errors in the one shape, and never with 500."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cache
 
 import noppa
 from noppa.serve.app import Application
+from noppa.serve.method_field import offered
 from noppa.serve.served_models import Models
 from noppa.serve.settings import Settings
-from noppa.serve.variants import NAMES
 from tests.conftest import made_texts, made_words
 from tests.serving import Answer, ask
 
@@ -40,7 +40,7 @@ BODIES = (
     {"format": "jsonl", "count": 10**30, "threshold": 1e400},
 )
 METHODS = (
-    *({"name": name} for name in NAMES),
+    *({"name": name} for name in offered()),
     {"name": "noppa", "a": 0.1, "k": 1, "position": "paper", "kernel": "abs"},
     {"name": "sif", "a": 10**400},
     {"name": "pmeans", "parts": ["mean", "max", "dct1"]},
@@ -52,7 +52,7 @@ SEEDS += [json.dumps({**TEXTS, "method": method}).encode() for method in METHODS
 
 
 class Server:
-    """An application in this process, and a browser that has left lines with it."""
+    """An application in this process, and the cookie of a session with lines."""
 
     def __init__(self) -> None:
         words = made_words(dim=8, extra=40)
@@ -63,11 +63,11 @@ class Server:
         )
         self.app = Application(settings, Models({"small": encoder}, settings))
         self.loop = asyncio.new_event_loop()
-        kept = self.post("/lines", json.dumps({"lines": made_texts(60, words)}).encode())
-        self.cookie = kept.headers[b"set-cookie"].decode().partition(";")[0]
+        stored = self.post("/lines", json.dumps({"lines": made_texts(60, words)}).encode())
+        self.cookie = stored.headers[b"set-cookie"].decode().partition(";")[0]
 
     def post(self, path: str, body: bytes) -> Answer:
-        # Lines are left by a new browser each time: the one with the cookie keeps its own.
+        # POST /lines without the cookie: each makes a new session, and that of the cookie keeps its lines.
         headers = {} if path == "/lines" else {"cookie": self.cookie}
         return self.loop.run_until_complete(ask(self.app, path, body, headers))
 
@@ -76,10 +76,10 @@ server = cache(Server)
 
 
 def once(data: bytes) -> None:
-    asked = server()
+    target = server()
     for path in PATHS:
-        answer = asked.post(path, data)
+        answer = target.post(path, data)
         assert answer.status != 500, f"{path}: {answer.error}"
         if answer.status >= 400:
             assert answer.error["message"]
-        assert asked.app.service.budget.held == 0
+        assert target.app.service.budget.held == 0

@@ -1,4 +1,4 @@
-"""Heads of requests: any method, path and header values are answered in our shape, and never with 500.
+"""Heads of requests: any method, path and headers are answered, errors in the one shape, and never with 500.
 
 An input is lines: a method, a path, `name: value` headers, and after an empty line a body.
 """
@@ -28,10 +28,10 @@ def once(data: bytes) -> None:
     # uvicorn gives names in lower case, values as they are, and a path without its escapes.
     pairs = (line.partition(b":")[::2] for line in lines)
     headers = [(name.strip().lower(), value.strip()) for name, value in pairs if name.strip()]
-    asked = server()
-    answer = asked.loop.run_until_complete(
+    target = server()
+    answer = target.loop.run_until_complete(
         ask(
-            asked.app,
+            target.app,
             unquote("/" + path.decode("latin-1").lstrip("/")),
             body,
             method=method.decode("latin-1") or "GET",
@@ -41,4 +41,4 @@ def once(data: bytes) -> None:
     assert answer.status != 500, answer.error
     if answer.status >= 400 and method != b"HEAD":
         assert answer.error["message"]
-    assert asked.app.service.budget.held == 0
+    assert target.app.service.budget.held == 0

@@ -1,9 +1,11 @@
 """The server: OpenAI's and text-embeddings-inference's endpoints, explanations, search, and a page to look inside.
 
-    connection -> gate -> routes -> bytes   -> fields -> turns -> models -> answer
-    protocol      gate    app       receive    body      turns    models    openai, tei, explore, lines, health
+    connection  -> middleware -> router          -> body bytes -> fields -> queue -> encoder       -> answer
+    connections    gate          app, operations    receive       fields    turns    served_models    openai, tei, explore,
+                                                                                                      line_routes, health
 
-`connection` bounds headers, slow clients and their number; `gate` gives every request an id, a key check, a count and a
-log line, a share of the memory of all (`budget`), and turns whatever goes wrong into one shape of error; `turns` is the
-bounded queue in front of the encoder. Several processes are `workers` behind one port.
+`connections` bounds headers, slow clients and their number. `gate` gives every request an id, a key check, a count, a log
+line and a lease on the memory `budget`, and turns every error into one shape. An operation declares its body and answer
+once, for the router, the checks and the OpenAPI document. `turns` is the bounded queue in front of the encoder. Several
+processes are `workers` behind one port.
 """

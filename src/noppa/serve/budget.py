@@ -1,4 +1,4 @@
-"""The memory of all requests together: bytes of bodies, texts and answers that a process holds at a time."""
+"""The memory budget of a process: bytes of bodies, texts and answers that all its requests hold together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from noppa.serve.problems import OUT_OF_MEMORY, busy
 
 
 class Budget:
-    """How many bytes are held, and how many may be."""
+    """The bytes that are held, and their limit."""
 
     def __init__(self, limit: int, metrics: Metrics) -> None:
         self.limit, self.metrics = limit, metrics
@@ -22,13 +22,13 @@ class Budget:
 
 
 class Lease:
-    """What one request holds of the budget, from its first byte to the end of its answer."""
+    """The bytes that one request holds, from the start of its body to the end of its answer."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget, self.size = budget, 0
 
     def grow(self, size: int) -> None:
-        """Hold at least `size` bytes, or 503 where others hold too many for that."""
+        """Hold at least `size` bytes; 503 if that exceeds the budget."""
         more = size - self.size
         if more <= 0:
             return
@@ -41,6 +41,6 @@ class Lease:
         self.resize(size)
 
     def resize(self, size: int) -> None:
-        """Hold exactly `size` bytes, which are there already."""
+        """Hold exactly `size` bytes, without a check: they are in memory already."""
         self.budget.change(size - self.size)
         self.size = size

@@ -9,63 +9,89 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-from noppa import METHODS, Encoder, NoPPA
+from noppa import Encoder
 from noppa.explain.explanation import Explanation
 from noppa.kernels.backend import kernels
 from noppa.kernels.formulas import PARTS
 from noppa.search.index import Index
-from noppa.serve import body
+from noppa.serve import fields
+from noppa.serve.method_field import Choice, method_field, offered
+from noppa.serve.operations import (
+    NOTE,
+    NUMBER,
+    NUMBERS,
+    TABLE,
+    TEXT,
+    WHOLE,
+    Operation,
+    at_least,
+    exactly,
+)
 from noppa.serve.problems import invalid, too_large
 from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
-from noppa.serve.variants import NAMES, SETTABLE, note
+from noppa.serve.variants import note
 
-#: An explanation holds tokens × tokens numbers, several times.
+#: Tokens of an explanation, which holds several tables of tokens × tokens.
 EXPLAINED = 256
-#: And tokens × dimensions, several times; as JSON, which holds the interpreter, some tenths of a second.
+#: Numbers in its tables of tokens × dimensions: writing them as JSON holds the GIL for some tenths of a second.
 EXPLAINED_VALUES = 1 << 19
 MOST_CELLS = 4_000_000
 MOST_FOUND = 1000
 
 
-def routes(service: Service) -> list[Route]:
+#: What explains one text, beside its vector.
+SIDE: fields.Schema = {
+    "tokens": {"type": "array", "items": TEXT},
+    "known": {"type": "array"},
+    "weights": NUMBERS,
+    "shares": NUMBERS,
+}
+HIT = exactly({"index": WHOLE, "similarity": NUMBER, "text": TEXT})
+
+
+def operations(service: Service) -> list[Operation]:
     models, variants, settings = service.models, service.variants, service.settings
 
-    async def explain(request: Request) -> Response:
-        fields = await service.fields(request)
-        text, full = body.text(fields, "text"), body.flag(fields, "full", False)
-        key, session = variants.check(fields), service.sessions.of(request)
+    async def explain(
+        request: Request, text: str, full: bool, model: str, method: Choice
+    ) -> Response:
+        key, session = (model, *method), service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> bytes:
             encoder = variants.encoder(key, session, 1, watch, threads)
-            told = encoder.explain(_short(encoder, text, "text"))
-            told_note = note(encoder, key, session.own)
-            return dumped({**explained(told, full), "note": told_note})
+            explanation = encoder.explain(_short(encoder, text, "text"))
+            fit_note = note(encoder, key, session.own)
+            return dumped({**explained(explanation, full), "note": fit_note})
 
         return Response(await service.work(request, job), media_type="application/json")
 
-    async def similarity(request: Request) -> Response:
-        fields = await service.fields(request)
-        left, right = body.texts(fields, "a", settings), body.texts(fields, "b", settings)
-        single = isinstance(fields["a"], str) and isinstance(fields["b"], str)
+    async def similarity(
+        request: Request,
+        a: str | list[str],
+        b: str | list[str],
+        explain: bool,
+        model: str,
+        method: Choice,
+    ) -> Response:
+        left, right = fields.as_list(a), fields.as_list(b)
+        single = isinstance(a, str) and isinstance(b, str)
         if len(left) * len(right) > MOST_CELLS:
             raise too_large(
                 f"a and b make {len(left) * len(right)} pairs and this server takes up to {MOST_CELLS}",
                 "a",
             )
-        align = body.flag(fields, "explain", False)
-        if align and not single:
+        if explain and not single:
             raise invalid("explain takes two single texts, not arrays", "explain")
-        key, session = variants.check(fields), service.sessions.of(request)
+        key, session = (model, *method), service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
             encoder = variants.encoder(key, session, len(left) + len(right), watch, threads)
             rows, counts = models.encode(encoder, left + right, watch, threads, "a and b")
             cosines = np.clip(rows[: len(left)] @ rows[len(left) :].T, -1, 1)
             answer: dict[str, Any] = {"similarity": float(cosines[0, 0])} if single else {}
-            if align:
+            if explain:
                 pair = encoder.explain_pair(
                     _short(encoder, left[0], "a"), _short(encoder, right[0], "b")
                 )
@@ -80,51 +106,44 @@ def routes(service: Service) -> list[Route]:
             lines = kernels.format_rows(np.ascontiguousarray(cosines), ",", threads)
             return b'{"similarity":[[%b]]}' % b"],[".join(lines), counts
 
-        found, counts = await service.work(request, job)
+        content, counts = await service.work(request, job)
         service.count(request, counts)
-        return Response(found, media_type="application/json")
+        return Response(content, media_type="application/json")
 
-    async def search(request: Request) -> Response:
-        fields = await service.fields(request)
-        query = body.text(fields, "query")
-        count = body.whole(fields, "count", MOST_FOUND) or 10
-        key, session = variants.check(fields), service.sessions.of(request)
-        given = body.texts(fields, "lines", settings) if fields.get("lines") is not None else None
-        if given is None:
-            session.needed()
+    async def search(
+        request: Request,
+        query: str,
+        lines: str | list[str] | None,
+        count: int,
+        model: str,
+        method: Choice,
+    ) -> Response:
+        key, session = (model, *method), service.sessions.of(request)
+        searched = session.needed().lines if lines is None else fields.as_list(lines)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
-            lines = session.lines if given is None else given
             with service.sessions.large(watch):
-                encoder = variants.encoder(key, session, len(lines), watch, threads)
-                wanted, counts = models.encode(encoder, [query], watch, threads, "query")
-                if given is None:
-                    rows = session.vectors(service.models, encoder, key, watch, threads)
+                encoder = variants.encoder(key, session, len(searched), watch, threads)
+                query_rows, counts = models.encode(encoder, [query], watch, threads, "query")
+                if lines is None:
+                    rows = session.vectors(models, encoder, key, watch, threads)
                 else:
-                    rows, counts = models.encode(encoder, given, watch, threads, "lines")
-                numbers, cosines = Index(lines, rows, exact=True).search(wanted, count)
+                    rows, counts = models.encode(encoder, searched, watch, threads, "lines")
+                numbers, cosines = Index(searched, rows, exact=True).search(query_rows, count)
             results = [
-                {"index": number, "similarity": cosine, "text": lines[number]}
+                {"index": number, "similarity": cosine, "text": searched[number]}
                 for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True)
             ]
             return dumped({"results": results, "note": note(encoder, key, session.own)}), counts
 
-        found, counts = await service.work(request, job)
+        content, counts = await service.work(request, job)
         service.count(request, counts)
-        return Response(found, media_type="application/json")
+        return Response(content, media_type="application/json")
 
     async def methods(request: Request) -> Response:
-        listed = []
-        for name in NAMES:
-            kind = METHODS[name]
-            defaults = {
-                field: getattr(kind, field, None)
-                for field in SETTABLE
-                if field in kind.__dataclass_fields__
-            }
-            listed.append({"name": name, "parameters": defaults})
+        listed = [{"name": name, "parameters": defaults} for name, defaults in offered().items()]
         served = [
-            {"name": name, "attention": isinstance(encoder.method, NoPPA)}
+            {"name": name, "attention": encoder.method.attends}
             for name, encoder in models.encoders.items()
         ]
         return JSONResponse(
@@ -135,45 +154,67 @@ def routes(service: Service) -> list[Route]:
             }
         )
 
+    encoder_fields = {"model": models.field(), "method": method_field()}
+    texts = fields.texts(settings)
+    attention = {"anyOf": [TABLE, {"type": "null"}]}
     return [
-        Route("/explain", explain, methods=["POST"]),
-        Route("/similarity", similarity, methods=["POST"]),
-        Route("/search", search, methods=["POST"]),
-        Route("/methods", methods),
-    ]
+        Operation(
+            "POST", "/explain", "What each token gave to the vector of a text.", explain,
+            at_least({**SIDE, "attention": attention, "pairs": TABLE, "note": NOTE}, "tokens", "pairs"),
+            body={"text": fields.text(), "full": fields.flag(False), **encoder_fields},
+        ),
+        Operation(
+            "POST", "/similarity", "Cosines of two texts, or of all of a with all of b.", similarity,
+            at_least({"similarity": {"anyOf": [NUMBER, TABLE]}}, "similarity"),
+            body={"a": texts, "b": texts, "explain": fields.flag(False), **encoder_fields},
+        ),
+        Operation(
+            "POST", "/search", "The lines nearest to a query: those given, else those kept for the browser.", search,
+            at_least({"results": {"type": "array", "items": HIT}}, "results"),
+            body={
+                "query": fields.text(),
+                "lines": texts.optional(),
+                "count": fields.whole(1, MOST_FOUND).optional(10),
+                **encoder_fields,
+            },
+        ),
+        Operation("GET", "/methods", "The methods and their parameters.", methods, {"type": "object"}),
+    ]  # fmt: skip
 
 
-def explained(told: Explanation, full: bool) -> dict[str, Any]:
-    """An explanation as JSON; the long vectors only where they are wanted."""
+def explained(explanation: Explanation, full: bool) -> dict[str, Any]:
+    """An explanation as JSON; the long vectors only if `full`."""
     answer: dict[str, Any] = {
-        "text": told.text,
-        "method": told.method,
-        **_side(told),
-        "positions": told.positions,
-        "attention": told.attention,
-        "weighted_attention": told.weighted_attention,
-        "pairs": told.pairs,
-        "cosines": told.cosines,
-        "remainders": {name: _share(row, told.pooled) for name, row in told.remainders.items()},
-        "steps": [{"name": step.name, "share_removed": step.share} for step in told.steps],
-        "dim": len(told.vector),
-        "length": float(np.linalg.norm(told.vector)),
+        "text": explanation.text,
+        "method": explanation.method,
+        **_side(explanation),
+        "positions": explanation.positions,
+        "attention": explanation.attention,
+        "weighted_attention": explanation.weighted_attention,
+        "pairs": explanation.pairs,
+        "cosines": explanation.cosines,
+        "remainders": {
+            name: _share(row, explanation.pooled) for name, row in explanation.remainders.items()
+        },
+        "steps": [{"name": step.name, "share_removed": step.share} for step in explanation.steps],
+        "dim": len(explanation.vector),
+        "length": float(np.linalg.norm(explanation.vector)),
     }
     if full:
         answer |= {
-            "contributions": told.contributions,
-            "pooled": told.pooled,
-            "vector": told.vector,
+            "contributions": explanation.contributions,
+            "pooled": explanation.pooled,
+            "vector": explanation.vector,
         }
     return answer
 
 
-def _side(told: Explanation) -> dict[str, Any]:
+def _side(explanation: Explanation) -> dict[str, Any]:
     return {
-        "tokens": list(told.tokens),
-        "known": told.known.tolist(),
-        "weights": told.weights,
-        "shares": told.shares,
+        "tokens": list(explanation.tokens),
+        "known": explanation.known.tolist(),
+        "weights": explanation.weights,
+        "shares": explanation.shares,
     }
 
 
@@ -196,7 +237,7 @@ def _short(encoder: Encoder, text: str, param: str) -> str:
 
 
 def dumped(answer: dict[str, Any]) -> bytes:
-    """JSON, the numbers of arrays to nine places, which is more than a float32 has."""
+    """JSON with the numbers of arrays rounded to nine places, more than a float32 has."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, np.ndarray):

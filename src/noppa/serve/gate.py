@@ -1,4 +1,4 @@
-"""What every request passes: an id, the key, a stopping server's refusal; and one shape for all that goes wrong."""
+"""The outermost middleware: request ids, API keys, 503 while the server stops, and one shape for every error."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ class Gate:
             return
         began = time.perf_counter()
         headers = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"").decode("latin-1")
-        number = given if IDS.fullmatch(given) else uuid.uuid4().hex
+        client_id = headers.get(b"x-request-id", b"").decode("latin-1")
+        request_id = client_id if IDS.fullmatch(client_id) else uuid.uuid4().hex
         path = self._path(scope)
-        scope["app"] = self  # the router then raises its 404 and 405
+        # With an app in the scope the router raises 404 and 405 in place of answering itself.
+        scope["app"] = self
         lease = scope["noppa.lease"] = self.service.budget.lease()
         status = 0
 
@@ -53,7 +54,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] += [
-                    (b"x-request-id", number.encode()),
+                    (b"x-request-id", request_id.encode()),
                     (b"x-content-type-options", b"nosniff"),
                 ]
                 if self.service.draining:
@@ -62,7 +63,8 @@ class Gate:
                 return
             body = message.get("body", b"")
             if len(body) > PIECE:
-                lease.resize(len(body))  # what was asked is done with
+                # The texts are encoded: from here on the request holds its answer alone.
+                lease.resize(len(body))
             for piece in pieces(message, body):
                 await send(piece)
 
@@ -73,16 +75,16 @@ class Gate:
             status = LEFT
             self.service.metrics.dropped()
         except Exception as error:
-            problem = _problem(error, number)
-            if status:  # the answer had begun: the client must see that it broke off
+            problem = _problem(error, request_id)
+            if status:  # the answer has begun: uvicorn closes the connection on this error
                 raise RuntimeError("an answer broke off") from None
             await _send(problem, answer)
         finally:
             lease.resize(0)
-        self._note(scope, number, status, time.perf_counter() - began)
+        self._note(scope, request_id, status, time.perf_counter() - began)
 
     def _path(self, scope: Scope) -> str:
-        """The path without the prefix of a proxy, which also works without."""
+        """The path without the proxy's prefix; requests without the prefix are served, too."""
         prefix, path = self.service.settings.prefix, str(scope["path"])
         if prefix and (path == prefix or path.startswith(prefix + "/")):
             path = path.removeprefix(prefix) or "/"
@@ -95,22 +97,22 @@ class Gate:
             raise busy("this server is stopping: send the request again elsewhere", code="draining")
         if not self.keys and path not in WATCHED:
             self.origins.check(method, headers)
-        looks = method in ("GET", "HEAD") and (path in OPEN or path.startswith(STATIC))
-        if looks or not self.keys:
+        is_open = method in ("GET", "HEAD") and (path in OPEN or path.startswith(STATIC))
+        if is_open or not self.keys:
             return
         scheme, _, key = headers.get(b"authorization", b"").partition(b" ")
-        # Every key is compared, and each in constant time: how long it takes says nothing.
+        # All keys are compared, each in constant time, so that timing reveals nothing.
         matches = [hmac.compare_digest(key.strip(), known) for known in self.keys]
         if scheme.lower() != b"bearer" or not any(matches):
-            found = "not one of this server's" if key else "missing"
+            state = "not one of this server's" if key else "missing"
             raise Problem(
                 401,
-                f"the API key is {found}: send it as Authorization: Bearer KEY",
+                f"the API key is {state}: send it as Authorization: Bearer KEY",
                 code="invalid_api_key",
                 headers={"www-authenticate": "Bearer"},
             )
 
-    def _note(self, scope: Scope, number: str, status: int, seconds: float) -> None:
+    def _note(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
         route = scope.get("noppa.route", "other")
         self.service.metrics.request(route, status, seconds)
         if not self.service.settings.log_requests:
@@ -119,7 +121,7 @@ class Gate:
         facts = {"inputs": counts.inputs, "tokens": counts.tokens} if counts is not None else {}
         logged = logs.write(
             "request",
-            id=number,
+            id=request_id,
             method=scope["method"],
             route=route,
             status=status,
@@ -131,22 +133,25 @@ class Gate:
 
 
 def pieces(message: Message, body: Any) -> Iterator[Message]:
-    """A body in pieces, each sent when the one before is on its way: the connection never buffers all of it."""
+    """A body in pieces, so that backpressure bounds the write buffer of the connection."""
     view = memoryview(body)
     for start in range(0, len(view) or 1, PIECE):
         more = start + PIECE < len(view) or message.get("more_body", False)
         yield {**message, "body": bytes(view[start : start + PIECE]), "more_body": more}
 
 
-def _problem(error: Exception, number: str) -> Problem:
-    """What to tell the client."""
+def _problem(error: Exception, request_id: str) -> Problem:
+    """Any exception as an answer to the client."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        told = {404: "there is no such path here: see /docs", 405: "this path takes another method"}
+        messages = {
+            404: "there is no such path here: see /docs",
+            405: "this path takes another method",
+        }
         return Problem(
             error.status_code,
-            told.get(error.status_code, error.detail),
+            messages.get(error.status_code, error.detail),
             code={404: "not_found", 405: "method_not_allowed"}.get(error.status_code),
             headers=error.headers,
         )
@@ -154,10 +159,10 @@ def _problem(error: Exception, number: str) -> Problem:
         return Problem(400, str(error))
     if isinstance(error, MemoryError):
         return busy("this server has no memory left for that: try again later", code=OUT_OF_MEMORY)
-    logs.write("error", id=number, error=type(error).__name__, places=logs.places_of(error))
+    logs.write("error", id=request_id, error=type(error).__name__, places=logs.places_of(error))
     return Problem(
         500,
-        f"this server made a mistake: report it with the request id {number}",
+        f"this server made a mistake: report it with the request id {request_id}",
         code="internal_error",
     )
 

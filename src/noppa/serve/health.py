@@ -1,21 +1,21 @@
-"""GET /health, /ready and /metrics: open to everybody, and true."""
+"""GET /health, /ready and /metrics, which need no key; the first two really encode."""
 
 from __future__ import annotations
 
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from noppa.serve import logs
 from noppa.serve.metrics import CONTENT_TYPE
+from noppa.serve.operations import TEXT, Operation, exactly
 from noppa.serve.problems import busy
 from noppa.serve.service import Service
 
 
-def routes(service: Service) -> list[Route]:
+def operations(service: Service) -> list[Operation]:
     def test() -> None:
-        """Encode something with every model, now; 503 where that fails."""
+        """Encode something with every model; 503 if that fails."""
         try:
             for encoder in service.models.encoders.values():
                 rows, _ = encoder.encode_ids(*encoder.look_up(["a test"], 1), 1)
@@ -40,4 +40,9 @@ def routes(service: Service) -> list[Route]:
     async def metrics(request: Request) -> Response:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    return [Route("/health", health), Route("/ready", ready), Route("/metrics", metrics)]
+    status = exactly({"status": TEXT})
+    return [
+        Operation("GET", "/health", "Whether the encoder works, by encoding.", health, status),
+        Operation("GET", "/ready", "Whether to send requests here.", ready, status),
+        Operation("GET", "/metrics", "Numbers for Prometheus.", metrics, kinds=["text/plain"]),
+    ]

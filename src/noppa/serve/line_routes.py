@@ -1,4 +1,4 @@
-"""Routes for many lines: keep them for a while, near-duplicates, clusters, a map, vectors to take home."""
+"""Routes over the lines of a session: near-duplicates, clusters, a map, a download of the vectors."""
 
 from __future__ import annotations
 
@@ -10,54 +10,40 @@ from typing import Any
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from noppa import Encoder
 from noppa.records.write import WRITERS
-from noppa.serve import body
+from noppa.serve import fields
 from noppa.serve.explore import dumped
+from noppa.serve.method_field import Choice, method_field
+from noppa.serve.operations import (
+    NUMBER,
+    NUMBERS,
+    TABLE,
+    WHOLE,
+    WHOLES,
+    Operation,
+    at_least,
+    exactly,
+)
 from noppa.serve.overview import Vectors, alike, clustered, plane
-from noppa.serve.problems import Problem, invalid, too_large
 from noppa.serve.served_models import Watch
 from noppa.serve.service import Service
 from noppa.serve.sessions import COOKIE
-from noppa.serve.variants import note
+from noppa.serve.variants import Key, note
 
 MOST_CLUSTERS = 50
-#: Numbers of one piece of a download: about half a megabyte of text.
+#: Numbers in one piece of a download, about half a megabyte of text.
 PIECE_VALUES = 1 << 16
 FORMATS = {"npy": "application/octet-stream", "csv": "text/csv", "jsonl": "application/jsonl"}
 
 
-def routes(service: Service) -> list[Route]:
-    settings, sessions, variants = service.settings, service.sessions, service.variants
+def operations(service: Service) -> list[Operation]:
+    settings, models = service.settings, service.models
+    sessions, variants = service.sessions, service.variants
 
-    async def sent(request: Request) -> dict[str, Any]:
-        """The fields of a request that says it is JSON, which a form of another site cannot say."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise Problem(
-                415,
-                f"the body is {kind[:100] or 'of no content type'}: send application/json",
-                code="unsupported_media_type",
-            )
-        return await service.fields(request)
-
-    async def keep(request: Request) -> Response:
-        fields = await sent(request)
-        lines = fields.get("lines")
-        if (
-            not isinstance(lines, list)
-            or not lines
-            or not all(isinstance(line, str) for line in lines)
-        ):
-            raise invalid("lines must be an array of at least one string", "lines")
-        if len(lines) > settings.max_lines:
-            raise too_large(
-                f"lines has {len(lines)} lines and this server keeps up to {settings.max_lines} for a browser",
-                "lines",
-            )
+    async def keep(request: Request, lines: list[str]) -> Response:
         session = sessions.keep(request, lines)
         answer = JSONResponse({"lines": len(session.lines)})
         answer.set_cookie(
@@ -76,60 +62,60 @@ def routes(service: Service) -> list[Route]:
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return answer
 
-    async def worked(
+    async def over_lines(
         request: Request,
-        fields: dict[str, Any],
+        key: Key,
         job: Callable[[Vectors, Watch], dict[str, Any]],
     ) -> Response:
         """What `job` makes of the vectors of the session's lines, with a note on the method."""
-        key = variants.check(fields)
         session = sessions.of(request).needed()
 
         def work(watch: Watch, threads: int) -> bytes:
             with sessions.large(watch):
                 encoder = variants.encoder(key, session, len(session.lines), watch, threads)
-                rows = session.vectors(service.models, encoder, key, watch, threads)
+                rows = session.vectors(models, encoder, key, watch, threads)
                 return dumped({**job(rows, watch), "note": note(encoder, key, session.own)})
 
         answer = await service.work(request, work)
         sessions.forget()
         return Response(answer, media_type="application/json")
 
-    async def duplicates(request: Request) -> Response:
-        fields = await sent(request)
-        threshold = body.number(fields, "threshold", 0.5, 1.0) or 0.95
-        return await worked(
-            request, fields, lambda rows, watch: {"groups": alike(rows, threshold, watch)}
-        )
+    async def duplicates(
+        request: Request, threshold: float, model: str, method: Choice
+    ) -> Response:
+        def job(rows: Vectors, watch: Watch) -> dict[str, Any]:
+            return {"groups": alike(rows, threshold, watch)}
 
-    async def clusters(request: Request) -> Response:
-        fields = await sent(request)
-        count = body.whole(fields, "count", MOST_CLUSTERS) or 6
-        return await worked(request, fields, lambda rows, watch: clustered(rows, count, watch))
+        return await over_lines(request, (model, *method), job)
 
-    async def map_(request: Request) -> Response:
-        return await worked(request, await sent(request), plane)
+    async def clusters(request: Request, count: int, model: str, method: Choice) -> Response:
+        def job(rows: Vectors, watch: Watch) -> dict[str, Any]:
+            return clustered(rows, count, watch)
 
-    async def vectors(request: Request) -> Response:
-        fields = await sent(request)
-        form = body.one_of(fields, "format", tuple(FORMATS), "npy")
-        key, session = variants.check(fields), sessions.of(request).needed()
+        return await over_lines(request, (model, *method), job)
+
+    async def map_(request: Request, model: str, method: Choice) -> Response:
+        return await over_lines(request, (model, *method), plane)
+
+    async def vectors(request: Request, format: str, model: str, method: Choice) -> Response:
+        key, session = (model, *method), sessions.of(request).needed()
         lines = session.lines
 
         def begin(watch: Watch, threads: int) -> Encoder:
             return variants.encoder(key, session, len(lines), watch, threads)
 
-        encoder = await service.work(request, begin)  # what is wrong is said before the file begins
+        # Whatever is wrong must be said before the file begins.
+        encoder = await service.work(request, begin)
 
         file = io.BytesIO()
-        # The number of rows stands at the beginning of an .npy file, which is gone when its end is written.
-        writer = WRITERS[form](file, encoder.dim, len(lines) if form == "npy" else 0)
+        # An .npy file begins with its number of rows, which cannot be filled in once those bytes are sent.
+        writer = WRITERS[format](file, encoder.dim, len(lines) if format == "npy" else 0)
         step = max(1, PIECE_VALUES // encoder.dim)
 
         def piece(start: int, watch: Watch, threads: int) -> bytes:
-            some = lines[start : start + step]
-            rows, _ = service.models.encode(encoder, some, watch, threads, "lines", truncate=True)
-            writer.write(np.arange(start, start + len(some)), rows)
+            block = lines[start : start + step]
+            rows, _ = models.encode(encoder, block, watch, threads, "lines", truncate=True)
+            writer.write(np.arange(start, start + len(block)), rows)
             written = file.getvalue()
             file.seek(0)
             file.truncate()
@@ -139,24 +125,46 @@ def routes(service: Service) -> list[Route]:
             for start in range(0, len(lines), step):
                 yield await service.work(request, partial(piece, start))
 
-        return Download(pieces(), form)
+        return Download(pieces(), format)
 
+    encoder_fields = {"model": models.field(), "method": method_field()}
+    group = exactly({"lines": WHOLES, "least": NUMBER})
     return [
-        Route("/lines", keep, methods=["POST"]),
-        Route("/lines", drop, methods=["DELETE"]),
-        Route("/lines/duplicates", duplicates, methods=["POST"]),
-        Route("/lines/clusters", clusters, methods=["POST"]),
-        Route("/lines/map", map_, methods=["POST"]),
-        Route("/lines/vectors", vectors, methods=["POST"]),
-    ]
+        Operation(
+            "POST", "/lines", "Keep lines for this browser, in memory.", keep,
+            exactly({"lines": WHOLE}), body={"lines": fields.lines(settings.max_lines)}, json_only=True,
+        ),
+        Operation("DELETE", "/lines", "Forget them.", drop),
+        Operation(
+            "POST", "/lines/duplicates", "Groups of lines that say nearly the same.", duplicates,
+            at_least({"groups": {"type": "array", "items": group}}, "groups"),
+            body={"threshold": fields.number(0.5, 1.0).optional(0.95), **encoder_fields}, json_only=True,
+        ),
+        Operation(
+            "POST", "/lines/clusters", "Lines in clusters.", clusters,
+            at_least({"labels": WHOLES, "clusters": {"type": "array"}}, "labels", "clusters"),
+            body={"count": fields.whole(1, MOST_CLUSTERS).optional(6), **encoder_fields}, json_only=True,
+        ),
+        Operation(
+            "POST", "/lines/map", "A point a line, on two principal axes.", map_,
+            at_least({"points": TABLE, "shares": NUMBERS}, "points", "shares"),
+            body=encoder_fields, json_only=True,
+        ),
+        Operation(
+            "POST", "/lines/vectors", "The vectors of the lines as a file.", vectors,
+            kinds=FORMATS.values(),
+            body={"format": fields.one_of([*FORMATS]).optional("npy"), **encoder_fields}, json_only=True,
+        ),
+    ]  # fmt: skip
 
 
 class Download(StreamingResponse):
-    """Pieces of a file, each made when the one before is on its way."""
+    """A file in pieces, each made when the one before has been sent."""
 
     def __init__(self, pieces: AsyncIterator[bytes], form: str) -> None:
         headers = {"content-disposition": f'attachment; filename="vectors.{form}"'}
         super().__init__(pieces, headers=headers, media_type=FORMATS[form])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.stream_response(send)  # the work on each piece looks for a client that left
+        # Without Starlette's own wait for a disconnect: the work on each piece looks for a client that left.
+        await self.stream_response(send)

@@ -1,6 +1,6 @@
 """Logs as JSON lines on standard error. Never logs texts, API keys, client addresses or unmatched URL paths.
 
-A thread writes the lines: a pipe that nobody reads or a full disk costs lines, which are counted, and never a request.
+A background thread writes them: behind a full pipe or disk, lines are dropped and counted, and no request waits.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import time
 import traceback
 from typing import Any
 
-#: Lines that wait for a slow reader; beyond it they are dropped.
+#: Lines in the queue of a slow reader; beyond it they are dropped.
 MOST_LINES = 4096
-#: Lines are gathered for so long, so that a busy server wakes the thread rarely.
+#: Lines are collected for this long before they are written, so that a busy server rarely wakes the thread.
 GATHER_SECONDS = 0.02
 STANDARD_ERROR = 2
 
@@ -36,7 +36,7 @@ class Writer:
         """Queue a line, False if it was dropped; never waits for the reader."""
         with self._changed:
             if self._thread is None:
-                # A daemon: a write that blocks for ever does not keep the process.
+                # A daemon: a write that blocks for ever must not keep the process alive.
                 self._thread = threading.Thread(target=self._run, name="log", daemon=True)
                 self._thread.start()
                 atexit.register(self.flush)
@@ -48,7 +48,7 @@ class Writer:
         return True
 
     def flush(self, seconds: float = 2.0) -> bool:
-        """Wait until everything is written, but not for long: whether it was."""
+        """Wait until everything is written, up to `seconds`; whether it was."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._lines and not self._writing, seconds)
 
@@ -70,7 +70,7 @@ class Writer:
                 self.dropped += lost
 
     def _write(self, lines: list[bytes]) -> int:
-        """Write the lines one by one, so that those of several processes do not mix; how many were lost."""
+        """Write each line by itself, so that lines of several processes do not interleave; how many were lost."""
         lost = 0
         for line in lines:
             rest = memoryview(line)
@@ -98,7 +98,7 @@ def write(event: str, **facts: Any) -> bool:
 
 
 def flush() -> None:
-    """Write out what waits, as far as somebody reads it."""
+    """Write the queued lines, as far as somebody reads them."""
     _writer.flush()
 
 
@@ -108,7 +108,7 @@ def _stamp(seconds: float) -> str:
 
 
 def places_of(error: BaseException) -> list[str]:
-    """Where an error came from. Its message may quote a text, so only its kind and the places are logged."""
+    """The stack of an error, without its message, which may quote a text."""
     frames = traceback.extract_tb(error.__traceback__)
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
 
@@ -117,7 +117,7 @@ class Handler(logging.Handler):
     """Messages of uvicorn and asyncio in the same form and through the same queue."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        # The first line alone: asyncio's further ones show transports, with addresses.
+        # The first line only: asyncio's other lines show transports, with client addresses.
         message = record.getMessage().partition("\n")[0]
         facts: dict[str, Any] = {"level": record.levelname.lower(), "message": message}
         if record.exc_info and record.exc_info[1] is not None:

@@ -1,30 +1,45 @@
-"""The numbers of /metrics: a fixed set of cells, all there from the start, in an array that several processes can share.
+"""The numbers of /metrics: `prometheus_client` writes the text; the counts are one record that workers share by a file.
 
-Labels are bounded, so every counter has its place in one array from the beginning. With several processes each has a
-file of its own in a common folder, mapped into memory, and whichever is asked adds them up. A worker that takes the
-place of a dead one goes on with its file.
+Not prometheus_client's own multiprocess mode: it maps sparse files, so that a full disk ends a worker with SIGBUS, and it
+keeps the files of every worker that ever died. Labels here are bounded, so that all counts fit in a small record from the
+start. Each of several workers maps its record into a file of a common folder, and the one that is scraped adds them up. A
+worker that replaces a dead one goes on with its file.
 """
 
 from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from prometheus_client import generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from noppa.serve import logs
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"
+MOST_ROUTES = 32
 CODES = (
     "200", "204", "304", "400", "401", "404", "405", "408", "413", "415", "429", "431", "499", "500", "503", OTHER
 )  # fmt: skip
-SECONDS = (
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
-)  # fmt: skip
-SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+#: What each counts, and the upper bounds of its buckets.
+HISTOGRAMS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "request_duration_seconds": (
+        "From the end of the head to the end of the answer.",
+        (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+    ),
+    "batch_size": (
+        "Texts of a request.", (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+    ),
+}  # fmt: skip
 COUNTERS = {
     "inputs": "Texts encoded.",
     "tokens": "Tokens of the texts encoded.",
@@ -40,128 +55,119 @@ GAUGES = {
     "running": "Requests that are being encoded.",
     "sessions": "Browsers whose lines are kept in memory.",
 }
+#: The counts of one process. A histogram holds a count for each bucket, one beyond the last bound, and the sum.
+RECORD = np.dtype(
+    [("requests", "f8", (MOST_ROUTES, len(CODES)))]
+    + [(name, "f8", (len(bounds) + 2,)) for name, (_, bounds) in HISTOGRAMS.items()]
+    + [(name, "f8") for name in (*COUNTERS, *GAUGES, "pid")]
+)
 
 
-class Metrics:
-    """Counts of one process, and the sum over all of a server."""
+class Metrics(Collector):
+    """Counts of one process, and the sum over all processes of a server."""
 
-    def __init__(self, routes: tuple[str, ...], file: str | None = None) -> None:
-        self.routes = {route: at for at, route in enumerate((*routes, OTHER))}
+    def __init__(self, file: str | None = None) -> None:
+        self.routes = {OTHER: 0}
         self.codes = {code: at for at, code in enumerate(CODES)}
-        self.counters = {name: at for at, name in enumerate(COUNTERS)}
-        self.gauges = {name: at for at, name in enumerate(GAUGES)}
-        sizes = {
-            "requests": len(self.routes) * len(CODES),
-            "seconds": len(SECONDS) + 2,
-            "sizes": len(SIZES) + 2,
-            "counters": len(COUNTERS),
-            "gauges": len(GAUGES),
-            "process": 1,
-        }
-        ends = np.cumsum([*sizes.values()])
-        self.places = {
-            name: slice(int(end) - size, int(end))
-            for (name, size), end in zip(sizes.items(), ends, strict=True)
-        }
         self.file = None if file is None else Path(file)
-        self.cells = np.zeros(int(ends[-1]))
-        self.cells[self.places["process"]] = os.getpid()
+        self.record: NDArray[Any] = np.zeros(1, RECORD)
         if self.file is not None:
             self._share(self.file)
-        self.cells[self.places["gauges"]] = 0
-        self.cells[self.places["process"]] = os.getpid()
+        # Views of the record, made once: looking up a field each time would cost several times as much.
+        self.cells = {name: self.record[name].reshape(-1) for name in RECORD.names or ()}
+        for name in GAUGES:
+            self.gauge(name, 0)
+        self.cells["pid"][0] = os.getpid()
 
     def _share(self, file: Path) -> None:
-        """Map the cells into a file that the other processes read; without room for it this one counts alone."""
+        """Map the record into a file that the other processes read; without room for it this one counts alone."""
         try:
-            if not file.exists() or file.stat().st_size != self.cells.nbytes:
+            if not file.exists() or file.stat().st_size != RECORD.itemsize:
                 # Written, not only made longer: on a full disk this fails here, and not as a SIGBUS later.
-                file.write_bytes(self.cells.tobytes())
-            self.cells = np.memmap(file, np.float64, "r+")
+                file.write_bytes(self.record.tobytes())
+            self.record = np.asarray(np.memmap(file, RECORD, "r+"))
         except OSError as error:
             logs.write("metrics of this process alone", error=error.strerror)
             self.file = None
 
     # Counting
 
+    def add_route(self, path: str) -> None:
+        """Give a route a label of its own; all workers of a server add the same ones in the same order."""
+        self.routes.setdefault(path, len(self.routes))
+        assert len(self.routes) <= MOST_ROUTES
+
     def request(self, route: str, status: int, seconds: float) -> None:
-        at = self.routes.get(route, len(self.routes) - 1)
         code = self.codes.get(str(status), len(CODES) - 1)
-        self.cells[self.places["requests"].start + at * len(CODES) + code] += 1
-        self._observe("seconds", SECONDS, seconds)
+        self.cells["requests"][self.routes.get(route, 0) * len(CODES) + code] += 1
+        self._observe("request_duration_seconds", seconds)
 
     def encoded(self, inputs: int, tokens: int, unknown: int, empty: int) -> None:
-        start = self.places["counters"].start
-        self.cells[start : start + 4] += (inputs, tokens, unknown, empty)
-        self._observe("sizes", SIZES, inputs)
+        for name, count in zip(COUNTERS, (inputs, tokens, unknown, empty), strict=False):
+            self.cells[name][0] += count
+        self._observe("batch_size", inputs)
 
     def dropped(self, name: str = "dropped_requests") -> None:
-        self.cells[self.places["counters"].start + self.counters[name]] += 1
+        self.cells[name][0] += 1
 
     def gauge(self, name: str, value: float) -> None:
-        self.cells[self.places["gauges"].start + self.gauges[name]] = value
+        self.cells[name][0] = value
 
-    def _observe(self, name: str, bounds: tuple[float, ...], value: float) -> None:
-        """A histogram holds one count a bucket, one beyond the last bound, and the sum."""
-        start = self.places[name].start
-        self.cells[start + bisect_left(bounds, value)] += 1
-        self.cells[start + len(bounds) + 1] += value
+    def _observe(self, name: str, value: float) -> None:
+        counts = self.cells[name]
+        counts[bisect_left(HISTOGRAMS[name][1], value)] += 1
+        counts[-1] += value
 
-    # Telling
+    # Reporting
 
     def text(self) -> str:
         """Everything in Prometheus' text format."""
-        cells, resident, processes = self._sum()
-        part = {name: cells[place] for name, place in self.places.items()}
-        lines = _head("requests_total", "counter", "Requests answered, by route and status.")
-        requests = part["requests"].reshape(len(self.routes), len(CODES))
-        for route, row in zip(self.routes, requests, strict=True):
-            lines += [
-                f'noppa_requests_total{{route="{route}",code="{code}"}} {value:.0f}'
-                for code, value in zip(CODES, row, strict=True)
-            ]
-        lines += _histogram(
-            "request_duration_seconds",
-            "From the end of the head to the end of the answer.",
-            SECONDS,
-            part["seconds"],
+        return generate_latest(self).decode()
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics, summed over all processes."""
+        records = self._records()
+        total = {name: records[name].sum(axis=0) for name in RECORD.names or ()}
+        pids = [int(pid) for pid in records["pid"] if pid]
+        requests = CounterMetricFamily(
+            "noppa_requests", "Requests answered, by route and status.", labels=("route", "code")
         )
-        lines += _histogram("batch_size", "Texts of a request.", SIZES, part["sizes"])
-        for name, at in self.counters.items():
-            lines += _head(f"{name}_total", "counter", COUNTERS[name])
-            lines.append(f"noppa_{name}_total {part['counters'][at]:.0f}")
-        for name, at in self.gauges.items():
-            lines += _head(name, "gauge", GAUGES[name])
-            lines.append(f"noppa_{name} {part['gauges'][at]:.0f}")
-        lines += _head("processes", "gauge", "Processes of this server.")
-        lines.append(f"noppa_processes {processes}")
-        lines += _head("resident_memory_bytes", "gauge", "Memory of all processes of this server.")
-        lines.append(f"noppa_resident_memory_bytes {resident}")
-        return "\n".join(lines) + "\n"
+        counts = total["requests"][: len(self.routes)].ravel()
+        for labels, count in zip(product(self.routes, CODES), counts, strict=True):
+            requests.add_metric(labels, count)
+        yield requests
+        for name, (text, bounds) in HISTOGRAMS.items():
+            *counts, observed = total[name].tolist()
+            buckets = [*zip([*map(str, bounds), "+Inf"], accumulate(counts), strict=True)]
+            yield HistogramMetricFamily(f"noppa_{name}", text, buckets, observed)
+        for name, text in COUNTERS.items():
+            yield CounterMetricFamily(f"noppa_{name}", text, total[name])
+        for name, text in GAUGES.items():
+            yield GaugeMetricFamily(f"noppa_{name}", text, total[name])
+        yield GaugeMetricFamily("noppa_processes", "Processes of this server.", len(pids))
+        yield GaugeMetricFamily(
+            "noppa_resident_memory_bytes",
+            "Memory of all processes of this server.",
+            sum(map(resident_bytes, pids)),
+        )
 
-    def _sum(self) -> tuple[NDArray[np.float64], int, int]:
-        """All cells, the memory and the number of the living processes; what the dead counted stays counted."""
-        total, resident, processes = self.cells.copy(), resident_bytes(os.getpid()), 1
-        others = self.file.parent.glob("*.cells") if self.file is not None else ()
-        for file in sorted(others):
-            cells = _stored(file)
-            if file == self.file or len(cells) != len(total):
-                continue  # this process, or just being made
-            pid = int(cells[self.places["process"]][0])
-            if alive(pid):
-                resident += resident_bytes(pid)
-                processes += 1
-            else:
-                cells[self.places["gauges"]] = 0
-            total += cells
-        return total, resident, processes
+    def _records(self) -> NDArray[Any]:
+        """The record of each process; what the dead counted stays counted, and the rest of theirs is zero."""
+        files = sorted(self.file.parent.glob("*.cells")) if self.file is not None else []
+        others = [_stored(file) for file in files if file != self.file]
+        records = np.concatenate([self.record, *others])
+        dead = [not alive(int(pid)) for pid in records["pid"]]
+        for name in (*GAUGES, "pid"):
+            records[name][dead] = 0
+        return records
 
 
-def _stored(file: Path) -> NDArray[np.float64]:
+def _stored(file: Path) -> NDArray[Any]:
+    """The record in a file; none while it is being made, without a free file descriptor, or after its folder was cleared."""
     try:
-        return np.fromfile(file, np.float64)
-    except OSError:  # without a free file descriptor, or somebody cleared the temporary folder
-        return np.empty(0)
+        return np.fromfile(file, RECORD)
+    except OSError:
+        return np.empty(0, RECORD)
 
 
 def alive(pid: int) -> bool:
@@ -170,7 +176,7 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True
 
 
@@ -181,18 +187,3 @@ def resident_bytes(pid: int) -> int:
     except (OSError, IndexError):
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _head(name: str, kind: str, told: str) -> list[str]:
-    return [f"# HELP noppa_{name} {told}", f"# TYPE noppa_{name} {kind}"]
-
-
-def _histogram(
-    name: str, told: str, bounds: tuple[float, ...], cells: NDArray[np.float64]
-) -> list[str]:
-    lines = _head(name, "histogram", told)
-    counts = np.cumsum(cells[: len(bounds) + 1])
-    for bound, count in zip(bounds, counts, strict=False):
-        lines.append(f'noppa_{name}_bucket{{le="{bound}"}} {count:.0f}')
-    lines.append(f'noppa_{name}_bucket{{le="+Inf"}} {counts[-1]:.0f}')
-    return [*lines, f"noppa_{name}_sum {cells[-1]:.9g}", f"noppa_{name}_count {counts[-1]:.0f}"]

@@ -11,37 +11,54 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from noppa import Encoder
 from noppa.kernels.backend import kernels
-from noppa.serve import body
+from noppa.serve import fields
+from noppa.serve.operations import NUMBERS, TEXT, WHOLE, Operation, exactly, hidden
 from noppa.serve.problems import invalid
 from noppa.serve.served_models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.service import Service
 
 FORMATS = ("float", "base64")
 
+MODEL = exactly({"id": TEXT, "object": {"const": "model"}, "created": WHOLE, "owned_by": TEXT})
+MODELS = exactly({"object": {"const": "list"}, "data": {"type": "array", "items": MODEL}})
+VECTOR = {"anyOf": [NUMBERS, {"type": "string", "contentEncoding": "base64"}]}
+ITEM = exactly({"object": {"const": "embedding"}, "index": WHOLE, "embedding": VECTOR})
+EMBEDDINGS = exactly(
+    {
+        "object": {"const": "list"},
+        "data": {"type": "array", "items": ITEM},
+        "model": TEXT,
+        "usage": exactly({"prompt_tokens": WHOLE, "total_tokens": WHOLE}),
+    }
+)
 
-def routes(service: Service) -> list[Route]:
+
+def operations(service: Service) -> list[Operation]:
     models, settings = service.models, service.settings
 
-    async def embeddings(request: Request) -> Response:
-        fields = await service.fields(request)
-        name, encoder = models.named(fields.get("model"))
-        texts = body.texts(fields, "input", settings)
-        form = body.one_of(fields, "encoding_format", FORMATS, "float")
-        dim = dimensions(fields, encoder)
+    async def embeddings(
+        request: Request,
+        model: str,
+        input: str | list[str],
+        encoding_format: str,
+        dimensions: int | None,
+        user: None,
+    ) -> Response:
+        encoder, texts = models.encoders[model], fields.as_list(input)
+        dim = prefix_of(encoder, dimensions)
 
         def job(watch: Watch, threads: int) -> tuple[memoryview, Counts]:
             rows, counts = models.encode(
                 encoder, texts, watch, threads, "input", dim=dim, normalize=settings.normalize
             )
-            return answer(name, rows, form, counts.tokens, watch, threads), counts
+            return answer(model, rows, encoding_format, counts.tokens, watch, threads), counts
 
-        found, counts = await service.work(request, job, texts)
+        content, counts = await service.work(request, job, texts)
         service.count(request, counts)
-        return Response(found, media_type="application/json")
+        return Response(content, media_type="application/json")
 
     async def listed(request: Request) -> Response:
         return JSONResponse(
@@ -49,53 +66,65 @@ def routes(service: Service) -> list[Route]:
         )
 
     async def one(request: Request) -> Response:
-        return JSONResponse(described(models.named(request.path_params["id"])[0]))
+        return JSONResponse(described(models.named(request.path_params["id"])))
 
     def described(name: str) -> dict[str, Any]:
         return {"id": name, "object": "model", "created": models.created, "owned_by": "noppa"}
 
+    body = {
+        "model": models.field(),
+        "input": fields.texts(settings),
+        "encoding_format": fields.one_of(FORMATS).optional("float"),
+        "dimensions": fields.whole(1, max(known.dim for known in models.encoders.values())).optional(),
+        "user": fields.ignored(),
+    }  # fmt: skip
+    summary = "Vectors, as OpenAI's API gives them."
     return [
-        Route("/v1/embeddings", embeddings, methods=["POST"]),
-        Route("/embeddings", embeddings, methods=["POST"]),
-        Route("/v1/models", listed),
-        Route("/models", listed),
-        Route("/v1/models/{id:path}", one),
+        Operation("POST", "/v1/embeddings", summary, embeddings, EMBEDDINGS, body=body),
+        Operation("POST", "/embeddings", "The same.", embeddings, EMBEDDINGS, body=body),
+        Operation("GET", "/v1/models", "The served models.", listed, MODELS),
+        hidden("/models", listed),
+        Operation("GET", "/v1/models/{id:path}", "One of them.", one, MODEL),
     ]
 
 
-def dimensions(fields: dict[str, Any], encoder: Encoder) -> int | None:
-    """How many of the first dimensions are wanted, None for all; 400 where a prefix means nothing."""
-    wanted = body.whole(fields, "dimensions", encoder.dim)
-    if wanted is None or wanted == encoder.dim:
+def prefix_of(encoder: Encoder, dimensions: int | None) -> int | None:
+    """How many of the first dimensions to send, None for all; 400 where there are fewer, or a prefix means nothing."""
+    if dimensions is None or dimensions == encoder.dim:
         return None
-    if not encoder.ordered:
+    if dimensions > encoder.dim:
         raise invalid(
-            f"dimensions is {wanted}, but the first dimensions of this model's vectors mean nothing by themselves: ask "
-            f"for all {encoder.dim}, or serve an encoder that was fitted with a Whitening",
+            f"dimensions is {dimensions} and this model has {encoder.dim}: send a whole number from 1 to {encoder.dim}",
             "dimensions",
         )
-    return wanted
+    if not encoder.ordered:
+        raise invalid(
+            f"dimensions is {dimensions}, but the first dimensions of this model's vectors mean nothing by themselves: "
+            f"ask for all {encoder.dim}, or serve an encoder that was fitted with a Whitening",
+            "dimensions",
+        )
+    return dimensions
 
 
 def answer(
     name: str, rows: NDArray[np.float32], form: str, tokens: int, watch: Watch, threads: int
 ) -> memoryview:
-    """The JSON of an answer, written block by block; numbers as short as they can be read back exactly."""
-    made = bytearray(b'{"object":"list","data":[')
+    """The JSON of an answer, written in blocks; numbers in the shortest form that reads back exactly."""
+    content = bytearray(b'{"object":"list","data":[')
     for start in range(0, len(rows), BLOCK_TEXTS):
         watch.check()
         block = rows[start : start + BLOCK_TEXTS]
-        made += b"," if start else b""
-        made += b",".join(
+        content += b"," if start else b""
+        content += b",".join(
             b'{"object":"embedding","index":%d,"embedding":%b}' % pair
             for pair in enumerate(vectors(block, form, threads), start)
         )
-    made += b'],"model":%b,"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
+    content += b'],"model":%b,"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
         json.dumps(name).encode(),
         tokens,
         tokens,
     )
-    return memoryview(made)
+    return memoryview(content)
 
 
 def vectors(rows: NDArray[np.float32], form: str, threads: int) -> Iterator[bytes]:

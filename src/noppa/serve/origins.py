@@ -1,6 +1,6 @@
-"""Who may use a server without keys from a browser: pages that it sent itself, under a name that it goes by.
+"""Host and Origin checks of a server without keys: only its own pages may use it from a browser.
 
-A page of another site knows no key, so a server with keys needs none of this.
+A server with keys needs none of this, since a page of another site knows no key.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from noppa.serve.problems import Problem
 from noppa.serve.settings import Settings
 
 EVERY = "*"
-#: What a server listens at to be reached by all its addresses.
+#: Addresses that mean all interfaces.
 WILDCARDS = frozenset(("0.0.0.0", "::"))
 SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
@@ -25,7 +25,7 @@ class Origins:
         self.dotless = bool(self.hosts & WILDCARDS)
 
     def check(self, method: str, headers: dict[bytes, bytes]) -> None:
-        """421 for a foreign host, 403 for a foreign origin that wants more than to look."""
+        """421 for a foreign host; 403 for a foreign origin with an unsafe method."""
         host, origin, site = (
             headers.get(name, b"").decode("latin-1").strip()
             for name in (b"host", b"origin", b"sec-fetch-site")
@@ -46,11 +46,12 @@ class Origins:
             )
 
     def goes_by(self, name: str) -> bool:
-        """Whether a request may name the server so.
+        """Whether the Host header may hold this name.
 
-        DNS rebinding points a name of the attacker's at this server, and the browser takes its answers for the
-        attacker's own. An address, `localhost` or a name without a dot cannot be an attacker's domain; the last may be
-        a neighbour's, so it counts only where the server listens to its neighbours. No browser sends no name.
+        Against DNS rebinding: an attacker's domain that resolves to this server makes the browser treat its answers as
+        the attacker's own. An address, `localhost` or a name without a dot cannot be such a domain; a name without a
+        dot may be another machine's on the same network, so it is accepted only where the server listens on all
+        interfaces. Browsers always send a name.
         """
         if not name or EVERY in self.hosts or name in self.hosts:
             return True
@@ -59,7 +60,7 @@ class Origins:
         return self.dotless and "." not in name
 
     def _same(self, host: str, origin: str, site: str) -> bool:
-        """Whether a browser says that its own page asks, or nothing says that it is a browser."""
+        """Whether the request is same-origin, or does not come from a browser."""
         if origin and self.origins & {origin, EVERY}:
             return True
         if site:

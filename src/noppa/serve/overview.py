@@ -1,4 +1,4 @@
-"""What can be seen in many vectors: near-duplicates, clusters, a map; block by block, so that a watch can stop the work."""
+"""Near-duplicates, clusters and a map of many vectors; in blocks, so that a watch can stop the work."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from noppa.methods.k_means import k_means, nearest
 from noppa.serve.served_models import Watch
 
-#: Numbers of a block that is worked on between two looks at the watch: some megabytes, some hundredths of a second.
+#: Numbers of a block, between two checks of the watch: some megabytes, some hundredths of a second.
 BLOCK_VALUES = 1 << 20
-#: Up to this many dimensions all their products are summed once; beyond, the rows are read in every round.
+#: Up to this many dimensions the covariance matrix is computed once; beyond, each iteration reads the rows again.
 MOST_PRODUCTS = 1024
 CENTRAL = 3
 ROUNDS = 40
@@ -26,7 +26,7 @@ Float = NDArray[np.float64]
 
 
 def _spans(rows: int, width: int, watch: Watch) -> Iterator[slice]:
-    """Consecutive rows of `width` numbers, a block at a time, while the watch allows it."""
+    """Slices of consecutive rows of `width` numbers, with a check of the watch before each."""
     step = max(1, BLOCK_VALUES // max(1, width))
     for start in range(0, rows, step):
         watch.check()
@@ -37,7 +37,7 @@ def alike(rows: Vectors, threshold: float, watch: Watch) -> list[dict[str, Any]]
     """Groups of lines joined by cosines from `threshold` on, the largest first, each with its smallest such cosine."""
     group, least = np.arange(len(rows)), np.ones(len(rows))
     for span in _spans(len(rows), len(rows), watch):
-        cosines = rows[span] @ rows[span.start :].T  # with those before it, each was compared
+        cosines = rows[span] @ rows[span.start :].T  # earlier rows have been compared with these
         near = cosines >= threshold - 1e-6
         least[span] = np.where(near, cosines, 1).min(axis=1)
         for at in np.flatnonzero(np.count_nonzero(near, axis=1) > 1).tolist():
@@ -82,9 +82,9 @@ def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
 
     total = sum(float((block**2).sum()) for _, block in centred())
     spread = _products(centred, rows.shape[1])
-    # Two of many eigenvectors are wanted: a few more than two, multiplied again and again, turn to the first ones.
-    some = min(rows.shape[1], AXES)
-    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(rows.shape[1], some)))[0]
+    # Subspace iteration: a few more axes than the two that are needed converge to the first eigenvectors.
+    axes = min(rows.shape[1], AXES)
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(rows.shape[1], axes)))[0]
     settled: NDArray[np.floating[Any]] = np.zeros(0)
     for _ in range(ROUNDS):
         watch.check()
@@ -95,7 +95,7 @@ def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
         basis = np.linalg.qr(product)[0]
     values, turn = np.linalg.eigh(basis.T @ spread(basis))
     two = (basis @ turn)[:, ::-1][:, :2]
-    # The sign of an axis is free: the largest entry is positive, so that a picture stays the same.
+    # The sign of an axis is arbitrary: make its largest entry positive, so that the map is deterministic.
     two = two * np.where(two[np.abs(two).argmax(axis=0), np.arange(two.shape[1])] < 0, -1, 1)
     points = np.zeros((len(rows), 2))
     for span, block in centred():
@@ -107,7 +107,7 @@ def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
 def _products(
     centred: Callable[[], Iterator[tuple[slice, Float]]], dim: int
 ) -> Callable[[Float], Float]:
-    """A function that multiplies the sum of the blocks' products (dim, dim) with a basis (dim, axes)."""
+    """A function that multiplies the scatter matrix (dim, dim) of the rows with a basis (dim, axes)."""
     if dim <= MOST_PRODUCTS:
         products = np.zeros((dim, dim))
         for _, block in centred():

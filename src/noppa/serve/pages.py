@@ -1,4 +1,4 @@
-"""The page at / and the reader of the OpenAPI document at /docs: files of the package, nothing from elsewhere."""
+"""The page at / and a viewer of the OpenAPI document at /docs: files of the package, nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from importlib import resources
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from noppa.serve.operations import Operation, hidden
 from noppa.serve.service import Service
 
 KINDS = {
@@ -31,7 +31,7 @@ SECURITY = {
 }
 
 
-def routes(service: Service) -> list[Route]:
+def operations(service: Service) -> list[Operation]:
     if not service.settings.page:
         return []
     folder = resources.files("noppa.serve") / "page"
@@ -58,4 +58,4 @@ def routes(service: Service) -> list[Route]:
     async def file(request: Request) -> Response:
         return answer(request, request.path_params["name"])
 
-    return [Route("/", index), Route("/docs", docs), Route("/page/{name}", file)]
+    return [hidden("/", index), hidden("/docs", docs), hidden("/page/{name}", file)]

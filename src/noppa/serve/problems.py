@@ -1,9 +1,10 @@
-"""What goes wrong, in the one shape that OpenAI's clients read: {"error": {message, type, param, code}}."""
+"""Errors as answers, in the shape that OpenAI's clients read: {"error": {message, type, param, code}}."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 
 INVALID = "invalid_request_error"
 SERVER = "server_error"
@@ -46,17 +47,30 @@ class Problem(Exception):
         }
         return json.dumps({"error": error}).encode()
 
+    def response(self) -> bytes:
+        """The bytes of a whole response, after which the connection ends."""
+        body = self.body()
+        headers = {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            "connection": "close",
+            **self.headers,
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        phrase = HTTPStatus(self.status).phrase
+        return f"HTTP/1.1 {self.status} {phrase}\r\n{lines}\r\n".encode() + body
+
 
 def invalid(message: str, param: str | None = None, code: str | None = None) -> Problem:
-    """400: the request says something that cannot be."""
+    """400: a wrong value."""
     return Problem(400, message, param=param, code=code)
 
 
 def too_large(message: str, param: str | None = None) -> Problem:
-    """413: more than a limit, which the message names with what was received."""
+    """413: the message names the limit and what was received."""
     return Problem(413, message, param=param, code="too_large")
 
 
 def busy(message: str, status: int = 503, code: str = "unavailable", seconds: int = 1) -> Problem:
-    """429 or 503: come back later."""
+    """429 or 503, with Retry-After."""
     return Problem(status, message, code=code, headers={"retry-after": str(seconds)})

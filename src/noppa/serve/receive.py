@@ -1,4 +1,4 @@
-"""From bytes to a JSON object: the body within its limits and the budget of all, and no more of it than its route needs."""
+"""Reads a body within its limits and the memory budget, and parses the fields that its route declares."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request
 
-from noppa.serve.body import kind_of
 from noppa.serve.budget import Lease
+from noppa.serve.fields import kind_of
 from noppa.serve.problems import Problem, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
 
-#: A body over the limit is read to its end, up to this much, and thrown away: a client that still writes when the
-#: connection closes may never see why.
+#: A body over the limit is read and discarded up to this size: a client that is still writing when the connection closes
+#: may never see the 413.
 DISCARDED = 256 << 20
-#: Smaller bodies are parsed where they arrive: a thread costs more than they do.
+#: Smaller bodies are parsed on the event loop: handing them to a thread costs more.
 LARGE = 64 << 10
-#: Numbers, strings, arrays and objects of a body: each takes up to 70 bytes, however few characters it is.
+#: Numbers, strings, arrays and objects of a body: each takes up to 70 bytes of memory, however short it is.
 MOST_VALUES = 250_000
 
 
@@ -30,9 +30,11 @@ async def read(request: Request, settings: Settings, lease: Lease) -> bytearray:
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         raise Problem(
-            415, "content-encoding is not taken here: send the body as it is", code="encoded_body"
+            415,
+            "content-encoding is not supported here: send the body as it is",
+            code="encoded_body",
         )
-    if "upgrade" in request.headers:  # the parser of HTTP drops the body of such a request
+    if "upgrade" in request.headers:  # httptools drops the body of such a request
         raise invalid(
             "a body cannot come with an Upgrade header here: let your client speak HTTP/1.1 alone",
             code="upgrade_unsupported",
@@ -45,14 +47,14 @@ async def read(request: Request, settings: Settings, lease: Lease) -> bytearray:
     if size <= limit:
         lease.grow(size)
     arrived = _Arrived(limit, size, lease)
-    # As asyncio.wait_for, which would start a task for every request.
+    # Not asyncio.wait_for, which on Python 3.11 and earlier starts a task for every request.
     task = asyncio.current_task()
     assert task is not None
     timer = task.get_loop().call_later(settings.body_seconds, arrived.stop, task)
     try:
         await arrived.read(request)
     except BaseException as error:
-        arrived.data.clear()  # the traceback would hold it until the client has its answer
+        arrived.data.clear()  # else the traceback keeps it until the answer is sent
         if not arrived.stopped or not isinstance(error, asyncio.CancelledError):
             raise
         if sys.version_info >= (3, 11):
@@ -71,7 +73,7 @@ async def read(request: Request, settings: Settings, lease: Lease) -> bytearray:
 
 
 class _Arrived:
-    """What has come of a body: its bytes, or beyond the limit their number alone."""
+    """The bytes of a body so far; beyond the limit only their number."""
 
     def __init__(self, limit: int, declared: int, lease: Lease) -> None:
         self.limit, self.declared, self.lease = limit, declared, lease
@@ -114,13 +116,13 @@ def _too_long(received: int, limit: int, close: bool = False) -> Problem:
 
 
 def parsed(data: bytearray, names: Collection[str]) -> dict[str, Any]:
-    """The fields of these names of a JSON object, or 400; others are dropped here."""
+    """These fields of a JSON object, 400 if it is none; other fields are dropped to free their memory."""
     if len(data) > LARGE and value_count(data) > MOST_VALUES:
         raise too_large(
             f"the body has more than {MOST_VALUES} values: send texts as strings, and fewer at a time"
         )
     try:
-        # json.loads would also take UTF-16 and UTF-32, whose values are not counted as above.
+        # json.loads(bytes) would also accept UTF-16 and UTF-32, which `value_count` cannot count.
         text = data.decode("utf-8-sig", "surrogatepass")
         data.clear()
         value = json.loads(text, parse_constant=_refused)
@@ -136,19 +138,18 @@ def parsed(data: bytearray, names: Collection[str]) -> dict[str, Any]:
 
 
 def value_count(data: bytearray) -> int:
-    """How many values a JSON text has at most, told before they take their memory and time."""
+    """An upper bound of the values in a JSON text, counted without parsing it."""
     bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     strings = bare.count(b'"') // 2
-    if (
-        strings > 2 * MOST_VALUES
-    ):  # each is a value or the name of one, and splitting would itself take too much
+    # Each is a value or the name of one; splitting so many would itself take too much.
+    if strings > 2 * MOST_VALUES:
         return strings
     outside = b"".join(bare.split(b'"')[::2])
     return 1 + sum(outside.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def size_of(value: Any) -> int:
-    """Bytes that a parsed value takes, of strings, and of arrays of strings."""
+    """Memory of a parsed value: exact for strings and arrays of strings."""
     if isinstance(value, list):
         return sys.getsizeof(value) + sum(map(sys.getsizeof, value))
     return sys.getsizeof(value)
@@ -159,5 +160,5 @@ def _refused(name: str) -> NoReturn:
 
 
 def _short(message: str) -> str:
-    # Python's messages say where, and never quote the text.
+    # Python's messages give the position and never quote the text.
     return message if len(message) < 200 else message[:200] + "…"

@@ -1,13 +1,15 @@
-"""Processes: one that serves, or several behind one port that share the mapped model; stopping without losing a request."""
+"""`serve`: one process, or several workers behind one port that share the mapped model; a graceful stop."""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from types import FrameType
 
@@ -16,21 +18,22 @@ import uvicorn
 from noppa.errors import NoppaError, NoppaWarning, ParameterError
 from noppa.serve import logs
 from noppa.serve.app import Application
-from noppa.serve.http_protocol import bounded
+from noppa.serve.connections import bounded
 from noppa.serve.settings import VARIABLE, Settings
 from noppa.serve.workers import shared_folder, supervise
 from noppa.threads import available
 
+TICK_SECONDS = 0.1
+
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
-    """Serve until a signal says stop."""
+    """Serve until SIGTERM or SIGINT."""
     if workers > 1 and os.name != "posix":
         raise ParameterError("--workers above 1 needs a Unix system: use 1 here")
     if workers > 1 and settings.threads is None:
         settings = replace(settings, threads=max(1, available() // workers))
-    application = Application(
-        settings
-    )  # also with workers: whatever is wrong with the model is said here
+    # Also with workers: whatever is wrong with the model is said here.
+    application = Application(settings)
     listener = listen(host, port)
     models = application.service.models.encoders
     place = f"[{host}]" if ":" in host else host
@@ -38,7 +41,7 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     print(f"noppa: {', '.join(models)} at {url}", flush=True)
     logs.write("listening", url=url, models=[*models], processes=workers, keys=len(settings.keys))
     if workers == 1:
-        Server(application, settings).run(sockets=[listener])
+        run(application, settings, listener)
     else:
         application.service.close()
         with shared_folder() as folder:
@@ -47,7 +50,7 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket, or one sentence."""
+    """A listening socket that workers inherit."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family)
@@ -63,56 +66,63 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-class Server(uvicorn.Server):
-    """uvicorn, which on SIGTERM first refuses in words, finishes what it has, and only then closes its port."""
+def run(
+    application: Application, settings: Settings, listener: socket.socket, parent: int | None = None
+) -> None:
+    """Serve until a signal, or until the process `parent` is gone; then answer 503 for a while, finish, close the port.
 
-    def __init__(self, application: Application, settings: Settings, parent: int | None = None):
-        config = uvicorn.Config(
-            application,
-            http=bounded(settings),
-            ws="none",
-            loop="auto",
-            lifespan="off",
-            log_config=logs.configuration(),
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            # The connection has a timer of its own, which blank lines do not stop; this one comes after it.
-            timeout_keep_alive=int(settings.keep_alive_seconds) + 1,
-            timeout_graceful_shutdown=int(settings.request_seconds) + 1,
-        )
-        super().__init__(config)
-        self.service, self.parent = application.service, parent
-        self.drain_seconds = settings.drain_seconds
-        self.closes: float | None = None
+    uvicorn leaves signals alone in a thread that is not the main one. Here they must not close the port at once, as a
+    client would then see a refused connection in place of a 503.
+    """
+    # Rows without a known word are counted in /metrics, and not reported one by one.
+    warnings.filterwarnings("ignore", category=NoppaWarning)
+    service, server = application.service, uvicorn.Server(_config(application, settings))
+    closes = math.inf
 
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        # Rows without a known word are counted in /metrics, and not told one by one.
-        warnings.filterwarnings("ignore", category=NoppaWarning)
-        super().run(sockets)
-        self.service.close()
+    def stop(sig: int, frame: FrameType | None) -> None:
+        nonlocal closes
+        if service.draining:  # a second signal: at once
+            server.should_exit = server.force_exit = True
+        service.draining = True
+        closes = time.monotonic() + settings.drain_seconds
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self.closes is not None:  # a second signal: at once
-            self.should_exit = self.force_exit = True
-        self.service.draining = True
-        self.closes = time.monotonic() + self.drain_seconds
+    handlers = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
+    with ThreadPoolExecutor(1, "uvicorn") as thread:
+        served = thread.submit(server.run, [listener])
+        while not wait([served], TICK_SECONDS).done:
+            if parent is not None and os.getppid() != parent and not service.draining:
+                stop(signal.SIGTERM, None)
+            if time.monotonic() >= closes:
+                server.should_exit = True
+        served.result()
+    for sig, handler in handlers.items():
+        signal.signal(sig, handler)
+    service.close()
 
-    async def on_tick(self, counter: int) -> bool:
-        if self.parent is not None and os.getppid() != self.parent and self.closes is None:
-            self.handle_exit(signal.SIGTERM, None)
-        if self.closes is not None and time.monotonic() >= self.closes:
-            self.should_exit = True
-        self.service.metrics.gauge("connections", len(self.server_state.connections))
-        return await super().on_tick(counter)
+
+def _config(application: Application, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        http=bounded(settings, application.service.metrics),
+        ws="none",
+        loop="auto",
+        lifespan="off",
+        log_config=logs.configuration(),
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        # The connection has a timer of its own, which blank lines do not stop; this one comes after it.
+        timeout_keep_alive=int(settings.keep_alive_seconds) + 1,
+        timeout_graceful_shutdown=int(settings.request_seconds) + 1,
+    )
 
 
 def main() -> None:
-    """One of several workers: `python -m noppa.serve.run SOCKET PARENT`, its settings in the environment."""
+    """One of several workers: `python -m noppa.serve.run SOCKET PARENT`, with its settings in the environment."""
     settings = Settings.from_json(os.environ.pop(VARIABLE))
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
-        Server(Application(settings), settings, int(sys.argv[2])).run(sockets=[listener])
+        run(Application(settings), settings, listener, int(sys.argv[2]))
     except Exception as error:
         logs.write("worker failed", error=type(error).__name__, places=logs.places_of(error))
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""The encoders that are served, by name, and how their work is cut into pieces that can be stopped."""
+"""The served encoders by name, and encoding in blocks, so that work can be stopped between two of them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from noppa.encoder import embedded
 from noppa.methods.corpus import Ids
 from noppa.methods.k_means import interrupt
 from noppa.methods.windows import truncated
-from noppa.serve.problems import Problem, busy, too_large
+from noppa.serve.fields import Field
+from noppa.serve.problems import Problem, busy, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
 
 COSINES = "similarity"
 BLOCK_TEXTS = 1024
-#: In token pairs, some tenths of a second: between two blocks a client that left is noticed.
+#: Token pairs of a block, some tenths of a second: between two blocks a client that left is noticed.
 BLOCK_PAIRS = 1 << 21
 BLOCK_CHARACTERS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What was encoded: texts, their tokens, those the vocabulary does not know, and texts without a known one."""
+    """What was encoded: texts, their tokens, tokens out of vocabulary, and texts without a known token."""
 
     inputs: int
     tokens: int
@@ -40,14 +41,14 @@ class Counts:
 
 
 class Watch:
-    """Whether to go on: raises between two blocks when the client has left or the time is up."""
+    """Cancellation: `check` raises once the client has left or the deadline has passed."""
 
     def __init__(self, left: Callable[[], bool], deadline: float) -> None:
         self.left, self.deadline = left, deadline
 
     @contextmanager
     def over(self) -> Iterator[None]:
-        """Also asked inside k-means, which may be deep in a method's fit."""
+        """Make k-means, which may run deep inside a method's fit, call `check` too."""
         token = interrupt.set(self.check)
         try:
             yield
@@ -65,7 +66,7 @@ class Watch:
 
 
 class Models:
-    """The served encoders; the first one is meant where a request names none."""
+    """The served encoders; the first is the default."""
 
     def __init__(self, encoders: dict[str, Encoder], settings: Settings) -> None:
         self.encoders, self.settings = encoders, settings
@@ -74,29 +75,31 @@ class Models:
 
     @classmethod
     def load(cls, settings: Settings) -> Models:
-        """The model that was asked for; without one, every preset of the embedded model."""
+        """The model of the settings; without one, every preset of the embedded model."""
         if settings.model is not None:
             name = settings.name or _name_of(settings.model)
             return cls({name: noppa.load(settings.model)}, settings)
-        # Who asks an endpoint for vectors nearly always compares them by cosine: the preset for that goes first.
+        # The default: clients of an endpoint nearly always compare vectors by cosine.
         names = sorted(embedded.presets(), key=lambda name: name != COSINES)
         if not names:
-            return cls(
-                {settings.name or "noppa": noppa.load()}, settings
-            )  # says that there is none
+            # Raises the error that says how to get one.
+            return cls({settings.name or "noppa": noppa.load()}, settings)
         stem = settings.name or "noppa"
         return cls({f"{stem}-{name}": noppa.load(name) for name in names}, settings)
 
-    def named(self, name: Any) -> tuple[str, Encoder]:
-        """A model by the name in a request, which may be absent."""
-        if name is None:
-            name = self.default
-        if isinstance(name, str) and name in self.encoders:
-            return name, self.encoders[name]
-        if isinstance(name, str) and self.settings.any_model:
-            return self.default, self.encoders[self.default]
+    def field(self) -> Field:
+        """The field `model` of a request: a served name, the default where absent."""
+        schema = {"type": "string", "description": "One of GET /v1/models."}
+        return Field(schema, lambda name, field: self.named(name)).optional(self.default)
+
+    def named(self, name: Any) -> str:
+        """The served model that a name in a request stands for."""
         if not isinstance(name, str):
-            raise Problem(400, "model must be a string: GET /v1/models lists them", param="model")
+            raise invalid("model must be a string: GET /v1/models lists them", "model")
+        if name in self.encoders:
+            return name
+        if self.settings.any_model:
+            return self.default
         raise Problem(
             404,
             f"the model {name[:100]!r} is not served here: choose one of {', '.join(self.encoders)}, or start the "
@@ -138,7 +141,7 @@ class Models:
         param: str,
         truncate: bool,
     ) -> Iterator[Ids]:
-        """The ids and offsets of consecutive texts, cut to the limit of tokens or refused, while the watch allows it."""
+        """Blocks of ids and offsets; texts beyond the limit of tokens are truncated or refused."""
         limit = self.settings.max_tokens
         for first, last in blocks([len(text) for text in texts], BLOCK_CHARACTERS, 1):
             watch.check()
@@ -170,7 +173,7 @@ class Models:
 
 
 def blocks(lengths: ArrayLike, most: int, power: int) -> Iterator[tuple[int, int]]:
-    """Consecutive texts of these lengths (texts,), whose powers add up to `most` unless it is one alone."""
+    """Start and stop of blocks of texts: the sum of length ** power is at most `most`, unless a block is one text."""
     done = np.cumsum(np.asarray(lengths, np.int64) ** power)
     start = 0
     while start < len(done):

@@ -1,10 +1,10 @@
-"""One server process: its models, its queue, its counts, and how a request gets its work done."""
+"""What the routes of a process share: models, queue, memory budget, metrics, thread pools."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -22,13 +22,13 @@ from noppa.serve.variants import Variants
 
 T = TypeVar("T")
 
-#: Texts of so many characters in all are encoded where they arrive: handing them to a thread takes longer (bench/server.py).
+#: Up to this many characters in all, texts are encoded on the event loop: a thread would take longer (bench/server.py).
 SMALL = 600 if backend.name == "native" else 0
 FEW = 32
 
 
 class Service:
-    """What every route of a process works with."""
+    """The state of a server process."""
 
     def __init__(self, settings: Settings, models: Models, metrics: Metrics) -> None:
         self.settings, self.models, self.metrics = settings, models, metrics
@@ -45,13 +45,13 @@ class Service:
         for pool in (self._pool, self._parser):
             pool.shutdown(wait=True)
 
-    async def fields(self, request: Request) -> dict[str, Any]:
-        """The fields of a request's body that its route knows."""
-        lease, names = request.scope["noppa.lease"], request.scope["noppa.fields"]
+    async def fields(self, request: Request, names: Collection[str]) -> dict[str, Any]:
+        """The fields of these names of a request's body, unchecked."""
+        lease = request.scope["noppa.lease"]
         data = await receive.read(request, self.settings, lease)
         if len(data) <= receive.LARGE:
             return receive.parsed(data, names)
-        # One at a time: a body that is being parsed takes several times its size.
+        # One at a time: parsing takes several times the memory of the body.
         loop = asyncio.get_running_loop()
         fields = await loop.run_in_executor(self._parser, receive.parsed, data, names)
         lease.resize(sum(map(receive.size_of, fields.values())))
@@ -60,9 +60,9 @@ class Service:
     async def work(
         self, request: Request, job: Callable[[Watch, int], T], texts: list[str] | None = None
     ) -> T:
-        """What `job` gives for a watch and a number of threads, in a thread of its own when it is its turn.
+        """Run `job(watch, threads)` in the thread pool when its turn comes, and return its result.
 
-        texts: all that it encodes; a handful is encoded at once if nobody waits.
+        texts: all that it encodes; a few short ones are encoded at once, on the event loop, if nobody waits.
         """
         deadline = time.monotonic() + self.settings.request_seconds
         turns = self.turns
@@ -79,7 +79,7 @@ class Service:
             left.cancel()
 
     def count(self, request: Request, counts: Counts) -> None:
-        """Note what a request encoded, for /metrics and the log."""
+        """Record what a request encoded, for /metrics and the log."""
         self.metrics.encoded(counts.inputs, counts.tokens, counts.unknown, counts.empty)
         request.scope["noppa.counts"] = counts
 

@@ -1,4 +1,4 @@
-"""Lines that browsers leave with the page: in memory alone, by a signed cookie, bounded and forgotten in time."""
+"""Sessions of the page: a browser's lines, kept in memory under a signed cookie, bounded in number, size and age."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
 
 COOKIE = "noppa_lines"
-#: All lines and vectors of all browsers; the longest unused go first, and vectors before lines.
+#: Bytes of lines and cached vectors of all sessions; beyond it the least recently used go, vectors before lines.
 MOST_BYTES = 512 << 20
-#: Jobs over all lines of a browser that hold all their vectors at a time.
+#: Jobs at a time that hold the vectors of all lines of a session.
 LARGE_JOBS = 2
-#: Fewer lines than this say too little to fit a method on.
+#: With fewer lines than this, methods are fitted on the example sentences.
 FITTED = 50
-KEPT_VECTORS = 3
+MOST_CACHED = 3
 
 
 class Session:
@@ -60,7 +60,7 @@ class Session:
         return self._text_bytes + sum(rows.nbytes for rows in [*self._vectors.values()])
 
     def forget_vectors(self) -> int:
-        """Bytes given back; a line's vector can be made again."""
+        """Drop the cached vectors, which can be computed again; the bytes that this frees."""
         before = self.size
         with self._lock:
             self._vectors.clear()
@@ -88,49 +88,49 @@ class Session:
         rows, _ = models.encode(encoder, self.lines, watch, threads, "lines", truncate=True)
         with self._lock:
             self._vectors[key] = rows
-            while len(self._vectors) > KEPT_VECTORS:
+            while len(self._vectors) > MOST_CACHED:
                 self._vectors.popitem(last=False)
         return rows
 
 
 class Sessions:
-    """Every browser's lines by its cookie."""
+    """The sessions by cookie."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings, self.metrics = settings, metrics
         self._key = settings.session_key.encode()
-        self._kept: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._large = threading.Semaphore(LARGE_JOBS)
 
     def of(self, request: Request) -> Session:
         """The session of a request; an empty one where there is none."""
         self.forget()
         token = request.cookies.get(COOKIE, "")
-        session = self._kept.get(token)
+        session = self._sessions.get(token)
         if session is None:
             return Session("")
         session.used = time.monotonic()
-        self._kept.move_to_end(token)
+        self._sessions.move_to_end(token)
         return session
 
     def keep(self, request: Request, lines: list[str]) -> Session:
-        """A browser's lines in place of those it left before.
+        """Store a browser's lines in place of its earlier ones.
 
-        The token is the browser's secret and a mark of its lines, signed: another process of this server, which may
-        still have those that it left before, does not take them for these.
+        The cookie is the browser's secret and a hash of its lines, signed. The hash is there for other workers: one
+        that still has the earlier lines does not serve them under the new cookie.
         """
         self.drop(request)
         secret = self._secret(request) or secrets.token_urlsafe(32)
         mark = hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:16]
         session = Session(self._signed(secret, mark), lines)
-        self._kept[session.token] = session
+        self._sessions[session.token] = session
         self.forget()
         asyncio.get_running_loop().call_later(self.settings.line_seconds + 1, self.forget)
         return session
 
     @contextmanager
     def large(self, watch: Watch) -> Iterator[None]:
-        """Wait, in the thread of a job, until few others hold so many vectors."""
+        """Wait, in the thread of a job, for one of the `LARGE_JOBS` places."""
         while not self._large.acquire(timeout=0.05):
             watch.check()
         try:
@@ -140,8 +140,8 @@ class Sessions:
 
     def drop(self, request: Request) -> None:
         secret = self._secret(request)
-        for token in [token for token in self._kept if token.startswith(f"{secret}.")]:
-            del self._kept[token]
+        for token in [token for token in self._sessions if token.startswith(f"{secret}.")]:
+            del self._sessions[token]
         self.forget()
 
     def _signed(self, secret: str, mark: str) -> str:
@@ -149,16 +149,16 @@ class Sessions:
         return f"{token}.{hmac.new(self._key, token.encode(), 'sha256').hexdigest()[:32]}"
 
     def _secret(self, request: Request) -> str | None:
-        """The secret in a cookie that this server signed; any other may be one that somebody else chose and knows."""
+        """The secret in a cookie that this server signed; None for others, whose secret an attacker may have chosen."""
         token = request.cookies.get(COOKIE, "")
         secret, _, rest = token.partition(".")
         signed = self._signed(secret, rest.partition(".")[0])
         return secret if hmac.compare_digest(token.encode(), signed.encode()) else None
 
     def forget(self) -> None:
-        """Let go of what is too old or too much."""
+        """Evict sessions that are too old, too many or too large."""
         oldest = time.monotonic() - self.settings.line_seconds
-        sessions = [*self._kept.values()]
+        sessions = [*self._sessions.values()]
         total = sum(session.size for session in sessions)
         for session in sessions:
             if total <= MOST_BYTES:
@@ -170,5 +170,5 @@ class Sessions:
             if session.used >= oldest and not many:
                 break
             total -= session.size
-            del self._kept[session.token]
-        self.metrics.gauge("sessions", len(self._kept))
+            del self._sessions[session.token]
+        self.metrics.gauge("sessions", len(self._sessions))

@@ -1,4 +1,4 @@
-"""What a server is told: the model, its limits, who may use it."""
+"""The settings of a server: the model, its limits, who may use it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Settings:
 
     max_tokens: of one text; a text of n tokens costs NoPPA n² steps, so this bounds what one request can ask for.
     at_once, queue: how many requests are encoded at a time, and how many more may wait.
-    body_seconds, request_seconds: for a client to send its body, and for a request from then to its answer.
-    keep_alive_seconds, send_seconds: for an idle connection, and for a client to take an answer that fills its buffer.
-    max_held: bytes of bodies, texts and answers in memory, of all requests of a process.
-    max_connections: fewer where the process may not open that many files.
-    drain_seconds: how long a stopping server still refuses new requests in words before it closes its port.
-    max_lines, line_seconds: lines that a browser may leave with the page, and how long they are kept unused.
-    max_values: numbers in all vectors that a request has to do with at once, texts × dimensions.
+    body_seconds, request_seconds: deadline of a body, and of the answer after it.
+    keep_alive_seconds, send_seconds: timeout of an idle connection, and of a client that does not read its answer.
+    max_held: the memory budget of a process, bytes of bodies, texts and answers of all its requests.
+    max_connections: lowered where the limit of open files is lower.
+    drain_seconds: how long a stopping server answers 503 before it closes its port.
+    max_lines, line_seconds: lines of a browser session, and how long an unused session lives.
+    max_values: numbers in the vectors of a request, texts × dimensions.
     hosts: names besides its addresses that a server without keys goes by.
     session_key: signs the cookies of all processes of one server.
-    counters: a file where one of several processes keeps its numbers of /metrics, beside those of the others.
+    counters: the file that holds the metrics of this process, in a folder that all workers share.
     """
 
     model: str | None = None
@@ -102,7 +102,7 @@ class Settings:
 
     @property
     def connections(self) -> int:
-        """How many connections a process takes: some file descriptors stay free for everything else."""
+        """Open connections of a process; some file descriptors stay free for everything else."""
         return max(1, min(self.max_connections, open_files() - RESERVED_FILES))
 
     def to_json(self) -> str:
@@ -114,7 +114,7 @@ class Settings:
 
 
 def open_files() -> int:
-    """How many files this process may have open."""
+    """The limit of open files of this process."""
     if os.name != "posix":
         return 1 << 20
     import resource
@@ -124,17 +124,17 @@ def open_files() -> int:
 
 
 def keys_of(file: Path | None, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The keys of a file, one a line, and of the environment, divided by commas or blanks; none for an open server."""
+    """API keys of a file, one a line, and of the environment, divided by commas or blanks; none for an open server."""
     keys = environment.get(KEYS, "").replace(",", " ").split()
     if file is not None:
         try:
             lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
         except (OSError, UnicodeDecodeError) as error:
             raise FileError(f"the keys in {file} cannot be read: {error}") from error
-        found = [line for line in lines if line and not line.startswith("#")]
-        if not found:
+        file_keys = [line for line in lines if line and not line.startswith("#")]
+        if not file_keys:
             raise ParameterError(f"{file} has no key: write one a line, or leave out --keys")
-        keys += found
+        keys += file_keys
     for key in keys:
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ParameterError(

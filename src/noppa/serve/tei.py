@@ -6,36 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 import noppa
 from noppa.kernels.backend import kernels
-from noppa.serve import body
-from noppa.serve.openai import dimensions
-from noppa.serve.problems import invalid
+from noppa.serve import fields
+from noppa.serve.openai import prefix_of
+from noppa.serve.operations import TABLE, TEXT, Operation, at_least
 from noppa.serve.served_models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.service import Service
 
 
-def routes(service: Service) -> list[Route]:
+def operations(service: Service) -> list[Operation]:
     models, settings = service.models, service.settings
-    name, encoder = models.named(None)
+    name, encoder = models.default, models.encoders[models.default]
 
-    async def embed(request: Request) -> Response:
-        fields = await service.fields(request)
-        texts = body.texts(fields, "inputs", settings)
-        normalize = body.flag(fields, "normalize", True)
-        truncate = body.flag(fields, "truncate", False)
-        if body.one_of(fields, "truncation_direction", ("Right", "Left"), "Right") == "Left":
-            raise invalid(
-                "truncation_direction is 'Left', and this server cuts at the right alone: leave it out",
-                "truncation_direction",
-            )
-        if fields.get("prompt_name") is not None:
-            raise invalid(
-                "prompt_name names a prompt, and this model has none: leave it out", "prompt_name"
-            )
-        dim = dimensions(fields, encoder)
+    async def embed(
+        request: Request,
+        inputs: str | list[str],
+        normalize: bool,
+        truncate: bool,
+        truncation_direction: str,
+        prompt_name: None,
+        dimensions: int | None,
+    ) -> Response:
+        texts, dim = fields.as_list(inputs), prefix_of(encoder, dimensions)
 
         def job(watch: Watch, threads: int) -> tuple[memoryview, Counts]:
             rows, counts = models.encode(
@@ -50,12 +44,12 @@ def routes(service: Service) -> list[Route]:
             )
             return written(rows, watch, threads), counts
 
-        found, counts = await service.work(request, job, texts)
+        content, counts = await service.work(request, job, texts)
         service.count(request, counts)
-        return Response(found, media_type="application/json")
+        return Response(content, media_type="application/json")
 
     async def info(request: Request) -> Response:
-        facts = {
+        described = {
             "model_id": name,
             "model_type": {"embedding": {"pooling": repr(encoder.method)}},
             "model_dtype": "float32",
@@ -71,17 +65,28 @@ def routes(service: Service) -> list[Route]:
             "tokenization_workers": service.threads,
             "version": noppa.__version__,
         }
-        return JSONResponse(facts)
+        return JSONResponse(described)
 
+    body = {
+        "inputs": fields.texts(settings),
+        "normalize": fields.flag(True),
+        "truncate": fields.flag(False),
+        "truncation_direction": fields.one_of(["Right"]).optional("Right"),
+        "prompt_name": fields.unsupported("names a prompt, and this model has none"),
+        "dimensions": fields.whole(1, encoder.dim).optional(),
+    }
+    summary = "Vectors, as text-embeddings-inference gives them."
+    facts = at_least({"model_id": TEXT}, "model_id")
     return [
-        Route("/embed", embed, methods=["POST"]),
-        Route("/", embed, methods=["POST"]),  # where huggingface_hub's client posts
-        Route("/info", info),
+        Operation("POST", "/embed", summary, embed, TABLE, body=body),
+        # Where huggingface_hub's client posts.
+        Operation("POST", "/", summary, embed, body=body, listed=False),
+        Operation("GET", "/info", "The model and the limits.", info, facts),
     ]
 
 
 def written(rows: NDArray[np.float32], watch: Watch, threads: int) -> memoryview:
-    """The JSON of an answer, written block by block."""
+    """The JSON of an answer, written in blocks."""
     answer = bytearray(b"[")
     for start in range(0, len(rows), BLOCK_TEXTS):
         watch.check()

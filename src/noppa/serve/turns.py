@@ -1,4 +1,4 @@
-"""The bounded queue in front of the encoder: so many at a time, so many waiting, the rest told to come back."""
+"""The bounded queue in front of the encoder: a number of requests run, a number wait, the rest get 429."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from noppa.serve.problems import busy
 
 
 class Left(Exception):
-    """The client closed its connection: nobody waits for the answer."""
+    """The client closed its connection before its answer was ready."""
 
 
 class Turns:
-    """First come, first served."""
+    """A semaphore with a first-in, first-out queue of limited length."""
 
     def __init__(self, at_once: int, queue: int, metrics: Metrics) -> None:
         self.at_once, self.queue, self.metrics = at_once, queue, metrics
@@ -25,12 +25,12 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, left: asyncio.Future[None], deadline: float) -> AsyncIterator[None]:
-        """Wait for a turn: until `deadline` of the loop's clock, and only while the client is there."""
+        """Wait for a turn, until `deadline` on the loop's clock or until the client has left."""
         if self.running < self.at_once and not self.waiting:
             self.running += 1
         else:
             await self._wait(left, deadline)
-        self._tell()
+        self._report()
         try:
             yield
         finally:
@@ -45,43 +45,43 @@ class Turns:
                 "queue_full",
             )
         loop = asyncio.get_running_loop()
-        mine: asyncio.Future[None] = loop.create_future()
-        self.waiting.append(mine)
-        self._tell()
+        turn_future: asyncio.Future[None] = loop.create_future()
+        self.waiting.append(turn_future)
+        self._report()
         try:
             await asyncio.wait(
-                {mine, left},
+                {turn_future, left},
                 timeout=deadline - loop.time(),
                 return_when=asyncio.FIRST_COMPLETED,
             )
         except BaseException:
-            self._give_up(mine)
+            self._give_up(turn_future)
             raise
         if left.done():
-            self._give_up(mine)
+            self._give_up(turn_future)
             raise Left
-        if not mine.done():
-            self._give_up(mine)
+        if not turn_future.done():
+            self._give_up(turn_future)
             raise busy(
                 "the request waited for its turn as long as this server allows: try again later",
                 code="queue_timeout",
             )
 
-    def _give_up(self, mine: asyncio.Future[None]) -> None:
-        if mine.done():
+    def _give_up(self, turn_future: asyncio.Future[None]) -> None:
+        if turn_future.done():
             self._pass_on()
         else:
-            self.waiting.remove(mine)
-            self._tell()
+            self.waiting.remove(turn_future)
+            self._report()
 
     def _pass_on(self) -> None:
-        """The turn goes to whoever waits longest; it counts as running all the while."""
+        """Hand the turn to the oldest waiting request; `running` stays the same meanwhile."""
         if self.waiting:
             self.waiting.popleft().set_result(None)
         else:
             self.running -= 1
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self.metrics.gauge("queue_depth", len(self.waiting))
         self.metrics.gauge("running", self.running)

@@ -1,4 +1,8 @@
-"""The workers behind one port: started, started again when they die, with growing pauses, and told to stop."""
+"""The supervisor of the worker processes behind one port: starts them, restarts them with backoff, stops them.
+
+Not `uvicorn.supervisors.Multiprocess`: it restarts without a pause, stops the whole server when one worker fails at its
+start, and does not survive a worker that cannot be started for lack of memory or file descriptors.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from typing import Any
 from noppa.serve import logs
 from noppa.serve.settings import VARIABLE, Settings
 
-#: A worker that dies younger than this waits before it is started again: half a second, doubled each time.
+#: Backoff: a worker that dies younger than this is restarted after half a second, doubled each time.
 YOUNG_SECONDS = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TICK_SECONDS = 0.1
@@ -26,7 +30,7 @@ TICK_SECONDS = 0.1
 
 @dataclass
 class Worker:
-    """A process, or the pause before its next start."""
+    """A worker process, or the pause before its restart."""
 
     settings: Settings
     listener: socket.socket
@@ -36,7 +40,7 @@ class Worker:
     failures: int = 0
 
     def tend(self) -> None:
-        """Start the process if it is time, or note its death."""
+        """Note that the process has ended, and start it when it is due."""
         if self.process is not None and self.process.poll() is not None:
             logs.write("worker ended", code=self.process.returncode)
             self.process = None
@@ -48,7 +52,7 @@ class Worker:
         self.born = time.monotonic()
         try:
             self.process = _process(self.settings, self.listener)
-        except OSError as error:  # no process, memory or file descriptor to be had
+        except OSError as error:  # out of processes, memory or file descriptors
             logs.write("worker not started", error=error.strerror)
             self._pause()
 
@@ -63,7 +67,7 @@ class Worker:
 
 @contextmanager
 def shared_folder() -> Iterator[str | None]:
-    """A temporary folder for the counters of all workers; None where there is no room, and each counts alone."""
+    """A temporary folder for the metrics of all workers; None if it cannot be made, and each then counts alone."""
     try:
         folder = tempfile.TemporaryDirectory(prefix="noppa-", ignore_cleanup_errors=True)
     except OSError as error:
@@ -77,14 +81,14 @@ def shared_folder() -> Iterator[str | None]:
 def supervise(
     settings: Settings, listener: socket.socket, count: int, folder: str | None = None
 ) -> None:
-    """Keep `count` workers running until a signal says stop, then stop them."""
+    """Keep `count` workers running until SIGTERM or SIGINT, then stop them."""
     stopping = False
 
     def stop(sig: int, frame: FrameType | None) -> None:
         nonlocal stopping
         stopping = True
 
-    before = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
+    handlers = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
     files = [None if folder is None else f"{folder}/{number}.cells" for number in range(count)]
     workers = [Worker(replace(settings, counters=file), listener) for file in files]
     try:
@@ -98,13 +102,13 @@ def supervise(
             process.send_signal(signal.SIGTERM)
         for process in running:
             process.wait()
-        for sig, handler in before.items():
+        for sig, handler in handlers.items():
             signal.signal(sig, handler)
 
 
 def _process(settings: Settings, listener: socket.socket) -> subprocess.Popen[Any]:
     number = listener.fileno()
-    # Settings hold keys, which must not stand in the list of processes.
+    # In the environment: settings hold API keys, and everybody can read the arguments of a process.
     environment = {**os.environ, VARIABLE: settings.to_json()}
     return subprocess.Popen(
         [sys.executable, "-m", "noppa.serve.run", str(number), str(os.getpid())],

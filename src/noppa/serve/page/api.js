@@ -1,7 +1,7 @@
-// Talking to the server: one way to ask, one shape of problem.
+// Requests to the server, with one shape of error.
 
 const KEY = "noppa-key";
-let kept = null; // the lines that the server took last; another process of it, or a new one, gets them again
+let storedLines = null; // what the server stored last, sent again when another worker, or a restarted one, lacks it
 let sending = Promise.resolve();
 
 export function key() { return sessionStorage.getItem(KEY) ?? ""; }
@@ -23,8 +23,8 @@ async function send(path, { method = "POST", body, signal } = {}) {
     throw new Problem(0, "The server does not answer: is it still running?");
   }
   if (!answer.ok) {
-    const told = await answer.json().catch(() => ({}));
-    throw new Problem(answer.status, told.error?.message ?? `The server answered ${answer.status}.`, told.error?.code);
+    const body = await answer.json().catch(() => ({}));
+    throw new Problem(answer.status, body.error?.message ?? `The server answered ${answer.status}.`, body.error?.code);
   }
   return answer;
 }
@@ -33,32 +33,32 @@ export async function get(path) { return (await send(path, { method: "GET" })).j
 export async function text(path) { return (await send(path, { method: "GET" })).text(); }
 export async function post(path, body, signal) { return (await send(path, { body, signal })).json(); }
 
-// What needs the kept lines: sent again where the server has forgotten them.
+// A request over the stored lines; where the server has forgotten them, they are sent again first.
 export async function withLines(path, body, signal) {
   for (let attempt = 0; ; attempt++) {
     try {
       return await send(path, { body, signal });
     } catch (error) {
-      if (error.code !== "lines_not_found" || !kept || attempt === 8) throw error;
+      if (error.code !== "lines_not_found" || !storedLines || attempt === 8) throw error;
       await sendLines();
     }
   }
 }
 
-// One after the other, and always the newest: what is sent again must not bring back lines that were replaced or dropped.
+// One at a time, and always the newest: a resend must not bring back lines that were replaced or dropped.
 function inTurn(run) {
   sending = sending.catch(() => null).then(run);
   return sending;
 }
-const sendLines = () => inTurn(() => kept && send("lines", { body: { lines: kept } }));
+const sendLines = () => inTurn(() => storedLines && send("lines", { body: { lines: storedLines } }));
 
-// Not sent at all if newer ones are there before its turn.
+// Skipped if it was aborted, by newer lines, before its turn.
 export const keepLines = (lines, signal) => inTurn(async () => {
   signal.throwIfAborted();
   await send("lines", { body: { lines } });
-  kept = lines;
+  storedLines = lines;
 });
 export const dropLines = () => inTurn(async () => {
-  kept = null;
+  storedLines = null;
   await send("lines", { method: "DELETE" });
 });

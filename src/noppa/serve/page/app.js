@@ -1,4 +1,4 @@
-// The page: tabs, the theme, the address, and who refreshes when.
+// The page: tabs, theme, address, and what refreshes when.
 
 import * as controls from "./controls.js";
 import { $, later } from "./dom.js";

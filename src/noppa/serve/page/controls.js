@@ -1,13 +1,16 @@
-// Model, method and parameters: what is there, and what was chosen.
+// Model, method and parameters: what the server offers, and what was chosen.
 
 import { get, key, setKey } from "./api.js";
 import { $, later, make } from "./dom.js";
 import { request } from "./requests.js";
 import { change, model, serve, state } from "./state.js";
 
-let known = { models: [], methods: [], parts: [] };
+const OWN_FIELDS = ["a", "k", "parts"]; // these have an input of their own; every other number gets a plain one
 
-// Whether the list came.
+let known = { models: [], methods: [], parts: [] };
+let changed = () => null;
+
+// Returns true once the list is here.
 export const load = request("problem", ["key"], async () => {
   known = await get("methods");
   const several = known.models.length > 1;
@@ -20,9 +23,9 @@ export const load = request("problem", ["key"], async () => {
 });
 
 export function start(refresh) {
-  const changed = later(refresh);
+  changed = later(refresh);
   $("model").addEventListener("change", () => { change({ model: $("model").value }); refresh(); });
-  $("name").addEventListener("change", () => { change({ name: $("name").value, a: "", k: "", parts: "" }); show(); refresh(); });
+  $("name").addEventListener("change", () => { change({ name: $("name").value, a: "", k: "", parts: "", numbers: "" }); show(); refresh(); });
   $("a").addEventListener("input", () => { if ($("a").checkValidity() && $("a").value) { change({ a: $("a").value }); slide(); changed(); } });
   $("a-slide").addEventListener("input", () => { $("a").value = (10 ** Number($("a-slide").value)).toPrecision(2).replace(/\.?0+$/, ""); change({ a: String(Number($("a").value)) }); $("a").value = state.a; changed(); });
   $("k").addEventListener("input", () => { if ($("k").checkValidity() && $("k").value) { change({ k: $("k").value }); changed(); } });
@@ -41,10 +44,12 @@ export function show() {
   const method = known.methods.find(({ name }) => name === state.name);
   $("name").value = method ? state.name : "";
   const has = (field) => method !== undefined && field in method.parameters;
-  for (const field of ["a", "k", "parts"]) $(`${field}-field`).hidden = !has(field);
+  for (const field of OWN_FIELDS) $(`${field}-field`).hidden = !has(field);
   if (has("a")) { $("a").value = state.a || String(method.parameters.a ?? ""); slide(); }
   if (has("k")) $("k").value = state.k || String(method.parameters.k ?? "");
   $("k-hint").textContent = ["vlawe", "s3e"].includes(state.name) ? "clusters of words" : state.name === "dct" ? "coefficients" : "directions taken out";
+  const numbers = Object.entries(method?.parameters ?? {}).filter(([field, value]) => !OWN_FIELDS.includes(field) && typeof value === "number");
+  $("numbers").replaceChildren(...numbers.map(([field, value]) => numberField(field, value)));
   if (has("parts")) {
     const chosen = state.parts ? state.parts.split(",") : method.parameters.parts;
     $("parts").replaceChildren(...known.parts.map((part) => {
@@ -53,6 +58,19 @@ export function show() {
       return make("label", {}, box, part);
     }));
   }
+}
+
+function numberField(field, value) {
+  const chosen = new URLSearchParams(state.numbers);
+  const input = make("input", { type: "number", step: "any", value: chosen.get(field) ?? String(value) });
+  input.addEventListener("input", () => {
+    if (!input.checkValidity() || !input.value) return;
+    const numbers = new URLSearchParams(state.numbers);
+    numbers.set(field, input.value);
+    change({ numbers: numbers.toString() });
+    changed();
+  });
+  return make("label", { class: "field" }, field, input);
 }
 
 export function startKey(again) {

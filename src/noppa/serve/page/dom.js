@@ -1,4 +1,4 @@
-// Small things that every part of the page needs.
+// Elements, numbers, bars and debouncing for every part of the page.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -31,5 +31,5 @@ export function bar(value, most, both = false) {
 
 export function later(run, wait = 120) {
   let timer = 0;
-  return (...given) => { clearTimeout(timer); timer = setTimeout(() => run(...given), wait); };
+  return (...values) => { clearTimeout(timer); timer = setTimeout(() => run(...values), wait); };
 }

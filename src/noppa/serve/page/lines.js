@@ -22,18 +22,18 @@ const search = request("search-problem", ["query"], async (signal) => {
 });
 
 const chart = request("map-problem", [], async (signal) => {
-  const found = await json("lines/map", {}, signal);
-  note("lines", found.note);
-  map.show(found.points, map.labels);
-  const percent = found.shares.map((share) => `${(100 * share).toFixed(0)} %`).join(" and ");
+  const plane = await json("lines/map", {}, signal);
+  note("lines", plane.note);
+  map.show(plane.points, map.labels);
+  const percent = plane.shares.map((share) => `${(100 * share).toFixed(0)} %`).join(" and ");
   $("map-title").textContent = `Map of ${lines.length} lines`;
   $("map-hint").textContent = `Two principal axes (${percent} of the variance), coloured by cluster. Drag, scroll or pinch; with the keyboard: arrows, + and −.`;
 });
 
 const cluster = request("clusters-problem", ["clusters-count"], async (signal) => {
-  const found = await json("lines/clusters", { count: Number(state.clusters) }, signal);
-  map.recolour(found.labels);
-  $("clusters").replaceChildren(...found.clusters.map((one, at) => {
+  const { labels, clusters } = await json("lines/clusters", { count: Number(state.clusters) }, signal);
+  map.recolour(labels);
+  $("clusters").replaceChildren(...clusters.map((one, at) => {
     const dot = make("span", { class: "dot", "aria-hidden": "true" });
     dot.style.background = COLOURS[at % COLOURS.length];
     return make("li", {}, dot, `${one.size} line${one.size === 1 ? "" : "s"}, such as`, make("ul", {}, ...one.central.map((at) => make("li", {}, line(at)))));
@@ -56,8 +56,8 @@ export async function refresh() {
   await Promise.all([cluster().then(chart), search(), duplicates()]);
 }
 
-function show(taken) {
-  lines = taken;
+function show(newLines) {
+  lines = newLines;
   $("with-lines").hidden = !lines.length;
   $("lines-state").textContent = lines.length ? `${lines.length} line${lines.length === 1 ? "" : "s"}.` : "No lines yet.";
 }
@@ -65,12 +65,12 @@ function show(taken) {
 // Gives the server the lines that `read` finds, or has it forget those it has where there are none.
 const take = request("lines-problem", ["paste", "file", "column"], async (signal, read) => {
   try {
-    const found = await read();
-    if (found.length) {
-      $("lines-state").textContent = `Sending ${found.length} lines…`;
-      await keepLines(found, signal);
+    const newLines = await read();
+    if (newLines.length) {
+      $("lines-state").textContent = `Sending ${newLines.length} lines…`;
+      await keepLines(newLines, signal);
     } else await dropLines();
-    show(found);
+    show(newLines);
   } catch (error) {
     if (!signal.aborted) $("lines-state").textContent = lines.length ? `Not taken: these are still the ${lines.length} lines from before.` : "Not taken.";
     throw error;

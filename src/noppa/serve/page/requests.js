@@ -1,18 +1,18 @@
-// One request of the page and its message.
+// A request of the page, and the error message that belongs to it.
 
 import { $ } from "./dom.js";
 
-// What went wrong stands at `place` until this request is repeated or one of its fields changes: no other answer touches it.
-// The newest of several runs wins, and an earlier one is stopped.
+// An error is shown at `place` until this request is repeated or one of its fields changes; no other request touches it.
+// A new run aborts the one before.
 export function request(place, fields, run) {
   let running = null;
   for (const field of fields) $(field).addEventListener("input", () => show(place, null));
-  return async (...given) => {
+  return async (...values) => {
     running?.abort();
     const mine = running = new AbortController();
     show(place, null);
     try {
-      return await run(mine.signal, ...given);
+      return await run(mine.signal, ...values);
     } catch (error) {
       if (!mine.signal.aborted) show(place, error);
     }

@@ -1,4 +1,4 @@
-// What the page shows, in the address behind #: that part never travels to a server.
+// What the page shows, kept in the address behind #: browsers never send that part to a server.
 
 import { $ } from "./dom.js";
 
@@ -8,7 +8,7 @@ const DEFAULTS = {
   first: "A dog runs along the river.",
   second: "The dog is running beside the water.",
   query: "",
-  model: "", name: "", a: "", k: "", parts: "",
+  model: "", name: "", a: "", k: "", parts: "", numbers: "",
   heat: "attention", clusters: "6", threshold: "0.95",
 };
 
@@ -16,15 +16,15 @@ export const state = { ...DEFAULTS };
 const listeners = [];
 
 export function read() {
-  const given = new URLSearchParams(location.hash.slice(1));
-  for (const field of Object.keys(DEFAULTS)) state[field] = given.get(field) ?? DEFAULTS[field];
+  const stored = new URLSearchParams(location.hash.slice(1));
+  for (const field of Object.keys(DEFAULTS)) state[field] = stored.get(field) ?? DEFAULTS[field];
 }
 
 export function change(values) {
   Object.assign(state, values);
-  const said = new URLSearchParams();
-  for (const [field, value] of Object.entries(state)) if (value !== DEFAULTS[field]) said.set(field, value);
-  const hash = said.toString();
+  const changed = new URLSearchParams();
+  for (const [field, value] of Object.entries(state)) if (value !== DEFAULTS[field]) changed.set(field, value);
+  const hash = changed.toString();
   history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
   for (const listener of listeners) listener(values);
 }
@@ -35,27 +35,28 @@ let served = [];
 
 export function serve(models) { served = models; }
 
-// The model: the chosen one; else for one sentence the first that has attention to show, and else the first.
+// The chosen model; else, for one sentence, the first that has attention to show; else the first.
 export function model() {
   const chosen = served.find(({ name }) => name === state.model);
   const attends = state.tab === "sentence" && served.find(({ attention }) => attention);
   return (chosen || attends || served[0])?.name;
 }
 
-// On what the method was fitted: of the tab that is shown, an answer for another one may come late.
+// What the method was fitted on. Ignored for a tab that is no longer shown: its answer came late.
 export function note(tab, text) {
   if (tab === state.tab) $("note").textContent = text ?? "";
 }
 
-// What the server is told about model and method; nothing where the encoder is taken as it is served.
+// The fields `model` and `method` of a request; no `method` where the encoder is used as it is served.
 export function method() {
-  const said = {};
-  if (model()) said.model = model();
+  const fields = {};
+  if (model()) fields.model = model();
   if (state.name) {
-    said.method = { name: state.name };
-    if (state.a !== "") said.method.a = Number(state.a);
-    if (state.k !== "") said.method.k = Number(state.k);
-    if (state.parts) said.method.parts = state.parts.split(",");
+    fields.method = { name: state.name };
+    if (state.a !== "") fields.method.a = Number(state.a);
+    if (state.k !== "") fields.method.k = Number(state.k);
+    if (state.parts) fields.method.parts = state.parts.split(",");
+    for (const [field, value] of new URLSearchParams(state.numbers)) fields.method[field] = Number(value);
   }
-  return said;
+  return fields;
 }

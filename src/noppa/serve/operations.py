@@ -1,0 +1,84 @@
+"""An operation: one method of one path, declared once for the router, the checks of its body and the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from noppa.serve.fields import Body, Schema, checked
+from noppa.serve.problems import Problem
+from noppa.serve.service import Service
+
+TEXT: Schema = {"type": "string"}
+NOTE: Schema = {"type": ["string", "null"]}
+NUMBER: Schema = {"type": "number"}
+NUMBERS: Schema = {"type": "array", "items": NUMBER}
+TABLE: Schema = {"type": "array", "items": NUMBERS}
+WHOLE: Schema = {"type": "integer"}
+WHOLES: Schema = {"type": "array", "items": WHOLE}
+
+
+def at_least(properties: Schema, *required: str) -> Schema:
+    """An object that may hold more."""
+    return {"type": "object", "properties": properties, "required": [*required]}
+
+
+def exactly(properties: Schema) -> Schema:
+    """An object of these fields alone."""
+    return {**at_least(properties, *properties), "additionalProperties": False}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a path does for a method.
+
+    handler: is called with the request and the checked fields of the body by name.
+    answer: the schema of the JSON that it sends; None where it sends something else, or nothing.
+    kinds: the media types of an answer that is not JSON.
+    json_only: whether a body must be declared as JSON, which a form on another site cannot do.
+    listed: whether the document names it.
+    """
+
+    method: str
+    path: str
+    summary: str
+    handler: Callable[..., Awaitable[Response]]
+    answer: Schema | None = None
+    kinds: Collection[str] = ()
+    body: Body | None = None
+    json_only: bool = False
+    listed: bool = field(default=True, kw_only=True)
+
+    def route(self, service: Service) -> Route:
+        """The operation as a route that is counted in /metrics by its path."""
+        service.metrics.add_route(self.path)
+
+        async def endpoint(request: Request) -> Response:
+            request.scope["noppa.route"] = self.path
+            if self.body is None:
+                return await self.handler(request)
+            if self.json_only:
+                _check_json(request)
+            fields = await service.fields(request, self.body)
+            return await self.handler(request, **checked(self.body, fields))
+
+        return Route(self.path, endpoint, methods=[self.method])
+
+
+def hidden(path: str, handler: Callable[..., Awaitable[Response]]) -> Operation:
+    """A GET that the document does not name: pages, or another path for a listed one."""
+    return Operation("GET", path, "", handler, listed=False)
+
+
+def _check_json(request: Request) -> None:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Problem(
+            415,
+            f"the body is {kind[:100] or 'of no content type'}: send application/json",
+            code="unsupported_media_type",
+        )
