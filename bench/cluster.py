@@ -42,19 +42,19 @@ NOTHING = 1000
 
 def sentences(data: Path) -> Iterator[str]:
     """Every sentence of the shared tasks, for ever, from the second round on with one word changed."""
-    found = [
+    texts = [
         text.replace("\n", " ")
         for task in dict.fromkeys((*CLASSIFICATION, "STS-B"))
         for rows in files.read(data / "senteval", TASKS[task]).values()
         for row in rows
         for text in row.texts
     ]
-    words = sorted({word for text in found for word in text.split(" ")})
+    words = sorted({word for text in texts for word in text.split(" ")})
     random = np.random.default_rng(0)
-    yield from found
+    yield from texts
     for _ in count():
-        drawn, places = random.integers(len(words), size=len(found)), random.random(len(found))
-        for text, word, place in zip(found, drawn.tolist(), places.tolist(), strict=True):
+        drawn, places = random.integers(len(words), size=len(texts)), random.random(len(texts))
+        for text, word, place in zip(texts, drawn.tolist(), places.tolist(), strict=True):
             tokens = text.split(" ")
             tokens[int(place * len(tokens))] = words[word]
             yield " ".join(tokens)
@@ -170,9 +170,9 @@ def main() -> None:
         "--folder", type=Path, help="where the files go; a temporary one where not given"
     )
     parser.add_argument("--output", type=Path, default=RESULTS)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     facts = {
-        "sentences": wanted.sentences, "preset": wanted.preset, "dim": noppa.load(wanted.preset).dim,
+        "sentences": options.sentences, "preset": options.preset, "dim": noppa.load(options.preset).dim,
         "machine": records.machine(), "commit": records.commit(),
     }  # fmt: skip
 
@@ -180,38 +180,38 @@ def main() -> None:
         record = {**figure, **facts, "load": round(os.getloadavg()[0], 1)}
         record = {k: round(v, 4) if isinstance(v, float) else v for k, v in record.items()}
         print({k: v for k, v in record.items() if "shard_" not in k}, flush=True)
-        with wanted.output.open("a", encoding="utf-8") as file:
+        with options.output.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
-    with tempfile.TemporaryDirectory(dir=wanted.folder) as temporary:
+    with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
         source, output = Path(temporary, "in"), Path(temporary, "out")
-        for engine in wanted.engines:
+        for engine in options.engines:
             if engine != "single":
-                tell(figure="engine alone", engine=engine, workers=wanted.workers, **engine_alone(engine, wanted.workers))  # fmt: skip
-        texts = write_corpus(source, wanted.data, wanted.sentences)
+                tell(figure="engine alone", engine=engine, workers=options.workers, **engine_alone(engine, options.workers))  # fmt: skip
+        texts = write_corpus(source, options.data, options.sentences)
         size = sum(path.stat().st_size for path in source.iterdir())
-        vectors, alone = encoder_alone(source, wanted.preset)
+        vectors, alone = encoder_alone(source, options.preset)
         tell(figure="encoder alone", input_bytes=size, **alone)
-        for engine in wanted.engines:
-            workers = 1 if engine == "single" else wanted.workers
+        for engine in options.engines:
+            workers = 1 if engine == "single" else options.workers
             start = time.perf_counter()
             with Meter() as meter:
                 report = cluster.encode(
-                    source, output, wanted.preset, engine=engine,
+                    source, output, options.preset, engine=engine,
                     workers=None if engine == "single" else workers,
-                    shard_size=int(wanted.megabytes * (1 << 20)),
+                    shard_size=int(options.megabytes * (1 << 20)),
                 )  # fmt: skip
             seconds = time.perf_counter() - start
-            books = json.loads((output / "_noppa" / "finished.json").read_text())["shards"]
-            found = digest_of(output)
+            shards = json.loads((output / "_noppa" / "finished.json").read_text())["shards"]
+            digests = digest_of(output)
             tell(
                 figure="encode", engine=engine, workers=workers, seconds=seconds, cpu_seconds=meter.seconds,
-                busy_seconds=sum(shard["seconds"] for shard in books),
-                busy_cpu_seconds=sum(shard["cpu_seconds"] for shard in books),
+                busy_seconds=sum(shard["seconds"] for shard in shards),
+                busy_cpu_seconds=sum(shard["cpu_seconds"] for shard in shards),
                 shards=report.shards, rows=report.rows, input_bytes=size, output_bytes=report.bytes,
-                byte_identical=found == (vectors, texts, wanted.sentences),
-                shard_seconds=[shard["seconds"] for shard in books],
-                shard_cpu_seconds=[shard["cpu_seconds"] for shard in books],
+                byte_identical=digests == (vectors, texts, options.sentences),
+                shard_seconds=[shard["seconds"] for shard in shards],
+                shard_cpu_seconds=[shard["cpu_seconds"] for shard in shards],
             )  # fmt: skip
             shutil.rmtree(output)
 

@@ -37,8 +37,8 @@ def table(folder) -> pa.Table:
     return pa.dataset.dataset(str(folder), format="parquet").to_table()
 
 
-def vectors(found: pa.Table, name: str = "embedding") -> np.ndarray:
-    column = found[name].combine_chunks()
+def vectors(parts: pa.Table, name: str = "embedding") -> np.ndarray:
+    column = parts[name].combine_chunks()
     return np.asarray(column.flatten()).reshape(len(column), -1)
 
 

@@ -91,7 +91,7 @@ def test_file_to_file(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["none.txt"], 1, "noppa: none.txt does not exist"),
         (["--to", "npy"], 2, "cannot go to standard output"),
@@ -103,10 +103,10 @@ def test_file_to_file(model, tmp_path):
         (["--dim", "2"], 1, "arbitrary part of the vector"),
     ],
 )
-def test_mistakes_are_one_line_and_no_traceback(model, arguments, code, told):
+def test_mistakes_are_one_line_and_no_traceback(model, arguments, code, message):
     done = run("encode", *arguments, "-m", model, given=b"a cake\n")
     assert done.returncode == code
-    assert told in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
 
 
@@ -202,10 +202,10 @@ def test_ctrl_c_while_a_pipe_is_silent(model):
 def test_ctrl_c(model, tmp_path, long, more):
     process = started(model, long, tmp_path / "v.npy", *more)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=120)
+    _, message = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert b"interrupted" in told
-    assert b"Traceback" not in told
+    assert b"interrupted" in message
+    assert b"Traceback" not in message
     left = {path.name for path in tmp_path.iterdir()} - {"model", "long.txt"}
     assert left == ({".v.npy.partial", ".v.npy.checkpoint"} if more else set())
 
@@ -242,7 +242,7 @@ def test_fit(glove, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["-p", "q=1"], 2, "a name from a, k, position"),
         (["-p", "a"], 2, "give name=value"),
@@ -252,10 +252,10 @@ def test_fit(glove, tmp_path):
         (["--ranks", "-p", "k=5"], 1, "noppa: "),
     ],
 )
-def test_fit_mistakes(glove, tmp_path, arguments, code, told):
+def test_fit_mistakes(glove, tmp_path, arguments, code, message):
     done = run("fit", "-v", glove, "-o", tmp_path / "m", *arguments, given=b"a cake\nthe girl\n")
     assert done.returncode == code, done.stderr
-    assert told in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
     assert not (tmp_path / "m").exists()
 
@@ -269,9 +269,9 @@ def test_convert_and_info(glove, tmp_path):
     done = run("vectors", "convert", tmp_path / "folder", tmp_path / "again.txt")
     assert done.stdout.decode().endswith("again.txt: 6 words, 8 dimensions, float32\n")
     assert (tmp_path / "again.txt").read_text() == glove.read_text()
-    told = run("vectors", "info", tmp_path / "v.bin").stdout.decode()
-    assert "word2vec binary" in told
-    assert "dimensions:     8" in told
+    message = run("vectors", "info", tmp_path / "v.bin").stdout.decode()
+    assert "word2vec binary" in message
+    assert "dimensions:     8" in message
     (tmp_path / "keep").write_text("girl\ncake\n")
     run(
         "vectors",
@@ -293,9 +293,9 @@ def test_nearest_coverage_and_counts(glove, tmp_path):
     unit = MATRIX[:5] / np.linalg.norm(MATRIX[:5], axis=1, keepdims=True)
     best = np.argsort(-(unit @ unit[4]))[1:3]
     assert [line.split("\t")[1] for line in lines] == [WORDS[at] for at in best]
-    told = run("vectors", "coverage", glove, given=b"a zzqx cake\nzzqx\n").stdout.decode()
-    assert "2 of 4 known (50.00%)" in told
-    assert told.endswith("2\tzzqx\n")
+    message = run("vectors", "coverage", glove, given=b"a zzqx cake\nzzqx\n").stdout.decode()
+    assert "2 of 4 known (50.00%)" in message
+    assert message.endswith("2\tzzqx\n")
     assert run("vectors", "counts", given=b"a cake a\nb\n").stdout == b"a 2\ncake 1\nb 1\n"
     assert run("vectors", "nearest", glove, "zzqx").returncode == 1
 

@@ -41,23 +41,23 @@ def test_every_format_keeps_order_and_other_columns(tmp_path, model, form, dtype
         texts = [text.replace("\u000b", "") for text in texts]
     path = written(tmp_path / "in", form, texts)
     report = encode(path, tmp_path / "out", model, dtype=dtype)
-    found = table(tmp_path / "out")
+    output = table(tmp_path / "out")
     assert report.shards > 3
-    assert report.rows == report.records == len(texts) == len(found)
-    assert found["text"].to_pylist() == texts
-    kind = found.schema.field("embedding").type
+    assert report.rows == report.records == len(texts) == len(output)
+    assert output["text"].to_pylist() == texts
+    kind = output.schema.field("embedding").type
     assert pa.types.is_fixed_size_list(kind)
     assert (kind.list_size, kind.value_type) == (12, pa.type_for_alias(dtype))
-    assert vectors(found).tobytes() == expected(model, texts).astype(dtype).tobytes()
+    assert vectors(output).tobytes() == expected(model, texts).astype(dtype).tobytes()
     if form in ("jsonl", "parquet"):
-        assert found["id"].to_pylist() == list(range(len(texts)))
+        assert output["id"].to_pylist() == list(range(len(texts)))
     if form == "jsonl":
-        assert [json.loads(tags) for tags in found["tags"].to_pylist()][5] == ["x", 5]
-        assert found["other_fields"].null_count == len(texts)
+        assert [json.loads(tags) for tags in output["tags"].to_pylist()][5] == ["x", 5]
+        assert output["other_fields"].null_count == len(texts)
     if form == "parquet":
-        assert found["tags"].to_pylist()[7] == [7]
+        assert output["tags"].to_pylist()[7] == [7]
     if form == "csv":
-        assert found["note"].to_pylist()[3] == 'a "note",\nin two lines 3'
+        assert output["note"].to_pylist()[3] == 'a "note",\nin two lines 3'
 
 
 @pytest.mark.parametrize("form", ["txt", "jsonl", "csv"])
@@ -78,7 +78,7 @@ def test_many_files_a_folder_a_pattern_and_an_address(tmp_path, model) -> None:
     (folder / "_SUCCESS").touch()
     (folder / ".hidden").write_text("no\n")
     (folder / "empty.txt").touch()
-    wanted = expected(model, TEXTS[:280]).tobytes()
+    expected_bytes = expected(model, TEXTS[:280]).tobytes()
     for name, inputs in {
         "folder": folder,
         "pattern": str(folder / "*.txt"),
@@ -86,7 +86,7 @@ def test_many_files_a_folder_a_pattern_and_an_address(tmp_path, model) -> None:
         "list": [folder / f"{at}.txt" for at in range(7)],
     }.items():
         encode(inputs, tmp_path / name, model)
-        assert vectors(table(tmp_path / name)).tobytes() == wanted
+        assert vectors(table(tmp_path / name)).tobytes() == expected_bytes
 
 
 def test_other_file_systems(model) -> None:
@@ -143,18 +143,18 @@ def test_a_large_row_group_is_divided(tmp_path, model) -> None:
     pq.write_table(pa.table({"text": pa.array(TEXTS, pa.large_string())}), path)
     assert encode(path, tmp_path / "large", model).shards > 3
     for name in ("dictionary", "large"):
-        found = table(tmp_path / name)
-        assert found["text"].to_pylist() == TEXTS
-        assert vectors(found).tobytes() == expected(model, TEXTS).tobytes()
+        output = table(tmp_path / name)
+        assert output["text"].to_pylist() == TEXTS
+        assert vectors(output).tobytes() == expected(model, TEXTS).tobytes()
 
 
 def test_what_is_kept_and_how_it_is_called(tmp_path, model) -> None:
     path = written(tmp_path / "in", "parquet", TEXTS)
     encode(path, tmp_path / "some", model, keep=["id"], into="vector", normalize=True)
-    found = table(tmp_path / "some")
-    assert found.column_names == ["id", "vector"]
+    output = table(tmp_path / "some")
+    assert output.column_names == ["id", "vector"]
     unit = noppa.load(model).encode(TEXTS, normalize=True)
-    assert vectors(found, "vector").tobytes() == unit.tobytes()
+    assert vectors(output, "vector").tobytes() == unit.tobytes()
     encode(path, tmp_path / "none", model, keep=[])
     assert table(tmp_path / "none").column_names == ["embedding"]
 
@@ -167,13 +167,13 @@ def test_json_fields_that_come_late_or_change_their_type_are_kept(tmp_path, mode
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     encode(path, tmp_path / "out", model, shard_size=1 << 16)
-    found = table(tmp_path / "out").to_pylist()
-    assert json.loads(found[0]["other_fields"]) == {"\ud800": 1}
-    assert [found[0][name] for name in ("n", "x", "b", "s", "mixed")] == [1, 1.5, True, "y", 1]
-    assert (found[2000]["x"], found[2000]["n"]) == (2.0, None)
-    late = json.loads(found[2000]["other_fields"])
+    rows_out = table(tmp_path / "out").to_pylist()
+    assert json.loads(rows_out[0]["other_fields"]) == {"\ud800": 1}
+    assert [rows_out[0][name] for name in ("n", "x", "b", "s", "mixed")] == [1, 1.5, True, "y", 1]
+    assert (rows_out[2000]["x"], rows_out[2000]["n"]) == (2.0, None)
+    late = json.loads(rows_out[2000]["other_fields"])
     assert late == {"n": 2.5, "b": 1, "new": {"deep": [1]}, "mixed": "m"}
-    assert json.loads(found[2001]["other_fields"]) == {"n": 1 << 80, "s": "\ud800"}
+    assert json.loads(rows_out[2001]["other_fields"]) == {"n": 1 << 80, "s": "\ud800"}
 
 
 def test_records_are_looked_at_once(tmp_path) -> None:

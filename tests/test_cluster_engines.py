@@ -72,16 +72,16 @@ def engine(request) -> dict[str, str | None]:
 
 def python_workers() -> list[psutil.Process]:
     """The processes under this one that run shards: the leaves that are Python."""
-    found = []
+    workers = []
     for child in psutil.Process().children(recursive=True):
         try:
             line = " ".join(child.cmdline())
             runs = "spawn_main" in line or "pyspark.daemon" in line
             if runs and not child.children():
-                found.append(child)
+                workers.append(child)
         except psutil.NoSuchProcess:  # it has just ended
             continue
-    return found
+    return workers
 
 
 # The same bytes
@@ -96,9 +96,9 @@ def test_the_same_bytes_as_one_process(tmp_path, model, engine, form) -> None:
     assert (two.rows, two.bytes, two.before) == (one.rows, one.bytes, 0)
     for part in (tmp_path / "one").glob("*.parquet"):
         assert part.read_bytes() == (tmp_path / "two" / part.name).read_bytes()
-    found = table(tmp_path / "two")
-    assert found["text"].to_pylist() == TEXTS[:2000]
-    assert vectors(found).tobytes() == expected(model, TEXTS[:2000]).tobytes()
+    output = table(tmp_path / "two")
+    assert output["text"].to_pylist() == TEXTS[:2000]
+    assert vectors(output).tobytes() == expected(model, TEXTS[:2000]).tobytes()
     before = files_in(tmp_path / "two")
     assert encode(path, tmp_path / "two", model, **engine).before == two.shards
     assert files_in(tmp_path / "two") == before
@@ -157,9 +157,9 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path, model, engine) -> None
     report = encode(path, tmp_path / "out", model, shard_size=3000, progress=kill, **engine)
     assert killed
     assert report.rows == len(TEXTS)
-    found = table(tmp_path / "out")
-    assert found["text"].to_pylist() == TEXTS
-    assert vectors(found).tobytes() == expected(model, TEXTS).tobytes()
+    output = table(tmp_path / "out")
+    assert output["text"].to_pylist() == TEXTS
+    assert vectors(output).tobytes() == expected(model, TEXTS).tobytes()
     assert len(list((tmp_path / "out").glob("part-*"))) == report.shards
     assert not list((tmp_path / "out").rglob(".*"))
 
@@ -169,14 +169,14 @@ def test_a_killed_worker_costs_nothing_but_time(tmp_path, model, engine) -> None
 
 def members(session: int) -> list[psutil.Process]:
     """The living processes of a session."""
-    found = []
+    living = []
     for process in psutil.process_iter():
         try:
             if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                living.append(process)
         except (ProcessLookupError, psutil.NoSuchProcess):
             continue
-    return found
+    return living
 
 
 def all_end(session: int) -> bool:
@@ -188,14 +188,14 @@ def all_end(session: int) -> bool:
 
 def listening(session: int) -> set[str]:
     """The addresses that the processes of a session listen at."""
-    found = set()
+    addresses = set()
     for process in members(session):
         try:
             connections = process.net_connections("inet")
         except psutil.Error:
             continue
-        found |= {each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN}
-    return {address.removeprefix("::ffff:") for address in found}
+        addresses |= {each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN}
+    return {address.removeprefix("::ffff:") for address in addresses}
 
 
 @pytest.mark.parametrize("name", ["dask", "spark"])
@@ -220,9 +220,9 @@ def test_a_killed_driver_is_followed_by_another(tmp_path, model, name) -> None:
     kept = len(list(done.glob("*.json")))
     report = encode(path, out, model, shard_size=1 << 10)
     assert 5 <= kept <= report.before < report.shards
-    found = table(out)
-    assert found["text"].to_pylist() == TEXTS
-    assert vectors(found).tobytes() == expected(model, TEXTS).tobytes()
+    output = table(out)
+    assert output["text"].to_pylist() == TEXTS
+    assert vectors(output).tobytes() == expected(model, TEXTS).tobytes()
     assert not list(out.rglob(".*"))
 
 
@@ -264,12 +264,12 @@ def test_the_command_line_needs_no_settings(tmp_path) -> None:
         stderr=subprocess.PIPE,
         start_new_session=True,
     ) as run:
-        printed, told = run.communicate(timeout=PATIENCE)
-    assert (run.returncode, told) == (0, b"")
+        printed, errors = run.communicate(timeout=PATIENCE)
+    assert (run.returncode, errors) == (0, b"")
     assert printed.decode() == "out: 2 rows in 1 part\n"
     assert all_end(run.pid)
-    wanted = noppa.load().encode(["the girl eats a cake", "a boy"])
-    assert vectors(table(tmp_path / "out")).tobytes() == wanted.tobytes()
+    alone = noppa.load().encode(["the girl eats a cake", "a boy"])
+    assert vectors(table(tmp_path / "out")).tobytes() == alone.tobytes()
 
 
 def test_a_script_needs_no_guard(tmp_path, model) -> None:
@@ -288,6 +288,34 @@ def test_a_script_needs_no_guard(tmp_path, model) -> None:
         timeout=PATIENCE,
     )
     assert (run.stdout, run.stderr) == (f"30 {script}\n", "")
+
+
+def test_a_method_of_a_script_works_on_workers(tmp_path) -> None:
+    """A class that only the script knows is sent along, and the manifest recognizes it in the next run."""
+    (tmp_path / "t.txt").write_text("the girl\na girl eats\n" * 30)
+    made_words(dim=6).save(tmp_path / "words")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import noppa\n"
+        "from noppa import cluster\n"
+        "class Largest(noppa.Method):\n"
+        "    def pool(self, vectors, weights):\n"
+        "        return vectors.max(axis=0)\n"
+        "noppa.register('largest', Largest)\n"
+        "model = noppa.Encoder(noppa.WordVectors.load('words'), Largest(), noppa.Whitening())\n"
+        "options = {'workers': 2, 'shard_size': 100}\n"
+        "first = cluster.fit('t.txt', 'fitted', model, **options)\n"
+        "assert cluster.fit('t.txt', 'fitted', model, **options) == first\n"
+        "print(first.shards, cluster.encode('t.txt', 'out', 'fitted', **options).rows)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (run.stdout, run.stderr) == ("7 60\n", "")
 
 
 def test_what_a_user_may_lack(tmp_path, model, monkeypatch) -> None:

@@ -112,8 +112,8 @@ def test_a_fit_that_stopped_goes_on(tmp_path, corpus, monkeypatch) -> None:
     report = fit(corpus, tmp_path / "out", encoder)
     assert report.before > 40
     one = noppa.Encoder(WORDS.with_corpus(TEXTS), encoder.method).fit(TEXTS)
-    found = noppa.load(tmp_path / "out").encode(TEXTS[:50])
-    assert np.allclose(found, one.encode(TEXTS[:50]), rtol=0, atol=1e-6)
+    vectors = noppa.load(tmp_path / "out").encode(TEXTS[:50])
+    assert np.allclose(vectors, one.encode(TEXTS[:50]), rtol=0, atol=1e-6)
 
 
 def test_a_second_fit_does_nothing_and_a_changed_one_is_refused(tmp_path, corpus) -> None:
@@ -160,8 +160,8 @@ def test_bad_records_of_a_fit(tmp_path) -> None:
     assert (listed["row"], listed["found"]) == (301, "its 'text' is a number")
     without = [text for at, text in enumerate(TEXTS) if at != 300]
     one = noppa.Encoder(WORDS.with_corpus(without), noppa.SIF()).fit(without)
-    found = noppa.load(tmp_path / "other").encode(TEXTS[:20])
-    assert np.allclose(found, one.encode(TEXTS[:20]), rtol=0, atol=1e-6)
+    vectors = noppa.load(tmp_path / "other").encode(TEXTS[:20])
+    assert np.allclose(vectors, one.encode(TEXTS[:20]), rtol=0, atol=1e-6)
 
 
 def test_an_empty_corpus_is_refused(tmp_path) -> None:
@@ -197,6 +197,6 @@ def test_the_embedded_model_counts_its_pieces_too() -> None:
     words = noppa.load().words
     texts = ["the girl flurbled a zworp", "unflurbable cakes"] * 3
     parts = words.count(texts[:2]) + words.count(texts[2:])
-    found, wanted = words.with_word_counts(parts), words.with_corpus(texts)
+    merged, whole = words.with_word_counts(parts), words.with_corpus(texts)
     assert parts.pieces.sum() > 0
-    assert np.array_equal(found.probabilities, wanted.probabilities)
+    assert np.array_equal(merged.probabilities, whole.probabilities)

@@ -51,13 +51,13 @@ def test_workers_take_the_instruction_set_of_the_driver(model) -> None:
     before = kernels.instruction_set()
     try:
         for name in kernels.instruction_sets():
-            found = replace(Model.of(noppa.load(model)), instructions=name)
-            found.open()
+            driver_model = replace(Model.of(noppa.load(model)), instructions=name)
+            driver_model.open()
             assert kernels.instruction_set() == name
         with pytest.raises(
             noppa.NoppaError, match=r"lacks the instruction set v9, .* set NOPPA_ISA="
         ):
-            replace(found, instructions="v9").open()
+            replace(driver_model, instructions="v9").open()
     finally:
         kernels.use_instruction_set(before)
 

@@ -96,11 +96,11 @@ def test_jsonl(tmp_path):
         '{"body": "x"}\n"plain"\n\n{"text": 3}\n{"text": null}\n[1]\nnot json\n{"text": "y"}\n'
     )
     assert texts(path) == [None, "plain", None, None, None, None, None, "y"]
-    told = reasons(path)
-    assert "line 1: it has no 'text'" in told[0]
-    assert "line 3: it is blank" in told[1]
-    assert "line 4: its 'text' is a number" in told[2]
-    assert "line 7: it is no JSON" in told[5]
+    faults = reasons(path)
+    assert "line 1: it has no 'text'" in faults[0]
+    assert "line 3: it is blank" in faults[1]
+    assert "line 4: its 'text' is a number" in faults[2]
+    assert "line 7: it is no JSON" in faults[5]
     assert texts(path, column="body")[0] == "x"
 
 
@@ -139,10 +139,10 @@ def test_csv_with_bad_records(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"id,text\n1,a\n2\n3,\xff\n\n4,d\n")
     assert texts(path) == ["a", None, None, None, "d"]
-    told = reasons(path)
-    assert "record 2: it has 1 columns" in told[0]
-    assert "record 3: it is not UTF-8" in told[1]
-    assert "record 4: it is blank" in told[2]
+    faults = reasons(path)
+    assert "record 2: it has 1 columns" in faults[0]
+    assert "record 3: it is not UTF-8" in faults[1]
+    assert "record 4: it is blank" in faults[2]
 
 
 def test_tsv_takes_quotation_marks_as_they_are(tmp_path):
@@ -366,7 +366,7 @@ def test_interruption_without_resume_leaves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "options", "told"),
+    ("target", "options", "message"),
     [
         ("-", {"form": "npy"}, "cannot go to standard output"),
         ("v.parquet", {"resume": True}, "can be resumed"),
@@ -375,9 +375,9 @@ def test_interruption_without_resume_leaves_nothing(tmp_path):
         ("v.npy", {"on_bad": "ignore"}, "on_bad must be one of"),
     ],
 )
-def test_wrong_jobs(tmp_path, monkeypatch, target, options, told):
+def test_wrong_jobs(tmp_path, monkeypatch, target, options, message):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NoppaError, match=told):
+    with pytest.raises(NoppaError, match=message):
         Job(MODEL, Input(["-"]), target, **options)
 
 

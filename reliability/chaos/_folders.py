@@ -58,9 +58,9 @@ def states(kind: str, folder: Path) -> dict[bytes, str]:
 
 def name_of(kind: str, folder: Path, known: dict[bytes, str]) -> str:
     """Which state is saved; anything else is a failure."""
-    found = known.get(state(kind, folder / "saved"))
-    assert found is not None, "the saved folder is neither the old nor the new one"
-    return found
+    name = known.get(state(kind, folder / "saved"))
+    assert name is not None, "the saved folder is neither the old nor the new one"
+    return name
 
 
 def no_leftovers(folder: Path) -> None:

@@ -110,7 +110,7 @@ def fit(
     with _saved(encoder) as words_model:
         facts = {
             "model": words_model.identity.checksum,
-            "method": repr(encoder.method),
+            "method": registry.described(encoder.method),
             "refinement": [registry.described(part) for part in encoder.refine],
             "source of frequencies": counted,
             **source.facts(),

@@ -17,6 +17,7 @@ from noppa.encoder.encoder_folder import words_of
 from noppa.encoder.identity import Identity
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.kernels.backend import kernels
+from noppa.methods import registry
 from noppa.records.places import Place
 
 #: What became of a shard, as JSON can hold it: its number and counts, or one of "error", "missing" (the model), "bad".
@@ -85,6 +86,8 @@ class Model:
     """The address of the copy that the driver sent."""
     instructions: str = field(default_factory=kernels.instruction_set)
     """The instruction set of the driver, on which the last bits of a vector depend."""
+    registered: tuple[tuple[str, type[Any]], ...] = ()
+    """Names and classes of the user's own method and refinements, which a worker has to know to load the encoder."""
 
     @classmethod
     def of(cls, encoder: Encoder) -> Model:
@@ -95,7 +98,14 @@ class Model:
             )
         if encoder.identity.path is None:
             raise ParameterError("only a saved encoder can be found by workers: save it first")
-        return cls(encoder.identity)
+        parts: list[Any] = [encoder.method, *encoder.refine]
+        names = [registry.described(part)["name"] for part in parts]
+        own = [
+            (name, type(registry.own_of(part)))
+            for name, part in zip(names, parts, strict=True)
+            if name not in registry.BUILT_IN
+        ]
+        return cls(encoder.identity, registered=tuple(own))
 
     def open(self) -> Encoder:
         """The encoder, mapped into memory the first time."""
@@ -106,6 +116,8 @@ class Model:
                     f"set NOPPA_ISA={kernels.instruction_sets()[0]} where you start the run"
                 )
             kernels.use_instruction_set(self.instructions)
+        for name, kind in self.registered:
+            registry.register(name, kind)
         return _opened(self.identity, self.sent)
 
     def send(self, folder: Place) -> Model:

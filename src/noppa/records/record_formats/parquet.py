@@ -61,8 +61,8 @@ class Parquet:
         return fields, [_sections(metadata, text, section_size) for _, metadata in footers]
 
     def read(self, file: CuttableFile, start: int, stop: int, fields: Fields) -> Iterator[Batch]:
-        kept = fields.schema.names
-        columns = kept if fields.text in kept else [*kept, fields.text]
+        names = fields.schema.names
+        columns = names if fields.text in names else [*names, fields.text]
         with _explained(file.address), _opened(file) as table:
             row, groups = _row_groups(table.metadata, start, stop)
             for arrow in _batches(file, table, groups, columns):
@@ -71,7 +71,7 @@ class Parquet:
                 if first < last:
                     part = arrow.slice(first, last - first)
                     texts, bad = _texts(part.column(fields.text), fields.text)
-                    yield Batch(texts, bad, columns=part.select(kept))
+                    yield Batch(texts, bad, columns=part.select(names))
 
 
 # Opening

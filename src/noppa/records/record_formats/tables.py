@@ -66,7 +66,7 @@ class Table(LineFormat):
         import pyarrow
 
         at, width = fields.names.index(fields.text), len(fields.names)
-        kept = [fields.names.index(name) for name in fields.schema.names]
+        indices = [fields.names.index(name) for name in fields.schema.names]
         where = file.address + (f", after byte {start}" if start else "")
         with _text(self._open(file, start, stop), first=start == 0) as (_, text):
             blocks = self._blocks(text, where)
@@ -76,7 +76,7 @@ class Table(LineFormat):
                 texts, bad = _texts(rows, at, width)
                 arrays = [
                     pyarrow.array([_value(row, column) for row in rows], pyarrow.string())
-                    for column in kept
+                    for column in indices
                 ]
                 columns = pyarrow.record_batch(arrays, schema=fields.schema)
                 yield Batch(texts, bad, columns=columns)

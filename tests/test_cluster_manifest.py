@@ -1,4 +1,4 @@
-"""The books of noppa.cluster: a run goes on where one stopped, rests when it is done, and refuses what has changed."""
+"""The manifest of noppa.cluster: a run resumes where one stopped, does nothing when it is done, and refuses changes."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def test_a_failed_run_goes_on_where_it_was(tmp_path, model, monkeypatch) -> None
     limit = 1 << 30
     report = encode(path, tmp_path / "out", model)
     assert 0 < report.before < report.shards
-    found = table(tmp_path / "out")
-    assert found["text"].to_pylist() == TEXTS
-    assert vectors(found).tobytes() == expected(model, TEXTS).tobytes()
+    output = table(tmp_path / "out")
+    assert output["text"].to_pylist() == TEXTS
+    assert vectors(output).tobytes() == expected(model, TEXTS).tobytes()
 
 
 def test_changes_are_noticed_and_refused(tmp_path, model) -> None:
