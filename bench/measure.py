@@ -1,4 +1,4 @@
-"""Figures of a benchmark: how they are taken, and how they are told, as one JSON object a line."""
+"""Timing of a benchmark, and its figures printed as one JSON object a line."""
 
 from __future__ import annotations
 

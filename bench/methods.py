@@ -99,8 +99,8 @@ def twin_errors(encoders: dict[str, noppa.Encoder], texts: list[str]) -> dict[st
         environment = {**os.environ, "NOPPA_BACKEND": "numpy"}
         subprocess.run([sys.executable, __file__, "--twin", folder], check=True, env=environment)
         for at, (name, encoder) in enumerate(encoders.items()):
-            found, twin = encoder.encode(texts), np.load(Path(folder) / f"twin{at}.npy")
-            errors[name] = float((np.abs(found - twin).max(1) / np.abs(twin).max(1)).max())
+            vectors, twin = encoder.encode(texts), np.load(Path(folder) / f"twin{at}.npy")
+            errors[name] = float((np.abs(vectors - twin).max(1) / np.abs(twin).max(1)).max())
     return errors
 
 
@@ -118,22 +118,24 @@ def main() -> None:
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--seconds", type=float, default=0.5)
     options.add_argument("--twin", type=Path, help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.twin:
-        return write_twins(given.twin)
+    arguments = options.parse_args()
+    if arguments.twin:
+        return write_twins(arguments.twin)
     warnings.simplefilter("ignore", noppa.NoppaWarning)
-    texts = sick(given.data)
-    words = noppa.WordVectors(*word2vec(given.data / "vectors/word2vec-googlenews-300d-26k.bin"))
-    words = words.with_counts(given.data / "frequency/enwiki_vocab_min200.txt")
+    texts = sick(arguments.data)
+    words = noppa.WordVectors(
+        *word2vec(arguments.data / "vectors/word2vec-googlenews-300d-26k.bin")
+    )
+    words = words.with_counts(arguments.data / "frequency/enwiki_vocab_min200.txt")
     encoders = {name: noppa.Encoder(words, method).fit(texts) for name, method in METHODS.items()}
     errors = twin_errors(encoders, texts[:200])
-    ids, offsets = words.vocabulary.look_up(texts, given.threads)
+    ids, offsets = words.vocabulary.look_up(texts, arguments.threads)
     known = ids[ids >= 0]
     print(
         f"{len(texts)} sentences of SICK, {len(known) / len(texts):.1f} known words each, {words.dim} dimensions, "
     )
     print(
-        f"{given.threads} thread(s), {kernels.instruction_set()}; µs a sentence, the fastest of several runs\n"
+        f"{arguments.threads} thread(s), {kernels.instruction_set()}; µs a sentence, the fastest of several runs\n"
     )
     print(f"| method | width | SICK | {' | '.join(f'{n} tokens' for n in LENGTHS)} | error |")
     print(f"|---|---|---|{'---|' * len(LENGTHS)}---|")
@@ -142,14 +144,14 @@ def main() -> None:
         cells = []
 
         def pool(ids: np.ndarray, offsets: np.ndarray, encoder: noppa.Encoder = encoder) -> object:
-            return encoder._pooler(ids, offsets, encoder._steps, given.threads)
+            return encoder._pooler(ids, offsets, encoder._steps, arguments.threads)
 
         for n in (None, *LENGTHS):
             some, bounds = ids, offsets
             if n is not None:
                 rows = min(len(known) // n, PIECE)
                 some, bounds = known[: rows * n], np.arange(rows + 1, dtype=np.int64) * n
-            cells.append(f"{sentence_time(pool, some, bounds, given.seconds):.2f}")
+            cells.append(f"{sentence_time(pool, some, bounds, arguments.seconds):.2f}")
         sick_times[name] = float(cells[0])
         print(f"| {name} | {encoder.dim} | {' | '.join(cells)} | {errors[name]:.0e} |", flush=True)
     ratios = [sick_times[name] / sick_times["S3E"] for name in ("NoPPA", "NoPPA, kernel=square")]

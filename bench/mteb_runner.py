@@ -26,21 +26,21 @@ RESULTS = Path(__file__).parent / "results" / "mteb.jsonl"
 
 
 def run(preset: str, task: Any) -> float:
-    found = mteb.evaluate(NoppaEncoder(preset), task, cache=None, show_progress_bar=False)
-    return round(100 * found.task_results[0].get_score(), 2)
+    result = mteb.evaluate(NoppaEncoder(preset), task, cache=None, show_progress_bar=False)
+    return round(100 * result.task_results[0].get_score(), 2)
 
 
 def classification(data: Path, name: str, preset: str) -> dict[str, Any]:
     parts = read(data, TASKS[name])
     labels = sorted({row.label for row in parts["train"]}, key=str)
-    given = [
+    rows = [
         ([row.texts[0] for row in parts[part]], [labels.index(row.label) for row in parts[part]])
         for part in ("train", "test")
     ]
     return {
-        "mteb, 8 rows a label": run(preset, classification_task(name, *given)),
+        "mteb, 8 rows a label": run(preset, classification_task(name, *rows)),
         "mteb, all rows": run(
-            preset, classification_task(name, *given, samples_per_label=1 << 30, experiments=1)
+            preset, classification_task(name, *rows, samples_per_label=1 << 30, experiments=1)
         ),
     }
 

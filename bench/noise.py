@@ -44,16 +44,16 @@ def main(data: Path) -> None:
     for name, texts in corpora(data).items():
         plain = noppa.Encoder(words, noppa.NoPPA(k=0))
         before = plain.encode(texts).astype(float)
-        kept = np.abs(before).max(axis=1) > 0
-        before = before[kept]
+        nonzero = np.abs(before).max(axis=1) > 0
+        before = before[nonzero]
         moments = Moments.of(before)
         values, directions = np.linalg.eigh(moments.second)
         first, mean = directions[:, -1], moments.mean / np.linalg.norm(moments.mean)
         selves = []
         for text in texts[:: len(texts) // 500]:
-            told = plain.explain(text)
-            if told.attention is not None:
-                selves += np.diag(told.attention)[told.positions >= 0].tolist()
+            explanation = plain.explain(text)
+            if explanation.attention is not None:
+                selves += np.diag(explanation.attention)[explanation.positions >= 0].tolist()
         context = (directions[: words.dim, :12] ** 2).sum() / 12
         share = (before[:, : words.dim] ** 2).sum() / (before**2).sum()
         print(f"{name}: {len(before)} sentences of {before.shape[1]} dimensions")
@@ -66,7 +66,7 @@ def main(data: Path) -> None:
         for noise in ("paper", "reference"):
             for k in (12, 24):
                 encoder = noppa.Encoder(words, noppa.NoPPA(k=k, noise=noise)).fit(texts)
-                after = encoder.encode(texts).astype(float)[kept]
+                after = encoder.encode(texts).astype(float)[nonzero]
                 energy = 1 - (after**2).sum() / (before**2).sum()
                 variance = 1 - after.var(axis=0).sum() / before.var(axis=0).sum()
                 moved = np.abs(cosines(after, *pairs) - cosines(before, *pairs))

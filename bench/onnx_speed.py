@@ -56,16 +56,16 @@ def main() -> None:
         ids = (padded(*model.look_up(texts[at : at + batch], 1)) for at in starts)
         return np.concatenate([session.run(None, {"ids": some})[0] for some in ids])
 
-    own, wanted = least(lambda: model.encode(texts, threads=1))
-    taken, apart = {}, 0.0
+    own, expected = least(lambda: model.encode(texts, threads=1))
+    seconds, difference = {}, 0.0
     for batch in BATCHES:
-        taken[batch], found = least(lambda batch=batch: run(batch))
-        apart = max(apart, float(np.abs(found - wanted).max()))
+        seconds[batch], vectors = least(lambda batch=batch: run(batch))
+        difference = max(difference, float(np.abs(vectors - expected).max()))
     record = {
         "texts": TEXTS,
         "noppa_seconds": own,
-        "onnxruntime_seconds": taken,
-        "largest_difference": apart,
+        "onnxruntime_seconds": seconds,
+        "largest_difference": difference,
         "file_bytes": size,
         "onnxruntime": onnxruntime.__version__,
         **surroundings(),

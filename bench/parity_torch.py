@@ -50,7 +50,7 @@ class Classifier:
         self.loss = torch.nn.CrossEntropyLoss()
 
     def fit(self, train: tuple, dev: tuple | None = None) -> float:
-        """Train until the sixth check without a gain; the accuracy of the best check, whose weights are kept."""
+        """Train until the sixth check without a gain; the accuracy of the best check, whose weights the model has then."""
         rows, labels = map(torch.from_numpy, train)
         if dev is None:
             order = self.random.permutation(len(rows))
@@ -58,7 +58,7 @@ class Classifier:
             dev = (train[0][order[:held_out]], train[1][order[:held_out]])
             rows, labels = rows[order[held_out:]], labels[order[held_out:]]
         best, worse, epoch = -1.0, 0, 0
-        kept = copy.deepcopy(self.model)
+        checkpoint = copy.deepcopy(self.model)
         while epoch <= 200:
             for _ in range(4):
                 order = torch.from_numpy(self.random.permutation(len(rows)))
@@ -70,12 +70,12 @@ class Classifier:
             epoch += 4
             accuracy = float((self.predict(dev[0]) == dev[1]).mean())
             if accuracy > best:
-                best, kept = accuracy, copy.deepcopy(self.model)
+                best, checkpoint = accuracy, copy.deepcopy(self.model)
             else:
                 if worse >= 5:
                     break
                 worse += 1
-        self.model = kept
+        self.model = checkpoint
         return best
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
@@ -115,20 +115,20 @@ def main() -> None:
     options.add_argument("--tasks", default="SICK-E,MRPC,TREC")
     options.add_argument("--seeds", type=int, default=1, help="seeds to take the mean over")
     options.add_argument("-o", "--output", type=Path)
-    given = options.parse_args()
+    arguments = options.parse_args()
     warnings.simplefilter("ignore", noppa.NoppaWarning)
     torch.set_num_threads(1)
-    words = noppa.WordVectors.load(given.data / "vectors/glove.6B.100d.npy")
-    words = words.with_counts(given.data / "frequency/enwiki_vocab_min200.txt")
+    words = noppa.WordVectors.load(arguments.data / "vectors/glove.6B.100d.npy")
+    words = words.with_counts(arguments.data / "frequency/enwiki_vocab_min200.txt")
     recipe = Recipe(words, noppa.NoPPA(), "NoPPA")
-    seeds = range(1111, 1111 + given.seeds)
+    seeds = range(1111, 1111 + arguments.seeds)
     print(
         "| task | seeds | NumPy dev | torch dev | NumPy test | torch test | difference |\n|---|"
         + "---:|" * 6
     )
-    for name in given.tasks.split(","):
-        check(given.data / "senteval", TASKS[name])
-        parts = read(given.data / "senteval", TASKS[name])
+    for name in arguments.tasks.split(","):
+        check(arguments.data / "senteval", TASKS[name])
+        parts = read(arguments.data / "senteval", TASKS[name])
         ours = [score(TASKS[name], parts, recipe, "senteval", seed=seed) for seed in seeds]
         theirs = [
             score(TASKS[name], parts, recipe, "senteval", seed=seed, run=torch_map)
@@ -137,12 +137,12 @@ def main() -> None:
         means = [float(np.mean([o.dev for o in some])) for some in (ours, theirs)]
         means += [float(np.mean([o.score for o in some])) for some in (ours, theirs)]
         cells = " | ".join(f"{mean:.2f}" for mean in means)
-        print(f"| {name} | {given.seeds} | {cells} | {means[2] - means[3]:+.2f} |", flush=True)
-        if given.output:
+        print(f"| {name} | {arguments.seeds} | {cells} | {means[2] - means[3]:+.2f} |", flush=True)
+        if arguments.output:
             keys = ("numpy_dev", "torch_dev", "numpy_test", "torch_test")
             about = records.surroundings() | {"seeds": list(seeds), "torch": torch.__version__}
             row = {"task": name, **{k: round(v, 4) for k, v in zip(keys, means, strict=True)}}
-            with given.output.open("a", encoding="utf-8") as file:
+            with arguments.output.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row | about) + "\n")
 
 

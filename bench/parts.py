@@ -64,9 +64,9 @@ def accuracy(train: tuple[np.ndarray, list[str]], score: tuple[np.ndarray, list[
     return max(model.fit(scaled, train[1]).score(probe, score[1]) for model in models)
 
 
-def features(columns: list[np.ndarray], kept: np.ndarray) -> np.ndarray:
+def features(columns: list[np.ndarray], columns_used: np.ndarray) -> np.ndarray:
     """A text as it is, a pair as |u - v| and u v."""
-    u, *rest = (column[:, kept].astype(float) for column in columns)
+    u, *rest = (column[:, columns_used].astype(float) for column in columns)
     return np.hstack([np.abs(u - rest[0]), u * rest[0]]) if rest else u
 
 
@@ -85,11 +85,11 @@ def main(data: Path) -> None:
             tasks.append((texts, [[row[0] for row in rows] for rows in split]))
 
     def mean(parts: tuple[str, ...]) -> float:
-        kept = np.concatenate(
+        columns_used = np.concatenate(
             [ALL.index(part) * words.dim + np.arange(words.dim) for part in parts]
         )
         runs = [
-            accuracy((features(a, kept), labels[0]), (features(b, kept), labels[1]))
+            accuracy((features(a, columns_used), labels[0]), (features(b, columns_used), labels[1]))
             for (a, b), labels in tasks
         ]
         return 100 * float(np.mean(runs))

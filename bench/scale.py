@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "cluster.jsonl"
 
-#: Assumptions, told in the page: a worker is lost once in so many hours and is back after so many seconds; a network link
+#: Assumptions, stated in the page: a worker is lost once in so many hours and is back after so many seconds; a network link
 #: of so many bytes a second a machine; bytes of a number of each type, and of the scale that an 8-bit row has.
 HOURS_BETWEEN_FAILURES = 24.0
 SECONDS_TO_COME_BACK = 60.0
@@ -39,14 +39,14 @@ def records() -> list[Record]:
 
 def one(figure: str, preset: str | None = None, engine: str | None = None) -> Record:
     """The last record of a figure."""
-    found = [
+    matching = [
         record
         for record in records()
         if record["figure"] == figure
         and preset in (None, record.get("preset"))
         and engine in (None, record.get("engine"))
     ]
-    return found[-1]
+    return matching[-1]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Cost:
     text: float
     dim: int
     overhead: float
-    """Bytes of the output that are no vectors: the text that is kept, and what Parquet adds."""
+    """Bytes of the output that are no vectors: the stored text, and what Parquet adds."""
 
     @classmethod
     def of(cls, preset: str) -> Cost:
@@ -139,6 +139,6 @@ def simulated(
 
 if __name__ == "__main__":
     for case in CASES:
-        found, lost = simulated(Cost.of("similarity"), *case)
+        seconds, lost = simulated(Cost.of("similarity"), *case)
         expected = modelled(Cost.of("similarity"), *case)
-        print(*case, f"model {expected:.0f} s, simulation {found:.0f} s, {lost} workers lost")
+        print(*case, f"model {expected:.0f} s, simulation {seconds:.0f} s, {lost} workers lost")

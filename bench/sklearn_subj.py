@@ -62,7 +62,7 @@ def main() -> None:
     records = []
     for size in ROWS:
         for name, (step, grid) in PIPELINES.items():
-            found: dict[str, list[Any]] = {"folds": [], "fit": [], "mark": [], "chosen": []}
+            by_fold: dict[str, list[Any]] = {"folds": [], "fit": [], "mark": [], "chosen": []}
             for train, test in outer:
                 some = np.random.default_rng(SEED).permutation(train)[:size]
                 classifier = LogisticRegression(max_iter=2000)
@@ -73,18 +73,18 @@ def main() -> None:
                 best = pipeline.set_params(**search.best_params_)
                 best, fitting = timed(best.fit, texts[some], labels[some])
                 accuracy, marking = timed(best.score, texts[test], labels[test])
-                found["folds"].append(round(100 * accuracy, 2))
-                found["fit"].append(round(fitting, 3))
-                found["mark"].append(round(1000 * marking / len(test), 4))
-                found["chosen"].append(search.best_params_)
+                by_fold["folds"].append(round(100 * accuracy, 2))
+                by_fold["fit"].append(round(fitting, 3))
+                by_fold["mark"].append(round(1000 * marking / len(test), 4))
+                by_fold["chosen"].append(search.best_params_)
             record = {
                 "task": "SUBJ",
                 "pipeline": name,
                 "training_rows": len(some),
-                "accuracy": round(float(np.mean(found["folds"])), 2),
-                "fit_seconds": round(float(np.mean(found["fit"])), 3),
-                "seconds_per_1000": round(float(np.mean(found["mark"])), 4),
-                **found,
+                "accuracy": round(float(np.mean(by_fold["folds"])), 2),
+                "fit_seconds": round(float(np.mean(by_fold["fit"])), 3),
+                "seconds_per_1000": round(float(np.mean(by_fold["mark"])), 4),
+                **by_fold,
                 "grid": grid,
                 "seed": SEED,
                 "data": hashes_of(data, task),

@@ -69,10 +69,10 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, help="where the files go; a temporary folder where not given"
     )
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     corpus = SHARED / "data/text/neutral.en.txt"
     lines = corpus.read_bytes().split(b"\n")[:-1]
-    with tempfile.TemporaryDirectory(dir=wanted.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         model, source = Path(folder, "model"), Path(folder, "lines.txt")
         whole, target = Path(folder, "whole.npy"), Path(folder, "killed.npy")
         words = WordVectors.load(SHARED / "data/vectors/glove.6B.100d.npy")
@@ -80,10 +80,10 @@ def main() -> None:
         some = [line.decode() for line in lines[:20000]]
         Encoder(words, NoPPA()).fit(some).save(model)
         with source.open("wb") as file:
-            for start in range(0, wanted.lines, len(lines)):
-                file.write(b"".join(line + b"\n" for line in lines[: wanted.lines - start]))
+            for start in range(0, options.lines, len(lines)):
+                file.write(b"".join(line + b"\n" for line in lines[: options.lines - start]))
 
-        arguments = [sys.executable, "-c", LIBRARY, str(model), str(corpus), str(wanted.lines)]
+        arguments = [sys.executable, "-c", LIBRARY, str(model), str(corpus), str(options.lines)]
         timed = subprocess.run(arguments, capture_output=True, check=True, text=True).stdout
         library, library_cpu = map(float, timed.split())
 
@@ -101,8 +101,8 @@ def main() -> None:
         memory = [value for value in memory if value > 0]
         quarter = len(memory) // 4
         tell(
-            figure="stream", lines=wanted.lines, library_s=library, piped_s=piped, ratio=piped / library,
-            library_cpu_s=library_cpu, piped_cpu_s=piped_cpu, lines_per_s=wanted.lines / piped, peak_mb=max(memory),
+            figure="stream", lines=options.lines, library_s=library, piped_s=piped, ratio=piped / library,
+            library_cpu_s=library_cpu, piped_cpu_s=piped_cpu, lines_per_s=options.lines / piped, peak_mb=max(memory),
             resident_by_quarter_mb=[round(memory[min(at * quarter, len(memory) - 1)]) for at in (1, 2, 3, 4)],
             output_mb=whole.stat().st_size / 1e6,
         )  # fmt: skip
@@ -111,7 +111,7 @@ def main() -> None:
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         checkpoint = target.with_name(f".{target.name}.checkpoint")
         done = 0
-        while done < wanted.lines // 2 and process.poll() is None:
+        while done < options.lines // 2 and process.poll() is None:
             time.sleep(0.1)
             if checkpoint.exists():
                 done = json.loads(checkpoint.read_text())["outcome"]["records"]

@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument(
         "--made", type=int, default=2_000_000, help="rows of the made table; 0 for none"
     )
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     glove = WordVectors.load(SHARED / "data/vectors/glove.6B.100d.npy")
     with tempfile.TemporaryDirectory() as folder:
         path, short, native = Path(folder, "v.txt"), Path(folder, "short.txt"), Path(folder, "v")
@@ -147,17 +147,17 @@ def main() -> None:
         parse(path, short, glove.dim)
         glove.save(native)
         opening("GloVe", native, "cake")
-    if wanted.made:
+    if options.made:
         with tempfile.TemporaryDirectory() as folder:
             some = np.random.default_rng(0).normal(size=(1000, 300)).astype(np.float32)
             matrix = np.lib.format.open_memmap(
-                Path(folder, "made.npy"), "w+", np.dtype(np.float32), (wanted.made, 300)
+                Path(folder, "made.npy"), "w+", np.dtype(np.float32), (options.made, 300)
             )
-            for start in range(0, wanted.made, 1000):
-                matrix[start : start + 1000] = some[: wanted.made - start]
-            words = WordVectors([f"word{at}" for at in range(wanted.made)], matrix)
+            for start in range(0, options.made, 1000):
+                matrix[start : start + 1000] = some[: options.made - start]
+            words = WordVectors([f"word{at}" for at in range(options.made)], matrix)
             words.save(Path(folder, "native"))
-            opening(f"{wanted.made} x 300", Path(folder, "native"), "word%d")
+            opening(f"{options.made} x 300", Path(folder, "native"), "word%d")
 
 
 if __name__ == "__main__":

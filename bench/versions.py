@@ -45,15 +45,17 @@ WHAT = {
 }
 
 
-def instructions(python: str, *given: str) -> int:
+def instructions(python: str, *program_arguments: str) -> int:
     """Of one run, the same each time: one thread, no random hashes."""
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [*tool, python, "-c", PROGRAM, *given]
-    subprocess.run([python, "-c", PROGRAM, *given], env=environment, check=True)  # compiles modules
-    told = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return int(re.findall(r"I\s+refs:\s+([\d,]+)", told.stderr)[0].replace(",", ""))
+    command = [*tool, python, "-c", PROGRAM, *program_arguments]
+    subprocess.run(
+        [python, "-c", PROGRAM, *program_arguments], env=environment, check=True
+    )  # compiles modules
+    report = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return int(re.findall(r"I\s+refs:\s+([\d,]+)", report.stderr)[0].replace(",", ""))
 
 
 def main() -> None:

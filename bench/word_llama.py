@@ -22,9 +22,7 @@ from noppa.processes import processes
 
 
 def encoder() -> External:
-    inside = Path(
-        wordllama.__file__
-    ).parent  # the folder that would else be filled from the network
+    inside = Path(wordllama.__file__).parent  # a cache folder that already has the weights
     model = wordllama.WordLlama.load(cache_dir=inside, disable_download=True)
     return noppa.external(model.embed)
 
@@ -35,12 +33,12 @@ def main() -> None:
     )
     options.add_argument("data", type=Path)
     options.add_argument("-o", "--output", type=Path, required=True)
-    given = options.parse_args()
+    arguments = options.parse_args()
     about = {"vectors": None, "counts": None} | records.surroundings()
     candidate = Fixed(encoder(), "WordLlama 256")
     with processes(1) as run:
-        for row in results(available(given.data), [candidate], Conditions(given.data), run):
-            records.append(given.output, row | about)
+        for row in results(available(arguments.data), [candidate], Conditions(arguments.data), run):
+            records.append(arguments.output, row | about)
             print(f"{row['task']} {row['score']:.2f}", flush=True)
 
 

@@ -8,11 +8,11 @@ from noppa.evaluate import report
 from noppa.evaluate import results as records
 from noppa.evaluate.report import Table
 from pages.comparisons import gain, mean_gain, uncertainty
-from pages.results import found
+from pages.results import records_of
 
 
 def ablations() -> str:
-    rows = found("ablations")
+    rows = records_of("ablations")
     if not rows:
         return ""
     (table,) = report.tables(rows)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from noppa.evaluate import report
 from noppa.evaluate.tasks import CLASSIFICATION
-from pages.results import found, lines_of, timed
+from pages.results import lines_of, records_of, timed
 
 
 def senteval() -> str:
-    rows = found("senteval")
+    rows = records_of("senteval")
     if not rows:
         return ""
     tasks = [row["task"] for row in rows]

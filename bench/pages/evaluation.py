@@ -10,7 +10,7 @@ from pages.ablations import ablations
 from pages.classifier import parity, senteval
 from pages.methods import methods, peers
 from pages.positions import positions
-from pages.results import found
+from pages.results import records_of
 from pages.selection import selection
 
 HEAD = """# Evaluation
@@ -60,7 +60,7 @@ def used_files(rows: Sequence[records.Record], kind: str) -> list[str]:
 
 def conditions() -> str:
     names = ("ablations", "methods", "peers", "position", "presets", "search", "senteval")
-    rows = found(*names)
+    rows = records_of(*names)
     commits = sorted({row["commit"] for row in rows})
     machines = sorted(
         {f"{row['machine']['processor']}, {row['machine']['threads']} cores" for row in rows}

@@ -15,10 +15,10 @@ def sklearn() -> str:
     names = list(dict.fromkeys(record["pipeline"] for record in records))
     rows = []
     for size in dict.fromkeys(record["training_rows"] for record in records):
-        found = {r["pipeline"]: r for r in records if r["training_rows"] == size}
-        cells = [f"{found[name]['accuracy']:.2f}" for name in names]
-        cells += [f"{found[name]['fit_seconds']:.2f}" for name in names]
-        cells += [f"{found[name]['seconds_per_1000']:.3f}" for name in names]
+        by_pipeline = {r["pipeline"]: r for r in records if r["training_rows"] == size}
+        cells = [f"{by_pipeline[name]['accuracy']:.2f}" for name in names]
+        cells += [f"{by_pipeline[name]['fit_seconds']:.2f}" for name in names]
+        cells += [f"{by_pipeline[name]['seconds_per_1000']:.3f}" for name in names]
         rows.append([f"{size:,}", *cells])
     head = ["training rows"]
     for what in ("accuracy", "fit, s", "1,000 texts, s"):
@@ -53,24 +53,24 @@ def mteb() -> str:
 
 def model2vec() -> str:
     records = lines_of("model2vec")
-    (found,) = records
-    own, other = (found["cpu_seconds"][name] for name in ("noppa", "model2vec"))
+    (record,) = records
+    own, other = (record["cpu_seconds"][name] for name in ("noppa", "model2vec"))
     return (
-        f"Of {found['texts']:,} texts from many sources the exported rules split {100 * found['same_tokens_of_whole_words']:g} "
-        f"percent as ours do. With the word pieces of the preset it is {100 * found['same_tokens']:.2f} percent, whose vectors "
-        f"differ by at most {found['largest_difference']:.1e}; the others, most of them with initials such as U.S.S.R. or with "
+        f"Of {record['texts']:,} texts from many sources the exported rules split {100 * record['same_tokens_of_whole_words']:g} "
+        f"percent as ours do. With the word pieces of the preset it is {100 * record['same_tokens']:.2f} percent, whose vectors "
+        f"differ by at most {record['largest_difference']:.1e}; the others, most of them with initials such as U.S.S.R. or with "
         "accents that would have to go before a word is taken apart, have a mean cosine of "
-        f"{found['mean_cosine_of_others']:.2f} with ours (bench/model2vec_tokens.py). model2vec took {other:.1f} seconds of "
+        f"{record['mean_cosine_of_others']:.2f} with ours (bench/model2vec_tokens.py). model2vec took {other:.1f} seconds of "
         f"CPU for them, noppa {own:.1f}.\n"
     )
 
 
 def onnx() -> str:
-    (found,) = lines_of("onnx")
-    batch, quickest = min(found["onnxruntime_seconds"].items(), key=lambda item: item[1])
+    (record,) = lines_of("onnx")
+    batch, quickest = min(record["onnxruntime_seconds"].items(), key=lambda item: item[1])
     return (
-        f"The default preset is a file of {found['file_bytes'] / 1e6:.0f} MB, its vectors differ from ours by at most "
-        f"{found['largest_difference']:.0e}. It is there for where noppa is not: for {found['texts']:,} sentences of SICK on "
+        f"The default preset is a file of {record['file_bytes'] / 1e6:.0f} MB, its vectors differ from ours by at most "
+        f"{record['largest_difference']:.0e}. It is there for where noppa is not: for {record['texts']:,} sentences of SICK on "
         f"one thread onnxruntime took {quickest:.2f} seconds of CPU, in batches of {batch}, and our kernels "
-        f"{found['noppa_seconds']:.3f} (bench/onnx_speed.py).\n"
+        f"{record['noppa_seconds']:.3f} (bench/onnx_speed.py).\n"
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from statistics import fmean
 
 from noppa.evaluate.tasks import CLASSIFICATION
-from pages.results import found, method_rows
+from pages.results import method_rows, records_of
 
 SIMILAR = ("STS-B", "SICK-R")
 
 
 def positions() -> str:
-    without = found("position")
+    without = records_of("position")
     if not without:
         return ""
     lines = [

@@ -19,7 +19,7 @@ def lines_of(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def found(*names: str) -> list[records.Record]:
+def records_of(*names: str) -> list[records.Record]:
     paths = [RESULTS / f"{name}.jsonl" for name in names]
     return records.read([path for path in paths if path.exists()])
 
@@ -39,7 +39,7 @@ NAMES = ("Average", "TfIdf", "SIF", "USIF", "DCT", "S3E", "GEM", "VLAWE", "NoPPA
 
 
 def method_rows() -> list[records.Record]:
-    rows = [row for row in found("ablations", "methods") if row["encoder"] in NAMES]
+    rows = [row for row in records_of("ablations", "methods") if row["encoder"] in NAMES]
     return sorted(rows, key=lambda row: (row["vectors"]["file"], NAMES.index(row["encoder"])))
 
 
@@ -49,5 +49,5 @@ PRESETS = {"default": "`noppa.load()`", "similarity": '`noppa.load("similarity")
 
 def peer_rows() -> list[records.Record]:
     """The presets of the embedded model, then encoders from elsewhere."""
-    presets = [{**row, "encoder": PRESETS[row["encoder"]]} for row in found("presets")]
-    return [*presets, *found("peers")]
+    presets = [{**row, "encoder": PRESETS[row["encoder"]]} for row in records_of("presets")]
+    return [*presets, *records_of("peers")]

@@ -59,17 +59,17 @@ def runs() -> str:
 
 
 def overheads(base: Record) -> str:
-    told = []
+    lines = []
     for engine in ("dask", "spark"):
         run, alone = one("encode", "similarity", engine), one("engine alone", engine=engine)
         more = run["cpu_seconds"] / base["cpu_seconds"] - 1
         busy = run["busy_seconds"] / (run["workers"] * run["seconds"])
-        told.append(
+        lines.append(
             f"- {engine.capitalize()} took {more:+.0%} processor seconds against one process, its own start and end "
             f"included; its workers were in a shard {busy:.0%} of the time. Alone it starts in {alone['start_s']:.0f} s, "
             f"and hands out {alone['tasks_per_s']:.0f} empty tasks a second."
         )
-    return "\n".join(told) + "\n\n"
+    return "\n".join(lines) + "\n\n"
 
 
 def costs() -> str:
@@ -120,13 +120,13 @@ def times() -> str:
     ratios = []
     for sentences, workers, megabytes in CASES:
         model = modelled(cost, sentences, workers, megabytes)
-        found, losses = simulated(cost, sentences, workers, megabytes)
-        ratios.append(model / found)
+        simulation, losses = simulated(cost, sentences, workers, megabytes)
+        ratios.append(model / simulation)
         name = "a billion" if sentences == 10**9 else "a trillion"
         rate = sentences * (cost.vector("float32") + cost.overhead) / model
         lines.append(
             f"| {name} | {workers:,} | {megabytes} MB | {sentences * cost.whole / 3600:,.0f} | {duration(model)} | "
-            f"{duration(found)} | {model / found:.3f} | {losses:,} | "
+            f"{duration(simulation)} | {model / simulation:.3f} | {losses:,} | "
             f"{workers / shard_seconds(cost, megabytes):.1f} | {amount(rate)} |"
         )
     return "\n".join(lines) + "\n\n" + checked(ratios) + bottleneck(cost)

@@ -8,11 +8,11 @@ from statistics import fmean
 from noppa.evaluate import report
 from noppa.evaluate import results as records
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
-from pages.results import found
+from pages.results import records_of
 
 
 def selection() -> str:
-    whole = [row for row in found("search") if "search" in row]
+    whole = [row for row in records_of("search") if "search" in row]
     if not whole:
         return ""
     honest = scores_of(whole, [])
@@ -55,7 +55,9 @@ def scores_of(rows: Sequence[records.Record], labels: list[str]) -> dict[str, li
 def owed(honest: dict[str, list[float]], paper: dict[str, list[float]], tasks: list[str]) -> str:
     """How much of the gain over the average is owed to the choice on test."""
     plain = {
-        name: {row["task"]: row["score"] for row in found("ablations") if row["encoder"] == name}
+        name: {
+            row["task"]: row["score"] for row in records_of("ablations") if row["encoder"] == name
+        }
         for name in ("NoPPA", "Average")
     }
     fair = fmean(fmean(honest[task]) - plain["Average"][task] for task in tasks)

@@ -26,8 +26,8 @@ def measured() -> str:
         )
         ratios.setdefault(row["texts"], []).append(cpu)
     spans = "; ".join(
-        f"with {texts} text{'s' * (texts > 1)} {min(found):.2f} to {max(found):.2f}"
-        for texts, found in ratios.items()
+        f"with {texts} text{'s' * (texts > 1)} {min(values):.2f} to {max(values):.2f}"
+        for texts, values in ratios.items()
     )
     return "\n".join(
         [

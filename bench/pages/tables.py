@@ -7,7 +7,7 @@ from statistics import fmean
 from noppa.evaluate import report
 from noppa.evaluate.tasks import CLASSIFICATION
 from pages.methods import vectors_of
-from pages.results import found, method_rows, peer_rows
+from pages.results import method_rows, peer_rows, records_of
 
 SHORT = ("Average", "SIF", "DCT", "VLAWE", "NoPPA")
 
@@ -33,9 +33,9 @@ def short_table() -> str:
 def model_card() -> str:
     """What docs/default-model.md says of quality: the table, and what rounding to 8 bits cost."""
     (table,) = report.tables(peer_rows())
-    rounded = {(row["encoder"], row["task"]): row["score"] for row in found("presets")}
+    rounded = {(row["encoder"], row["task"]): row["score"] for row in records_of("presets")}
     losses = {}
-    for row in found("rounding"):
+    for row in records_of("rounding"):
         name, task = row["encoder"].partition(",")[0], row["task"]
         losses[name, task] = row["score"] - rounded[name, task]
     # each preset where it is meant to be used

@@ -117,9 +117,9 @@ def splits_of(
         yield Split([rows[at] for at in train], None, [rows[at] for at in test])
 
 
-def require_text(task: Task, candidate: Candidate, given: bool) -> None:
+def require_text(task: Task, candidate: Candidate, text_given: bool) -> None:
     """Raise where a candidate learns from text, the task has none to train on, and none was given."""
-    if candidate.learns and not given and not any(file.part in TRAIN for file in task.files):
+    if candidate.learns and not text_given and not any(file.part in TRAIN for file in task.files):
         raise ParameterError(
             f"{task.name} has no training rows and {candidate.name} learns from text: give some with --corpus FILE"
         )

@@ -1,4 +1,4 @@
-"""Pictures as .png and .svg files through matplotlib, without a screen."""
+"""Pictures as .png and .svg files by matplotlib, without a display."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def draw(pictures: Sequence[Any], path: Path, form: str, dark: bool = False) -> 
     theme = DARK if dark else LIGHT
     vector = form == "svg"
     settings: Any = {
-        # text of an .svg stays text, drawn with the fonts of whoever looks at it
-        "font.family": families_for(_texts(pictures), told=not vector),
+        # Text in an .svg stays text, rendered with the reader's fonts.
+        "font.family": families_for(_texts(pictures), warns=not vector),
         "font.size": 9,
         "text.color": theme.text,
         "axes.labelcolor": theme.text,
@@ -49,7 +49,9 @@ def draw(pictures: Sequence[Any], path: Path, form: str, dark: bool = False) -> 
     sizes = [SIZES[type(picture)](picture) for picture in pictures]
     widths = [size[0] for size in sizes]
     with rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # told above, once
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing from"
+        )  # families_for has warned once
         whole = Figure(figsize=(sum(widths), max(size[1] for size in sizes)), layout="constrained")
         parts: Any = whole.subfigures(1, len(pictures), width_ratios=widths, squeeze=False)
         for part, picture, width in zip(parts[0], pictures, widths, strict=True):

@@ -1,4 +1,4 @@
-"""Every figure of the paper drawn again with any encoder, and a page that puts the paper's printed values beside ours."""
+"""The figures of the paper redrawn with any encoder, and a page with the paper's printed values beside ours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def figures(
     counts: word counts for Figure 1; the probabilities of the encoder's own words if not given. A figure that the
     encoder cannot give, such as attention without NoPPA, is left out, and the page says why.
     """
-    import noppa.plot.draw  # noqa: F401  says what is missing before anything is written
+    import noppa.plot.draw  # noqa: F401  raises for a missing package before anything is written
 
     target = Path(folder)
     if target.exists() and not target.is_dir():
@@ -98,43 +98,45 @@ def figure1(words: WordVectors) -> Lines:
 
 def figure2(encoder: Encoder) -> list[Bars]:
     """The cosine of each word with its sentence, for three sentences."""
-    found = []
+    pictures = []
     for text, printed in paper.CONTRIBUTIONS.items():
         picture = contributions(encoder.explain(text))
         if not np.any(picture.values):
             raise ParameterError(f"no word of {text!r} is in the vocabulary")
-        found.append(_beside(replace(picture, title=f"Figure 2: “{text}”"), printed))
-    return found
+        pictures.append(_beside(replace(picture, title=f"Figure 2: “{text}”"), printed))
+    return pictures
 
 
 def figure3(encoder: Encoder) -> list[Picture]:
     """Attention in one sentence, and the row of "bleeding", which the paper prints."""
-    told = encoder.explain(paper.BLEEDING)
-    picture = attention(told)
-    found: list[Picture] = [replace(picture, title=f"Figure 3: {picture.title}")]
-    if "bleeding" in told.tokens and told.attention is not None:
-        row = told.attention[told.tokens.index("bleeding")]
+    explanation = encoder.explain(paper.BLEEDING)
+    picture = attention(explanation)
+    pictures: list[Picture] = [replace(picture, title=f"Figure 3: {picture.title}")]
+    if "bleeding" in explanation.tokens and explanation.attention is not None:
+        row = explanation.attention[explanation.tokens.index("bleeding")]
         bars = Bars(
             "Figure 3: what “bleeding” attends to",
             "Raw attention in percent. The paper's row is weighted: it adds up to 99.19, half the weight of “bleeding” "
             "for a = 0.001 in the authors' counts.",
-            told.tokens,
+            explanation.tokens,
             100 * row,
             "attention in %",
-            told.known,
+            explanation.known,
         )
-        found.append(_beside(bars, paper.BLEEDING_ROW))
-    return found
+        pictures.append(_beside(bars, paper.BLEEDING_ROW))
+    return pictures
 
 
 def phrases(encoder: Encoder, number: int, text: str, printed: tuple[str, str, float]) -> Heatmap:
     """Attention in a sentence around the phrases that the paper names, with the one value that it prints."""
-    told = encoder.explain(text)
-    picture = attention(told)
+    explanation = encoder.explain(text)
+    picture = attention(explanation)
     word, other, value = printed
     ours = ""
-    if told.attention is not None and {word, other} <= set(told.tokens):
-        share = told.attention[told.tokens.index(word), told.tokens.index(other)]
+    if explanation.attention is not None and {word, other} <= set(explanation.tokens):
+        share = explanation.attention[
+            explanation.tokens.index(word), explanation.tokens.index(other)
+        ]
         ours = f", here {100 * share:.2f} %"
     return replace(
         picture,

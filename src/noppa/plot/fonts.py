@@ -1,4 +1,4 @@
-"""Fonts for any script: what DejaVu Sans lacks comes from another installed font, and what none has is told."""
+"""Fonts for any script: DejaVu Sans first, other installed fonts for what it lacks, a warning for what none has."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ FIRST = "DejaVu Sans"  # comes with matplotlib
 SHARED = {"CJK": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "HANGUL": "CJK", "BOPOMOFO": "CJK"}
 
 
-def families_for(texts: Iterable[str], told: bool = True) -> list[str]:
-    """Families that together have every letter of the texts; `told` warns of letters that no font has."""
+def families_for(texts: Iterable[str], warns: bool = True) -> list[str]:
+    """Families that together have every letter of the texts; `warns` of letters that no font has."""
     letters = {letter for text in texts for letter in text if _needs_glyph(letter)}
     families = [FIRST]
     missing = letters - letters_of(font_manager.findfont(FIRST))
     if missing:
         for family, path in _candidates(frozenset(map(script_of, missing))):
-            found = missing & letters_of(path)
-            if found:
+            covered = missing & letters_of(path)
+            if covered:
                 families.append(family)
-                missing -= found
+                missing -= covered
             if not missing:
                 break
-    if missing and told:
+    if missing and warns:
         scripts = ", ".join(sorted({script_of(letter) for letter in missing}))
         sample = "".join(sorted(missing)[:8])
         warn(
             f"no installed font has {len(missing)} of the letters ({sample}), script {scripts}, which become boxes: "
             f"install a font such as Noto Sans {scripts.split(', ')[0]}, or write .html, which uses the reader's fonts"
         )
-    if told and not hasattr(ft2font, "__libraqm_version__"):
+    if warns and not hasattr(ft2font, "__libraqm_version__"):
         turned = {letter for letter in letters if unicodedata.bidirectional(letter) in ("R", "AL")}
         if turned:
             warn(
@@ -58,7 +58,7 @@ def letters_of(path: str) -> frozenset[str]:
 
 @cache
 def _candidates(scripts: frozenset[str]) -> list[tuple[str, str]]:
-    """Installed families with a file of each, those named after a wanted script first."""
+    """Installed families with a file of each, those named after one of the scripts first."""
     manager = font_manager.fontManager
     known = {entry.fname for entry in manager.ttflist}
     for path in font_manager.findSystemFonts():  # also those installed since matplotlib last looked
@@ -67,18 +67,18 @@ def _candidates(scripts: frozenset[str]) -> list[tuple[str, str]]:
                 manager.addfont(path)
             except (OSError, RuntimeError):
                 continue
-    found = {}
+    files = {}
     for entry in manager.ttflist:
         plain = (entry.style, str(entry.weight)) in (("normal", "400"), ("normal", "normal"))
-        if plain or entry.name not in found:
-            found[entry.name] = entry.fname
+        if plain or entry.name not in files:
+            files[entry.name] = entry.fname
 
     def order(item: tuple[str, str]) -> tuple[bool, bool, bool, str]:
         name = item[0]
         named = any(script in name for script in scripts)
         return (not named, not name.startswith("Noto"), "Sans" not in name, name)
 
-    return sorted(found.items(), key=order)
+    return sorted(files.items(), key=order)
 
 
 def _needs_glyph(letter: str) -> bool:

@@ -53,14 +53,14 @@ def heatmap(picture: Heatmap) -> str:
             value, level = picture.values[r, c], strength[r, c]
             kind = "minus" if value < 0 else ("plus" if (picture.values < 0).any() else "ink")
             x = left + c * cell
-            told = f"{name} → {other}: {shown(value, picture.percent)}"
+            caption = f"{name} → {other}: {shown(value, picture.percent)}"
             number = ""
             if few:
                 text = f"{100 * value:.1f}" if picture.percent else f"{value:.3f}"
                 over = " over" if level > 0.6 else ""
                 number = f'<text class="n{over}" x="{x + cell / 2:.1f}" y="{y + cell / 2 + 4:.1f}">{text}</text>'
             body.append(
-                f'<g class="m"><title>{html.escape(told)}</title><rect class="cell" x="{x:.1f}" y="{y:.1f}" '
+                f'<g class="m"><title>{html.escape(caption)}</title><rect class="cell" x="{x:.1f}" y="{y:.1f}" '
                 f'width="{cell}" height="{cell}"/><rect class="{kind}" fill-opacity="{level:.3f}" x="{x:.1f}" '
                 f'y="{y:.1f}" width="{cell}" height="{cell}"/>{number}</g>'
             )
@@ -107,10 +107,10 @@ def bars(picture: Bars) -> str:
     ):
         y, x = at * LINE + 6, min(root, zero + scale * value)
         place = f'x="{left - 8:.1f}" y="{y + 15}" text-anchor="end"'
-        told = f"{name}: {picture.shown(value)}{'' if known else UNKNOWN}"
+        caption = f"{name}: {picture.shown(value)}{'' if known else UNKNOWN}"
         mark = ""
         if picture.marks is not None:
-            told += f" ({picture.marks_name}: {picture.shown(float(picture.marks[at]))})"
+            caption += f" ({picture.marks_name}: {picture.shown(float(picture.marks[at]))})"
             tick = zero + scale * picture.marks[at]
             mark = f'<path class="tick" d="M{tick:.1f} {y}v{LINE - 4}"/>'
         end = zero + scale * value
@@ -120,7 +120,7 @@ def bars(picture: Bars) -> str:
             number = max(number, zero + scale * float(picture.marks[at]) + 6)
         body.append(
             _label(name, bool(known), place)
-            + f'<g class="m"><title>{html.escape(told)}</title><rect class="{"minus" if value < 0 else "plus"}" '
+            + f'<g class="m"><title>{html.escape(caption)}</title><rect class="{"minus" if value < 0 else "plus"}" '
             f'x="{x:.1f}" y="{y + 2}" width="{abs(scale * value - scale * picture.start):.1f}" height="{LINE - 8}"/>{mark}'
             f'<text x="{number:.1f}" y="{y + 15}" text-anchor="{anchor}">{picture.shown(value)}</text></g>'
         )
@@ -163,10 +163,10 @@ def lines(picture: Lines) -> str:
             px, py = at(float(x), float(y))
             body.append(f'<circle class="ring {colour}" cx="{px:.1f}" cy="{py:.1f}" r="8"/>')
         for step, (px, py) in enumerate(places):
-            told = f"{name}, {picture.x_axis} = {picture.x[step]:g}: {shown(float(curve[step]))}"
+            caption = f"{name}, {picture.x_axis} = {picture.x[step]:g}: {shown(float(curve[step]))}"
             if len(dots):
-                told += f" ({picture.dots_name}: {shown(float(dots[step]))})"
-            body.append(_mark(px, py, number, told))
+                caption += f" ({picture.dots_name}: {shown(float(dots[step]))})"
+            body.append(_mark(px, py, number, caption))
         y = top + high - 20 * (len(picture.curves) - number) - (20 if picture.dots else 0)
         body.append(_shape(left + wide - 150, y - 4, number))
         body.append(f'<text x="{left + wide - 138}" y="{y}">{html.escape(name)}</text>')
@@ -193,9 +193,9 @@ def scatter(picture: Scatter) -> str:
     body = [f'<rect class="frame" x="{left}" y="{top}" width="{side}" height="{side}"/>']
     for point, text, label in zip(picture.points, picture.texts, picture.labels, strict=True):
         x, y = (point - low) / span
-        told = f"{text}{f' [{label}]' if label else ''}: {point[0]:.4f}, {point[1]:.4f}"
+        caption = f"{text}{f' [{label}]' if label else ''}: {point[0]:.4f}, {point[1]:.4f}"
         px, py = left + 14 + (side - 28) * x, top + 14 + (side - 28) * (1 - y)
-        body.append(_mark(float(px), float(py), groups.index(label), told))
+        body.append(_mark(float(px), float(py), groups.index(label), caption))
     for number, label in enumerate(groups if any(groups) else []):
         y = top + 14 + 22 * number
         body.append(_shape(left + side + 20, y, number))
@@ -221,13 +221,13 @@ def _shape(x: float, y: float, group: int) -> str:
     return f'<path class="g{group % 8} dot" transform="translate({x:.1f} {y:.1f})" d="{shape}"/>'
 
 
-def _mark(x: float, y: float, group: int, told: str) -> str:
-    return f'<g class="m"><title>{html.escape(told)}</title>{_shape(x, y, group)}</g>'
+def _mark(x: float, y: float, group: int, caption: str) -> str:
+    return f'<g class="m"><title>{html.escape(caption)}</title>{_shape(x, y, group)}</g>'
 
 
 def _label(name: str, known: bool, place: str) -> str:
-    told = f"<title>{html.escape(name + ('' if known else UNKNOWN))}</title>"
-    return f'<text class="{"" if known else "unknown"}" {place}>{told}{html.escape(short(name) if known else f"({short(name)})")}</text>'
+    caption = f"<title>{html.escape(name + ('' if known else UNKNOWN))}</title>"
+    return f'<text class="{"" if known else "unknown"}" {place}>{caption}{html.escape(short(name) if known else f"({short(name)})")}</text>'
 
 
 def _svg(width: float, height: float, columns: int, body: Sequence[str]) -> str:

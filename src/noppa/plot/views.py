@@ -113,8 +113,8 @@ def weights(
     counted = words.counted if words.counted is not None and words.counted.any() else None
     curves, sizes = {}, []
     for name, members in groups.items():
-        wanted = list(members)
-        rows = [row_of[word] for word in wanted if word in row_of]
+        group = list(members)
+        rows = [row_of[word] for word in group if word in row_of]
         rows = [row for row in rows if counted is None or counted[row]]
         if not rows:
             raise ParameterError(
@@ -122,7 +122,7 @@ def weights(
             )
         p = probabilities[rows]
         curves[name] = np.array([smooth_frequency_weight(p, one).mean() / 2 for one in a])
-        sizes.append(f"{name}: {len(rows)} of {len(wanted)} words have a count")
+        sizes.append(f"{name}: {len(rows)} of {len(group)} words have a count")
     return Lines(
         "Mean weight of groups of words",
         f"Half the weight a / (p + a/2), so that it lies between 0 and 1. {'; '.join(sizes)}.",
@@ -146,16 +146,16 @@ def sentence_map(
     """
     one_of(layout, "layout", tuple(LAYOUTS))
     items = texts_of(texts)
-    given = [""] * len(items) if labels is None else [str(label) for label in labels]
-    if len(given) != len(items):
-        raise ParameterError(f"{len(items)} texts need {len(items)} labels, not {len(given)}")
+    groups = [""] * len(items) if labels is None else [str(label) for label in labels]
+    if len(groups) != len(items):
+        raise ParameterError(f"{len(items)} texts need {len(items)} labels, not {len(groups)}")
     if len(items) < 3:
         raise ParameterError(f"a map needs at least 3 texts, and got {len(items)}")
     rows = np.asarray(encoder.encode(items), float)
     if not np.isfinite(rows).all():
         raise ParameterError("a map needs finite vectors, and the encoder gave others")
     points, x_axis, y_axis, note = LAYOUTS[layout](rows)
-    return Scatter(title, note, points, tuple(items), tuple(given), x_axis, y_axis)
+    return Scatter(title, note, points, tuple(items), tuple(groups), x_axis, y_axis)
 
 
 def pca(rows: ArrayLike) -> tuple[Float, str, str, str]:
@@ -164,12 +164,12 @@ def pca(rows: ArrayLike) -> tuple[Float, str, str, str]:
     centred = centred - centred.mean(axis=0)
     left, values, _ = np.linalg.svd(centred, full_matrices=False)
     points = np.zeros((len(centred), 2))
-    kept = min(2, len(values))
-    points[:, :kept] = (left * values)[:, :kept]
+    rank = min(2, len(values))
+    points[:, :rank] = (left * values)[:, :rank]
     signs = np.sign(points[np.abs(points).argmax(axis=0), [0, 1]])
     points *= np.where(signs == 0, 1, signs)
     total = (values**2).sum()
-    shares = [100 * values[at] ** 2 / total if at < kept and total > 0 else 0.0 for at in (0, 1)]
+    shares = [100 * values[at] ** 2 / total if at < rank and total > 0 else 0.0 for at in (0, 1)]
     names = [
         f"component {at + 1} ({share:.0f} % of the variance)" for at, share in enumerate(shares)
     ]
