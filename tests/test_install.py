@@ -73,11 +73,11 @@ def test_without_a_compiler(plain_wheel: Path, tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=environment
     )
-    place, shape, *told = run.stdout.strip().split("|")
+    place, shape, *messages = run.stdout.strip().split("|")
     assert place.startswith(str(tmp_path))
     assert shape == "(4,)"
-    assert len(told) == 1
-    assert "runs on its NumPy twin" in told[0]
+    assert len(messages) == 1
+    assert "runs on its NumPy twin" in messages[0]
 
 
 def test_the_model_is_in_the_wheel(plain_wheel: Path, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_the_model_is_in_the_wheel(plain_wheel: Path, tmp_path: Path) -> None:
     row = np.frombuffer(bytes.fromhex(run.stdout), np.float32)
     wanted = noppa.load("similarity").encode("the girl eats cakes")
     assert np.allclose(row, wanted, atol=1e-5)
-    assert (tmp_path / "site" / "noppa" / "model" / "NOTICE.md").is_file()
+    assert (tmp_path / "site" / "noppa" / "encoder" / "model" / "NOTICE.md").is_file()
 
 
 @pytest.mark.found(

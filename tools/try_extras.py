@@ -1,4 +1,6 @@
-"""Each section of docs/integrations.md in a fresh environment: install its extra, run its example, then its tests.
+"""The wheel alone, then each section of docs/integrations.md, in a fresh environment each.
+
+The wheel alone runs examples/own_method.py; a section installs its extra, runs its example, then its tests.
 
     python tools/try_extras.py [EXTRA ...] [--wheel FILE]
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,6 +46,16 @@ runpy.run_path(example, run_name="__main__")
 os.chdir(root)
 import pytest
 sys.exit(pytest.main(tests))
+"""
+
+
+# What examples/own_method.py leaves behind; its rows are those of the method itself.
+ALONE = """
+import csv, numpy as np, noppa, own_method
+texts = [row["text"] for row in csv.DictReader(open("rows.csv"))]
+encoder = noppa.Encoder(noppa.load().words, own_method.PowerMean())
+assert np.load("rows.npy").tobytes() == encoder.encode(texts).tobytes()
+assert noppa.load("power").fitted_on == len(texts)
 """
 
 
@@ -113,6 +126,30 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
     return ""
 
 
+def try_alone(wheel: Path, folder: Path) -> str:
+    """A method of one's own where nothing but the wheel is installed; the error message, or an empty string."""
+    binaries = folder / "env" / "bin"
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        binaries / "python",
+    )
+    path = f"{binaries}{os.pathsep}{ENVIRONMENT['PATH']}"
+    try:
+        run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
+        run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=folder)
+        shutil.copy(ROOT / "examples" / "own_method.py", folder)
+        run("env", f"PATH={path}", binaries / "python", "own_method.py", cwd=folder)
+        run(binaries / "python", "-c", ALONE, cwd=folder)
+    except RuntimeError as error:
+        return f"\nexamples/own_method.py failed in an environment with the wheel alone:\n{error}"
+    print("the wheel alone: examples/own_method.py ran", flush=True)
+    return ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -141,8 +178,12 @@ def main() -> None:
             folder.mkdir()
             return try_extra(extra, programs[extra], wheel, folder)
 
+        errors = ""
+        if not options.extras:
+            (place / "alone").mkdir()
+            errors = try_alone(wheel, place / "alone")
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            errors = "".join(pool.map(one, options.extras or programs))
+            errors += "".join(pool.map(one, options.extras or programs))
     sys.exit(errors or 0)
 
 

@@ -10,8 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+import noppa
 from noppa.cli import scoring
-from noppa.cli.encoder_options import Counts, words_of
+from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
@@ -23,18 +24,27 @@ def compare(
     data: Annotated[Path, typer.Argument(help="A CSV file.", show_default=False)],
     text: Annotated[str, typer.Option(help="Its column of texts.", show_default=False)],
     label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
-    vectors: scoring.RequiredVectors,
+    vectors: Vectors = None,
     counts: Counts = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One method, also package.module:Class; repeat for more.", show_default="all"
+        ),
+    ] = None,
     seed: scoring.Seed = SEED,
     jobs: scoring.Jobs = None,
 ) -> None:
     """All methods on your own labelled texts: accuracy in ten folds, time and size, and a recommendation.
 
+    Without --vectors on the words of the embedded model.
+
     Example: noppa compare data.csv --text review --label stars --vectors glove.6B.100d.npy --counts counts.txt
     """
     rows = comparison.read(data, text, label)
-    words = words_of(vectors, counts)
-    if counts is None:
+    candidates = None if method is None else [kind_of(name) for name in method]
+    words = noppa.load().words if vectors is None else words_of(vectors, counts)
+    if words.probabilities is None:
         # The methods need probabilities, and most files are sorted by frequency.
         words = words.with_ranks()
         typer.echo(
@@ -43,7 +53,7 @@ def compare(
     warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
     lines = []
     with processes(scoring.jobs_of(jobs)) as run:
-        for recipe in recipes.every_method(words):
+        for recipe in recipes.every_method(words, candidates):
             try:
                 lines.append(comparison.line_of(rows, recipe, seed, run))
             # Such as more directions than dimensions; the other methods can still be compared.

@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 
-import noppa
 from noppa import METHODS, Encoder
-from noppa.cli.encoder_options import Counts, Ranks, method_of, words_of
+from noppa.cli.encoder_options import Counts, Method, Ranks, method_of, model_with, words_of
 from noppa.cli.options import Model, Threads
 from noppa.cli.progress import records_bar
 from noppa.cli.record_options import (
@@ -45,6 +44,8 @@ MethodParameters = Annotated[
 def encode(
     inputs: Inputs = None,
     model: Model = None,
+    method: Method = None,
+    parameters: MethodParameters = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
     ] = "-",
@@ -69,10 +70,9 @@ def encode(
 
     Example: noppa encode reviews.csv --column body -m my-encoder -o reviews.npy
     """
-    encoder = noppa.load(model)
     try:
         job = Job(
-            model=encoder,
+            model=model_with(model, method, parameters),
             source=input_of(inputs, source, column, no_header),
             target=output,
             form=to,
@@ -107,7 +107,9 @@ def fit(
     ] = None,
     counts: Counts = None,
     ranks: Ranks = False,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "noppa",
+    method: Annotated[
+        str, typer.Option(help=f"One of {', '.join(METHODS)}, or package.module:Class.")
+    ] = "noppa",
     parameters: MethodParameters = None,
     source: From = None,
     column: Column = None,

@@ -12,7 +12,7 @@ import typer
 import noppa
 from noppa.cli.progress import bytes_bar
 from noppa.errors import ParameterError
-from noppa.methods.registry import method_class
+from noppa.methods.registry import method_class, own_of
 
 Vectors = Annotated[
     Path | None,
@@ -33,6 +33,30 @@ Parameters = Annotated[
         show_default=False,
     ),
 ]
+
+
+Method = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Another method over the words of the model: {', '.join(noppa.METHODS)}, or package.module:Class.",
+        show_default=False,
+    ),
+]
+
+
+def model_with(
+    model: str | None, method: str | None, parameters: list[str] | None
+) -> noppa.Encoder:
+    """A preset or a saved model, or another method over its words, which then needs no fit."""
+    if method is None:
+        if parameters:
+            raise typer.BadParameter("-p belongs to --method: give that, too")
+        return noppa.load(model)
+    # first, since the module of a method may register what the model was saved with
+    made = method_of(method, parameters or [])
+    encoder = noppa.load(model)
+    saved = type(own_of(encoder.method)) is type(made) and not parameters
+    return encoder if saved else noppa.Encoder(encoder.words, made)
 
 
 def encoder_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from noppa.evaluate.candidates import Recipe
@@ -18,9 +19,10 @@ def row_name(kind: type[Any], parameters: dict[str, Any]) -> str:
     return f"{kind.__name__}({settings})" if settings else kind.__name__
 
 
-def every_method(words: WordVectors) -> list[Recipe]:
-    """Each method with its default parameters."""
-    return [Recipe(words, adapted(kind()), kind.__name__) for kind in METHODS.values()]
+def every_method(words: WordVectors, kinds: Iterable[type[Any]] | None = None) -> list[Recipe]:
+    """Methods with their default parameters: the given ones, or all."""
+    chosen = METHODS.values() if kinds is None else kinds
+    return [Recipe(words, adapted(kind()), kind.__name__) for kind in chosen]
 
 
 def ablations(words: WordVectors, a: float, k: int) -> list[Recipe]:
