@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import noppa
 from noppa.cluster.plan import Inputs
 from noppa.records import FORMATS
-from noppa.records.fields import Selection
+from noppa.records.columns import Selection
 from noppa.records.places import Place
 from tests.clusters import TEXTS, encode, expected, saved_model, table, vectors, written
 from tests.conftest import AWKWARD

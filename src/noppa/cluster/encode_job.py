@@ -30,7 +30,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaWarning, ParameterError
 from noppa.parameters import one_of
 from noppa.records.batch import Batch
-from noppa.records.fields import Fields
+from noppa.records.columns import Fields
 from noppa.records.places import Place
 from noppa.records.write import PartWriter
 

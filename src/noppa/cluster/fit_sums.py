@@ -20,7 +20,7 @@ from noppa.encoder.encoder import FIT_BLOCK, Encoder
 from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError
 from noppa.methods.protocol import Method
-from noppa.records.fields import Fields
+from noppa.records.columns import Fields
 from noppa.records.places import Place
 from noppa.refine import Moments, Refinement
 from noppa.words.counting import WordCounts

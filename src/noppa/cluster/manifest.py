@@ -26,7 +26,7 @@ from typing import Any
 from noppa.cluster.plan import Plan, Shard
 from noppa.cluster.shard_task import MODEL, Outcome
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.records.fields import Fields
+from noppa.records.columns import Fields
 from noppa.records.partial import locked_file
 from noppa.records.places import UNFINISHED, Place, explained
 from noppa.records.record_formats import FORMATS

@@ -11,7 +11,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.records.batch import Batch
-from noppa.records.fields import Fields, Selection
+from noppa.records.columns import Fields, Selection
 from noppa.records.places import Place, explained
 from noppa.records.read import Input
 from noppa.records.record_formats import FORMATS

@@ -10,7 +10,7 @@ from noppa.errors import FileError, NoppaError
 from noppa.io.compression import damage
 from noppa.parameters import one_of
 from noppa.records.batch import Batch
-from noppa.records.fields import Selection
+from noppa.records.columns import Selection
 from noppa.records.record_file import record_file
 from noppa.records.record_formats import FORMATS, form_of
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from noppa.io.compression import MAGIC, Source
-from noppa.records.fields import Fields, Selection
+from noppa.records.columns import Fields, Selection
 from noppa.records.record_file import CuttableFile
 from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from noppa.io.compression import Source
 from noppa.records.batch import Batch, is_clean
-from noppa.records.fields import TEXT, Fields, Selection
+from noppa.records.columns import TEXT, Fields, Selection
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, open_lines
 from noppa.records.record_formats.lines import line_batches

@@ -9,7 +9,7 @@ from noppa.errors import FileError
 from noppa.io.compression import Source
 from noppa.io.whole_lines import whole_lines
 from noppa.records.batch import Batch, is_clean
-from noppa.records.fields import TEXT, Fields, Selection
+from noppa.records.columns import TEXT, Fields, Selection
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, open_lines
 

@@ -10,7 +10,7 @@ from typing import Any
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.extras import needs
 from noppa.records.batch import Batch
-from noppa.records.fields import Fields, Selection, text_column
+from noppa.records.columns import Fields, Selection, text_column
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.record_format import Section, in_parallel
 

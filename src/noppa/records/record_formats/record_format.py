@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol, TypeVar
 
 from noppa.records.batch import Batch
-from noppa.records.fields import Fields, Selection
+from noppa.records.columns import Fields, Selection
 from noppa.records.record_file import CuttableFile, WholeFile
 
 #: Threads that open files while a run is planned; on remote file systems that is mostly waiting.

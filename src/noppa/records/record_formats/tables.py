@@ -13,7 +13,7 @@ from typing import Any
 from noppa.errors import FileError, ParameterError
 from noppa.io.compression import Source
 from noppa.records.batch import Batch, is_clean
-from noppa.records.fields import Fields, Selection, text_column
+from noppa.records.columns import Fields, Selection, text_column
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, in_memory, open_lines
 from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
