@@ -26,7 +26,7 @@ test: export OMP_NUM_THREADS = 1
 # What a change of the core needs: format, types, and the tests of text to vectors, on the tree as it lies here. Where the
 # environment is there already, this needs no network, and never root, a browser or Java.
 CORE := characters tokens pieces inputs words vector_text pooling kernels training refine methods noppa parts extension \
-  explain encoder embedded saved_folders atomic threads golden layers contributing
+  explain encoder embedded saved_folders atomic threads golden layers
 check:
 	@test -e $(VENV)/test || $(MAKE) --no-print-directory $(VENV)/test
 	$(BIN)/ruff check .

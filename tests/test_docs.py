@@ -1,8 +1,9 @@
-"""Every Python block of the README and of docs/ runs, in order, as a reader would run it."""
+"""Every Python block of the README, of CONTRIBUTING and of docs/ runs, in order, as a reader would run it."""
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import re
 import subprocess
@@ -15,7 +16,11 @@ from tests.conftest import ROOT
 
 #: Each of its sections runs in an environment of its own: tools/try_extras.py.
 ELSEWHERE = ROOT / "docs" / "integrations.md"
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {ELSEWHERE})]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted({*(ROOT / "docs").glob("*.md")} - {ELSEWHERE}),
+]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -65,11 +70,16 @@ def test_functions_cite_their_equations() -> None:
 
 
 def test_the_tree_names_every_module() -> None:
-    """The picture of the tree in CONTRIBUTING holds."""
-    tree = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    modules = [path for path in (ROOT / "src" / "noppa").iterdir() if path.name[:2] != "__"]
-    for path in sorted(modules):
-        if path.is_dir() or path.suffix == ".py":
-            assert path.name in tree, f"{path.name} is not in CONTRIBUTING.md"
-    for path in sorted((ROOT / "src" / "native").iterdir()):
-        assert path.suffix == ".hpp" or path.stem in tree, f"{path.name} is not in CONTRIBUTING.md"
+    """The picture of the tree in CONTRIBUTING holds: every folder and file of the top, and nothing that is gone."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for top in ("noppa", "native"):
+        tree = page.split(f"    src/{top}/")[1].split("\n    ")[1:]
+        own = itertools.takewhile(lambda line: line.startswith("  "), tree)
+        named = {line.split()[0].rstrip("/") for line in own if not line.startswith("    ")}
+        folder = ROOT / "src" / top
+        there = {
+            path.name if path.suffix == ".py" else path.stem
+            for path in folder.iterdir()
+            if path.name[:2] != "__" and path.suffix in ("", ".py", ".cpp")
+        }
+        assert named == there
