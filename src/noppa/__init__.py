@@ -1,7 +1,7 @@
 """noppa: sentence vectors without a neural network.
 
-text -> tokens -> ids -> pool -> refine -> vectors
-        tokens    words  methods refine    encoder
+text -> tokens -> ids -> rows -> vectors
+   text/     words/  methods/  refine/         encoder/ holds the whole, kernels/ does the work, explain/ takes it apart
 
 import noppa
 
