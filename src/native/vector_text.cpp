@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernel_constants.hpp"
 #include "sizes.hpp"
 #include "workers.hpp"
 
@@ -89,7 +90,7 @@ bool read_number(const char** at, const char* end, float* out) {
     return true;
 }
 
-bool proper(float value) { return std::fabs(value) <= LARGEST_VALUE; }
+bool proper(float value) { return std::fabs(value) <= float(LARGEST_VALUE); }
 
 // The usual line: a word without a space, and exactly dim numbers.
 bool read_plain(const char* at, const char* end, int64_t dim, const char** word_end, float* row) {

@@ -9,9 +9,6 @@
 
 namespace noppa {
 
-// Values beyond this are no word vectors; the kernels rely on it.
-constexpr float LARGEST_VALUE = 1e15f;
-
 struct VectorRows {
     std::vector<uint8_t> text;       // the words, one after the other
     std::vector<int64_t> bounds{0};  // (rows + 1,) where each word lies in text

@@ -7,10 +7,9 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
+#include "kernel_constants.hpp"
 #include "pooling/batch.hpp"
 #include "pooling/instruction_sets.hpp"
-#include "pooling/positions.hpp"
-#include "vector_text.hpp"
 
 using namespace noppa;
 
@@ -114,12 +113,11 @@ void compare(const Words& words, const Sentences& sentences, const std::string& 
 }
 
 void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, Arguments arguments) {
-    constexpr int64_t COSINE = 7;  // the only number below those of the cosines that is no part
     const int64_t wide = (words.dim + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
     std::vector<int64_t> parts(input.ConsumeIntegralInRange<size_t>(1, 4));
     for (int64_t& part : parts) {
-        part = input.ConsumeIntegralInRange<int64_t>(0, COSINE + 3);
-        part += part == COSINE;
+        part = input.ConsumeIntegralInRange<int64_t>(0, COSINES + 3);
+        part += part == COSINES;  // of which there is none
     }
     Exact<float> positions(sentences.longest * wide);
     for (int64_t at = 0; at < positions.count; ++at)

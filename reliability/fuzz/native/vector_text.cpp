@@ -7,6 +7,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
+#include "kernel_constants.hpp"
 #include "vector_text.hpp"
 
 using namespace noppa;
@@ -19,7 +20,7 @@ int64_t checked(const VectorRows& rows, int64_t dim, size_t length) {
     for (int64_t row = 0; row < count; ++row)
         if (rows.bounds[size_t(row)] > rows.bounds[size_t(row) + 1]) std::abort();
     for (int64_t at = 0; at < count * dim; ++at)
-        if (!(std::fabs(rows.matrix[size_t(at)]) <= LARGEST_VALUE)) std::abort();
+        if (!(std::fabs(rows.matrix[size_t(at)]) <= float(LARGEST_VALUE))) std::abort();
     for (const int64_t at : rows.bad)
         if (at < 0 || at >= int64_t(length)) std::abort();
     for (const int64_t row : rows.rough)

@@ -7,7 +7,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "pooling/table.hpp"
+#include "kernel_constants.hpp"
 #include "text/lookup.hpp"
 
 using namespace noppa;

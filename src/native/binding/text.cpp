@@ -3,7 +3,7 @@
 
 #include "binding/arrays.hpp"
 #include "binding/topics.hpp"
-#include "pooling/table.hpp"
+#include "kernel_constants.hpp"
 #include "text/lookup.hpp"
 
 namespace noppa::binding {
@@ -87,7 +87,7 @@ struct PyVocabulary {
         checked_bounds(text, bounds);
         const int64_t rows = int64_t(bounds.shape(0)) - 1;
         require(pieces >= 0 && pieces <= rows && (!pieces || p), "pieces do not fit the words");
-        require(letter_case >= EXACT_THEN_LOWER && letter_case <= LOWER, "no such letter case");
+        require(letter_case >= CASE_EXACT_THEN_LOWER && letter_case <= CASE_LOWER, "no such letter case");
         require(unknown >= DROPPED, "unknown is no row");
         vocabulary = {index(0, rows - pieces, slots), {}, letter_case, unknown};
         if (!pieces) return;  // only a search for pieces asks how long a word can be

@@ -7,9 +7,6 @@
 namespace noppa {
 namespace {
 
-// A vector whose part outside the others is below this share of its length lies in their span.
-constexpr double IN_SPAN = 1e-6;
-
 struct Scratch {
     // No window reaches beyond the tokens, and none holds more words than the widest.
     int64_t window, widest;

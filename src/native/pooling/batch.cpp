@@ -68,7 +68,7 @@ void pool_batch(const Pooling& pooling, const Batch& batch, const std::vector<St
     const int64_t width = method.width, last = width_after(steps, width);
     double steps_cost = 0;
     for (const Step& step : steps)
-        steps_cost += 0.1 * double(step.in) * double(step.kind == Step::MAP ? step.out : step.inner);
+        steps_cost += 0.1 * double(step.in) * double(step.kind == STEP_MAP ? step.out : step.inner);
     const auto cost = [&](int64_t at) {
         return 200.0 + steps_cost + method.cost(double(batch.offsets[at + 1] - batch.offsets[at]));
     };

@@ -108,7 +108,7 @@ bool finite(const float* row, int64_t dim) {
 
 // A row that overflows in float32, in float64: word vectors far larger than those of the corpus that the step was fitted on.
 void apply_slowly(const Step& step, const float* row, float* amounts, float* out) {
-    if (step.kind == Step::MAP) {
+    if (step.kind == STEP_MAP) {
         for (int64_t c = 0; c < step.out; ++c) {
             double total = step.bias[c];
             for (int64_t m = 0; m < step.in; ++m) total += double(row[m]) * double(step.left[m * step.out + c]);
@@ -135,10 +135,10 @@ void NOPPA_SET::apply_step(const Step& step, const float* rows, int64_t count, f
         constexpr int ROWS = decltype(size)::value;
         const float* from = rows + r * step.in;
         float* to = out + r * step.out;
-        if (step.kind == Step::MAP) map_rows<ROWS>(step, from, to);
-        else if (step.kind == Step::REMOVE) remove_rows<ROWS>(step, from, scratch, to);
+        if (step.kind == STEP_MAP) map_rows<ROWS>(step, from, to);
+        else if (step.kind == STEP_REMOVE) remove_rows<ROWS>(step, from, scratch, to);
         else for (int q = 0; q < ROWS; ++q) normalize(from + q * step.in, step.in, to + q * step.in);
-        if (step.kind != Step::NORMALIZE)
+        if (step.kind != STEP_NORMALISE)
             for (int q = 0; q < ROWS; ++q)
                 if (!finite(to + q * step.out, step.out)) apply_slowly(step, from + q * step.in, scratch, to + q * step.out);
     };

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernel_constants.hpp"
+#include "text_rules.hpp"
+
 namespace noppa {
 namespace {
 
 constexpr uint64_t PRIME = 0x9e3779b97f4a7c15ull;
-constexpr char MARK[] = "##";  // of a piece that continues a word
-constexpr size_t MARK_BYTES = 2;
-constexpr int64_t LONGEST_TAKEN_APART = 100;  // characters
+constexpr size_t MARK_BYTES = std::char_traits<char>::length(PIECE_MARK);
 
 uint64_t mixed(uint64_t h) {
     h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ull;
@@ -66,7 +67,7 @@ uint64_t slot_of(uint64_t hash, int64_t id) { return (hash & 0xffffffff00000000u
 }  // namespace
 
 void append_utf8(Code code, std::string* out) {
-    if (code >= 0xd800 && code <= 0xdfff) code = 0xfffd;
+    if (code >= SURROGATES[0] && code <= SURROGATES[1]) code = REPLACEMENT[0];
     if (code < 0x80) {
         out->push_back(char(code));
     } else if (code < 0x800) {
@@ -165,24 +166,24 @@ int32_t Vocabulary::find(const Token& token, Scratch* scratch) const {
         }
         return words.find(reinterpret_cast<const uint8_t*>(utf8.data()), utf8.size());
     };
-    int32_t id = letter_case == LOWER ? -1 : find_as(false);
-    if (id < 0 && (letter_case == LOWER || (letter_case == EXACT_THEN_LOWER && changes))) id = find_as(true);
+    int32_t id = letter_case == CASE_LOWER ? -1 : find_as(false);
+    if (id < 0 && (letter_case == CASE_LOWER || (letter_case == CASE_EXACT_THEN_LOWER && changes))) id = find_as(true);
     return id;
 }
 
 // Runs of letters and digits, each ideograph alone; a token without any of them is one part. False if none has rows.
 bool Vocabulary::look_up_parts(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const {
-    if (token.length > LONGEST_TAKEN_APART) return false;
+    if (token.length > LONGEST_IN_PIECES) return false;
     const auto is_word = [&](int64_t at) {
         const int kind = kind_of(token.begin[at]);
-        return kind == LETTER || kind == DIGIT;
+        return kind == KIND_LETTER || kind == KIND_DIGIT;
     };
     bool found = false, any = false;
     for (int64_t at = 0; at < token.length;) {
         int64_t end = at + 1;
         if (is_word(at)) {
             while (end < token.length && is_word(end)) ++end;
-        } else if (kind_of(token.begin[at]) != IDEOGRAPH) {
+        } else if (kind_of(token.begin[at]) != KIND_IDEOGRAPH) {
             at = end;
             continue;
         }
@@ -201,7 +202,7 @@ bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector
     std::vector<Code>& plain = scratch->plain;
     plain.clear();
     for (int64_t at = 0; at < part.length; ++at) {
-        if (letter_case == EXACT) plain.push_back(part.begin[at]);
+        if (letter_case == CASE_EXACT) plain.push_back(part.begin[at]);
         else append_plain(part.begin[at], &plain);
     }
     // The rest of the part behind the mark, and where each of its characters ends.
@@ -209,7 +210,7 @@ bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector
     std::vector<size_t>& ends = scratch->ends;
     const size_t before = ids->size();
     for (size_t start = 0; start < plain.size();) {
-        utf8.assign(MARK);
+        utf8.assign(PIECE_MARK);
         ends.clear();
         for (size_t at = start; at < plain.size(); ++at) {
             append_utf8(plain[at], &utf8);
@@ -227,7 +228,7 @@ bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector
             }
             if (bare_length <= words.longest) id = words.find(bare, bare_length);
             // What looks like the middle of a word in the text is none.
-            const bool is_marked = bare_length >= MARK_BYTES && !std::memcmp(bare, MARK, MARK_BYTES);
+            const bool is_marked = bare_length >= MARK_BYTES && !std::memcmp(bare, PIECE_MARK, MARK_BYTES);
             if (id < 0 && bare_length <= pieces.longest && !is_marked) id = pieces.find(bare, bare_length);
         }
         if (id < 0) {
