@@ -54,7 +54,7 @@ class Trainer {
             add(target, context_.data(), step, t_.dim);
         }
     }
-    bool kept(int32_t word) { return random_.share() < double(t_.keep[word]); }
+    bool is_sampled(int32_t word) { return random_.share() < double(t_.keep[word]); }
 
     void sum_of(const int32_t* features, int64_t count, int64_t left_out, float scale) {
         clear();
@@ -89,7 +89,7 @@ void train(const Training& t, const int32_t* ids, const int64_t* offsets, int64_
             for (int64_t near = s > 0 ? s - 1 : 0; near <= s + 1 && near < sentences; ++near)
                 if (near != s || t.itself)
                     for (int64_t at = offsets[near]; at < offsets[near + 1]; ++at)
-                        if (trainer.kept(ids[at])) trainer.predict(ids[at]);
+                        if (trainer.is_sampled(ids[at])) trainer.predict(ids[at]);
             trainer.learn(words, count, -1, 1.0f);
             continue;
         }
@@ -103,7 +103,7 @@ void train(const Training& t, const int32_t* ids, const int64_t* offsets, int64_
         if (all < 2) continue;
         const float scale = 1.0f / float(all - 1);
         for (int64_t at = 0; at < count; ++at) {
-            if (!trainer.kept(words[at])) continue;
+            if (!trainer.is_sampled(words[at])) continue;
             trainer.sum_of(features.data(), all, at, scale);
             trainer.predict(words[at]);
             trainer.learn(features.data(), all, at, scale);

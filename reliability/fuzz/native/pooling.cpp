@@ -75,7 +75,8 @@ struct Sentences {
     Sentences(FuzzedDataProvider& input, int64_t words) {
         for (int left = input.ConsumeIntegralInRange(0, 5); left > 0; --left) {
             const int64_t tokens = input.ConsumeIntegralInRange(0, 12);
-            for (int64_t t = 0; t < tokens; ++t) ids.push_back(input.ConsumeIntegralInRange<int32_t>(DROPPED, int32_t(words)));
+            for (int64_t t = 0; t < tokens; ++t)
+                ids.push_back(input.ConsumeIntegralInRange<int32_t>(DROPPED, int32_t(words)));
             offsets.push_back(int64_t(ids.size()));
             longest = std::max(longest, tokens);
         }
@@ -125,8 +126,7 @@ void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& 
     arguments.set("parts", parts);
     if (input.ConsumeBool() && sentences.longest)
         arguments.set("positions", borrowed(Array::FLOAT32, positions, 2, sentences.longest));
-    else
-        arguments.set("positions", std::monostate{});
+    else arguments.set("positions", std::monostate{});
     arguments.set("kernel", input.ConsumeIntegralInRange<int64_t>(0, 2));
     arguments.set("attend_self", input.ConsumeBool());
     arguments.set("dropped_take_position", input.ConsumeBool());
@@ -142,7 +142,8 @@ void mean_rows(FuzzedDataProvider& input, const Words& words, const Sentences& s
 void clustered_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, bool weighted,
                     Arguments arguments) {
     const int64_t slots = input.ConsumeIntegralInRange(1, 7);
-    Exact<int32_t> labels(words.words + 1, [&] { return input.ConsumeIntegralInRange<int32_t>(0, int32_t(slots) - 1); });
+    Exact<int32_t> labels(words.words + 1,
+                          [&] { return input.ConsumeIntegralInRange<int32_t>(0, int32_t(slots) - 1); });
     Exact<float> centroids(slots * words.dim, [&] { return number(input, 100); });
     arguments.set("labels", borrowed(Array::INT32, labels, 1, 0));
     arguments.set("centroids", borrowed(Array::FLOAT32, centroids, 2, slots));

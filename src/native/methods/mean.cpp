@@ -38,7 +38,9 @@ struct Mean final : OfKnownWords<Mean> {
             if (scaled)
                 for (int64_t m = 0; m < dim; ++m) s.squares[m] += double(s.vector[m]) * double(s.vector[m]);
         }
-        const double amount = divisor == DIVISOR_TOKENS ? double(tokens) : divisor == DIVISOR_WEIGHTS ? weight_sum : 1.0;
+        const double amount = divisor == DIVISOR_TOKENS    ? double(tokens)
+                              : divisor == DIVISOR_WEIGHTS ? weight_sum
+                                                           : 1.0;
         const double scale = amount > 0 ? 1.0 / amount : 0.0;
         for (int64_t m = 0; m < dim; ++m) {
             const double norm = scaled ? __builtin_sqrt(s.squares[m]) : 1.0;

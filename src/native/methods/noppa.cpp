@@ -34,7 +34,9 @@ struct Noppa final : Method {
     int64_t pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const override;
 };
 
-Vector<int64_t> parts_of(const Arguments& arguments) { return arguments.integers("parts", PART_CONTEXT, COSINES + MOST_COSINES); }
+Vector<int64_t> parts_of(const Arguments& arguments) {
+    return arguments.integers("parts", PART_CONTEXT, COSINES + MOST_COSINES);
+}
 
 Noppa::Noppa(const Table& table, const Arguments& arguments)
     : Method(table, times(parts_of(arguments).size, table.dim)),
@@ -192,7 +194,8 @@ void extend(Sentence& s, int64_t first, const float* scores, int64_t rows, int64
         store(shrunk, exp_of(before - top));
         store(more, mass);
         double* masses = s.mass + first + c;
-        for (int lane = 0; lane < WIDTH; ++lane) masses[lane] = masses[lane] * double(shrunk[lane]) + double(more[lane]);
+        for (int lane = 0; lane < WIDTH; ++lane)
+            masses[lane] = masses[lane] * double(shrunk[lane]) + double(more[lane]);
     }
 }
 

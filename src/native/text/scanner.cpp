@@ -13,7 +13,9 @@ const Code ELLIPSIS[] = {'.', '.', '.'};
 const Code DASH[] = {'-', '-'};
 const Code QUOTE[] = {'"'};
 
-Code replaced(Code code) { return Code(int64_t(code) + REPLACED_PAGES[REPLACED_INDEX[code >> 8] * 256 + (code & 255)]); }
+Code replaced(Code code) {
+    return Code(int64_t(code) + REPLACED_PAGES[REPLACED_INDEX[code >> 8] * 256 + (code & 255)]);
+}
 
 bool is_in(Code code, const char* set) { return code && code < 128 && std::strchr(set, int(code)); }
 
@@ -182,7 +184,10 @@ bool Scanner::joins(int64_t place) const {
         case '-': return is_word(place - 1) && is_word(place + 1);
         case '\'': return is_word(place - 1) && is_letter(place + 1);
         case '&': return is_letter(place - 1) && is_letter(place + 1);
-        case '.': case ',': case ':': case '/': return is_digit(place - 1) && is_digit(place + 1);
+        case '.':
+        case ',':
+        case ':':
+        case '/': return is_digit(place - 1) && is_digit(place + 1);
     }
     return false;
 }
@@ -233,9 +238,7 @@ int64_t Scanner::labels(int64_t place, int64_t* dots) const {
     return end;
 }
 
-int64_t Scanner::path_end(int64_t place) const {
-    return at(place) == '/' ? trimmed(place, chunk_end(place)) : place;
-}
+int64_t Scanner::path_end(int64_t place) const { return at(place) == '/' ? trimmed(place, chunk_end(place)) : place; }
 
 int64_t Scanner::chunk_end(int64_t place) const {
     while (place < length_ && kind(place) != KIND_SPACE) ++place;

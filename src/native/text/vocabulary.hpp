@@ -51,7 +51,7 @@ size_t longest_of(const int64_t* bounds, int64_t words);
 class Vocabulary {
   public:
     Index words;
-    Index pieces;  // no words where unknown words are not taken apart
+    Index pieces;     // no words where unknown words are not taken apart
     int letter_case;  // CASE_EXACT_THEN_LOWER, … of kernel_constants.hpp
     int32_t unknown;  // what a word that is not here becomes
 
