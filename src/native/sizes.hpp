@@ -1,4 +1,4 @@
-// Sizes that somebody else chose: the one place where they are multiplied and bounded.
+// Arithmetic on sizes that come from outside: overflow is impossible.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace noppa {
 
-// Numbers in a row, and rows with a number of their own: int32 counts both.
+// The most columns, rows or tokens of a sentence: what int32 can count.
 constexpr int64_t WIDEST = INT32_MAX;
-// What a product becomes that is larger: no machine has so much memory, so asking for it fails.
+// Products saturate here; no machine has so much memory, so allocating it fails.
 constexpr int64_t TOO_MANY = int64_t(1) << 60;
 
 }  // namespace noppa
 
-// Unnamed, since each instruction set compiles its own.
+// Unnamed: each instruction set compiles its own copy.
 namespace {
 
 // The product of sizes from 0 on, or TOO_MANY.

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "kernel_constants.hpp"
+
 namespace noppa {
 namespace {
 
@@ -10,9 +12,9 @@ namespace {
 struct Random {
     uint64_t state;
     uint64_t next() {
-        uint64_t z = state += 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        uint64_t z = state += SPLITMIX_STEP;
+        z = (z ^ (z >> 30)) * SPLITMIX_FACTORS[0];
+        z = (z ^ (z >> 27)) * SPLITMIX_FACTORS[1];
         return z ^ (z >> 31);
     }
     double share() { return double(next() >> 11) * 0x1p-53; }
@@ -52,7 +54,7 @@ class Trainer {
             add(target, context_.data(), step, t_.dim);
         }
     }
-    bool kept(int32_t word) { return random_.share() < double(t_.keep[word]); }
+    bool is_sampled(int32_t word) { return random_.share() < double(t_.keep[word]); }
 
     void sum_of(const int32_t* features, int64_t count, int64_t left_out, float scale) {
         clear();
@@ -87,21 +89,21 @@ void train(const Training& t, const int32_t* ids, const int64_t* offsets, int64_
             for (int64_t near = s > 0 ? s - 1 : 0; near <= s + 1 && near < sentences; ++near)
                 if (near != s || t.itself)
                     for (int64_t at = offsets[near]; at < offsets[near + 1]; ++at)
-                        if (trainer.kept(ids[at])) trainer.predict(ids[at]);
+                        if (trainer.is_sampled(ids[at])) trainer.predict(ids[at]);
             trainer.learn(words, count, -1, 1.0f);
             continue;
         }
         features.assign(words, words + count);
         if (t.buckets)
             for (int64_t at = 0; at + 1 < count; ++at) {
-                const uint64_t pair = uint64_t(words[at]) * 116049371u + uint64_t(words[at + 1]);
+                const uint64_t pair = uint64_t(words[at]) * uint64_t(PAIR_FACTOR) + uint64_t(words[at + 1]);
                 features.push_back(int32_t(t.words + int64_t(pair % uint64_t(t.buckets))));
             }
         const int64_t all = int64_t(features.size());
         if (all < 2) continue;
         const float scale = 1.0f / float(all - 1);
         for (int64_t at = 0; at < count; ++at) {
-            if (!trainer.kept(words[at])) continue;
+            if (!trainer.is_sampled(words[at])) continue;
             trainer.sum_of(features.data(), all, at, scale);
             trainer.predict(words[at]);
             trainer.learn(features.data(), all, at, scale);

@@ -12,11 +12,12 @@ struct Training {
     const float* keep;     // (words,): the chance that a word is predicted at all
     const int32_t* noise;  // (noises,): words in proportion to how often they are drawn
     int64_t noises, words, buckets, dim;
-    int64_t negatives;     // noise words against each true one
+    int64_t negatives;  // noise words against each true one
     float rate;
     uint64_t seed;
-    bool adjacent;  // FastSent: a sentence predicts its neighbours; otherwise Sent2Vec: the rest of it predicts each word
-    bool itself;    // FastSent: and its own words too
+    bool
+        adjacent;  // FastSent: a sentence predicts its neighbours; otherwise Sent2Vec: the rest of it predicts each word
+    bool itself;   // FastSent: and its own words too
 };
 
 // One pass over sentences: ids (tokens,) below `words`, offsets (sentences + 1,).

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernel_constants.hpp"
 #include "sizes.hpp"
 #include "workers.hpp"
 
@@ -38,31 +39,31 @@ bool read_number(const char** at, const char* end, float* out) {
     bool negative = false;
     if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
     uint64_t digits = 0;
-    int kept = 0;
+    int digit_count = 0;
     int64_t exponent = 0;
     const char* const whole = p;
     for (; p < end && unsigned(*p - '0') < 10; ++p) {
-        if (kept < 19) {
+        if (digit_count < 19) {
             digits = digits * 10 + unsigned(*p - '0');
-            kept += digits != 0;
+            digit_count += digits != 0;
         } else {
             ++exponent;
         }
     }
-    int64_t found = p - whole;
+    int64_t digits_read = p - whole;
     if (p < end && *p == '.') {
         const char* const part = ++p;
         for (; p < end && unsigned(*p - '0') < 10; ++p) {
-            if (kept < 19) {
+            if (digit_count < 19) {
                 digits = digits * 10 + unsigned(*p - '0');
-                kept += digits != 0;
+                digit_count += digits != 0;
                 --exponent;
             }
         }
-        found += p - part;
+        digits_read += p - part;
     }
-    if (!found) return false;
-    const bool cut = kept == 19;
+    if (!digits_read) return false;
+    const bool truncated = digit_count == 19;
     if (p < end && (*p == 'e' || *p == 'E')) {
         ++p;
         bool down = false;
@@ -74,7 +75,7 @@ bool read_number(const char** at, const char* end, float* out) {
         exponent += down ? -power : power;
     }
     *at = p;
-    if (!cut && digits < (uint64_t(1) << 53) && exponent >= -22 && exponent <= 22) {
+    if (!truncated && digits < (uint64_t(1) << 53) && exponent >= -22 && exponent <= 22) {
         // Both operands are exact, so the double is the nearest to the text. Rounding it again to float32 can only go wrong
         // where it lies half-way between two floats, or below the normal ones.
         const double value = exponent < 0 ? double(digits) / POWERS[-exponent] : double(digits) * POWERS[exponent];
@@ -89,7 +90,7 @@ bool read_number(const char** at, const char* end, float* out) {
     return true;
 }
 
-bool proper(float value) { return std::fabs(value) <= LARGEST_VALUE; }
+bool proper(float value) { return std::fabs(value) <= float(LARGEST_VALUE); }
 
 // The usual line: a word without a space, and exactly dim numbers.
 bool read_plain(const char* at, const char* end, int64_t dim, const char** word_end, float* row) {
@@ -149,8 +150,8 @@ bool is_utf8(const uint8_t* p, const uint8_t* end) {
 
 void add_word(const char* begin, const char* end, int64_t at, VectorRows* rows) {
     if (!is_utf8(reinterpret_cast<const uint8_t*>(begin), reinterpret_cast<const uint8_t*>(end))) {
-        rows->rough.push_back(int64_t(rows->bounds.size()) - 1);
-        rows->rough_at.push_back(at);
+        rows->invalid_utf8.push_back(int64_t(rows->bounds.size()) - 1);
+        rows->invalid_utf8_starts.push_back(at);
     }
     rows->text.insert(rows->text.end(), begin, end);
     rows->bounds.push_back(int64_t(rows->text.size()));
@@ -175,7 +176,7 @@ void parse_piece(const char* block, const char* begin, const char* end, int64_t 
                 add_word(line, word_end, line - block, rows);
                 matrix += dim;
             } else {
-                rows->bad.push_back(line - block);
+                rows->bad_starts.push_back(line - block);
             }
         }
         line = next;
@@ -195,16 +196,15 @@ VectorRows parse_vectors(const char* block, size_t length, int64_t dim, int thre
     }
     const int64_t pieces = int64_t(cuts.size()) - 1;
     std::vector<int64_t> feeds(size_t(pieces), 0), first(size_t(pieces) + 1, 0);
-    run_tasks(pieces, threads, [&](int64_t at) {
-        feeds[size_t(at)] = std::count(cuts[size_t(at)], cuts[size_t(at) + 1], '\n');
-    });
+    run_tasks(pieces, threads,
+              [&](int64_t at) { feeds[size_t(at)] = std::count(cuts[size_t(at)], cuts[size_t(at) + 1], '\n'); });
     for (int64_t at = 0; at < pieces; ++at) {
         const int64_t most = most_rows(cuts[size_t(at) + 1] - cuts[size_t(at)], dim);
         first[size_t(at) + 1] = first[size_t(at)] + std::min(feeds[size_t(at)] + 1, most);
     }
 
     VectorRows whole;
-    for (int64_t count : feeds) whole.passed += count;
+    for (int64_t count : feeds) whole.consumed += count;
     whole.matrix.reset(new float[size_t(std::max<int64_t>(1, first.back() * dim))]);
     std::vector<VectorRows> parts(static_cast<size_t>(pieces));
     run_tasks(pieces, threads, [&](int64_t at) {
@@ -220,9 +220,10 @@ VectorRows parse_vectors(const char* block, size_t length, int64_t dim, int thre
                          size_t(count * dim) * sizeof(float));
         whole.text.insert(whole.text.end(), part.text.begin(), part.text.end());
         for (int64_t row = 1; row <= count; ++row) whole.bounds.push_back(part.bounds[size_t(row)] + shift);
-        whole.bad.insert(whole.bad.end(), part.bad.begin(), part.bad.end());
-        for (int64_t row : part.rough) whole.rough.push_back(row + before);
-        whole.rough_at.insert(whole.rough_at.end(), part.rough_at.begin(), part.rough_at.end());
+        whole.bad_starts.insert(whole.bad_starts.end(), part.bad_starts.begin(), part.bad_starts.end());
+        for (int64_t row : part.invalid_utf8) whole.invalid_utf8.push_back(row + before);
+        whole.invalid_utf8_starts.insert(whole.invalid_utf8_starts.end(), part.invalid_utf8_starts.begin(),
+                                         part.invalid_utf8_starts.end());
     }
     return whole;
 }
@@ -240,12 +241,10 @@ VectorRows parse_records(const char* block, size_t length, int64_t dim, int64_t 
         if (!space || size_t(end - space - 1) < bytes) break;
         float* row = rows.matrix.get() + (rows.bounds.size() - 1) * size_t(dim);
         std::memcpy(row, space + 1, bytes);
-        if (std::all_of(row, row + dim, proper))
-            add_word(at, space, start - block, &rows);
-        else
-            rows.bad.push_back(start - block), --most;
+        if (std::all_of(row, row + dim, proper)) add_word(at, space, start - block, &rows);
+        else rows.bad_starts.push_back(start - block), --most;
         at = space + 1 + bytes;
-        rows.passed = at - block;
+        rows.consumed = at - block;
     }
     return rows;
 }

@@ -9,20 +9,17 @@
 
 namespace noppa {
 
-// Values beyond this are no word vectors; the kernels rely on it.
-constexpr float LARGEST_VALUE = 1e15f;
-
 struct VectorRows {
-    std::vector<uint8_t> text;       // the words, one after the other
-    std::vector<int64_t> bounds{0};  // (rows + 1,) where each word lies in text
-    std::unique_ptr<float[]> matrix;  // (rows, dim)
-    std::vector<int64_t> bad;        // where each line (record) begins that is no word with a vector
-    std::vector<int64_t> rough;      // rows whose word is not UTF-8 …
-    std::vector<int64_t> rough_at;   // … and where their line (record) begins
-    int64_t passed = 0;              // line feeds of a block of text, bytes of a block of records
+    std::vector<uint8_t> text;                 // the words, one after the other
+    std::vector<int64_t> bounds{0};            // (rows + 1,) where each word lies in text
+    std::unique_ptr<float[]> matrix;           // (rows, dim)
+    std::vector<int64_t> bad_starts;           // where each line (record) begins that is no word with a vector
+    std::vector<int64_t> invalid_utf8;         // rows whose word is not UTF-8 …
+    std::vector<int64_t> invalid_utf8_starts;  // … and where their line (record) begins
+    int64_t consumed = 0;                      // line feeds of a block of text, bytes of a block of records
 };
 
-// Every line of a block as a word and `dim` numbers, taken from the right; blank lines are passed over. A number becomes
+// Every line of a block as a word and `dim` numbers, taken from the right; blank lines are skipped. A number becomes
 // the float32 nearest to its text. The block holds whole lines, the last one with or without its newline.
 VectorRows parse_vectors(const char* block, size_t length, int64_t dim, int threads);
 

@@ -7,10 +7,9 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
+#include "kernel_constants.hpp"
 #include "pooling/batch.hpp"
 #include "pooling/instruction_sets.hpp"
-#include "pooling/positions.hpp"
-#include "vector_text.hpp"
 
 using namespace noppa;
 
@@ -76,7 +75,8 @@ struct Sentences {
     Sentences(FuzzedDataProvider& input, int64_t words) {
         for (int left = input.ConsumeIntegralInRange(0, 5); left > 0; --left) {
             const int64_t tokens = input.ConsumeIntegralInRange(0, 12);
-            for (int64_t t = 0; t < tokens; ++t) ids.push_back(input.ConsumeIntegralInRange<int32_t>(DROPPED, int32_t(words)));
+            for (int64_t t = 0; t < tokens; ++t)
+                ids.push_back(input.ConsumeIntegralInRange<int32_t>(DROPPED, int32_t(words)));
             offsets.push_back(int64_t(ids.size()));
             longest = std::max(longest, tokens);
         }
@@ -114,12 +114,11 @@ void compare(const Words& words, const Sentences& sentences, const std::string& 
 }
 
 void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, Arguments arguments) {
-    constexpr int64_t COSINE = 7;  // the only number below those of the cosines that is no part
     const int64_t wide = (words.dim + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
     std::vector<int64_t> parts(input.ConsumeIntegralInRange<size_t>(1, 4));
     for (int64_t& part : parts) {
-        part = input.ConsumeIntegralInRange<int64_t>(0, COSINE + 3);
-        part += part == COSINE;
+        part = input.ConsumeIntegralInRange<int64_t>(0, COSINES + 3);
+        part += part == COSINES;  // of which there is none
     }
     Exact<float> positions(sentences.longest * wide);
     for (int64_t at = 0; at < positions.count; ++at)
@@ -127,8 +126,7 @@ void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& 
     arguments.set("parts", parts);
     if (input.ConsumeBool() && sentences.longest)
         arguments.set("positions", borrowed(Array::FLOAT32, positions, 2, sentences.longest));
-    else
-        arguments.set("positions", std::monostate{});
+    else arguments.set("positions", std::monostate{});
     arguments.set("kernel", input.ConsumeIntegralInRange<int64_t>(0, 2));
     arguments.set("attend_self", input.ConsumeBool());
     arguments.set("dropped_take_position", input.ConsumeBool());
@@ -144,7 +142,8 @@ void mean_rows(FuzzedDataProvider& input, const Words& words, const Sentences& s
 void clustered_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, bool weighted,
                     Arguments arguments) {
     const int64_t slots = input.ConsumeIntegralInRange(1, 7);
-    Exact<int32_t> labels(words.words + 1, [&] { return input.ConsumeIntegralInRange<int32_t>(0, int32_t(slots) - 1); });
+    Exact<int32_t> labels(words.words + 1,
+                          [&] { return input.ConsumeIntegralInRange<int32_t>(0, int32_t(slots) - 1); });
     Exact<float> centroids(slots * words.dim, [&] { return number(input, 100); });
     arguments.set("labels", borrowed(Array::INT32, labels, 1, 0));
     arguments.set("centroids", borrowed(Array::FLOAT32, centroids, 2, slots));

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "text/scanner.hpp"
+#include "text_rules.hpp"
 
 using namespace noppa;
 
@@ -17,7 +18,7 @@ void check(const std::vector<Token>& tokens, int64_t length) {
         if (token.length < 1) std::abort();
         for (int64_t at = 0; at < token.length; ++at) {
             const int kind = kind_of(token.begin[at]);
-            if (kind == SPACE || kind == DROP) std::abort();
+            if (kind == KIND_SPACE || kind == KIND_DROP) std::abort();
         }
         total += token.length;
     }

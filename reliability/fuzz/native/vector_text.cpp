@@ -7,6 +7,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
+#include "kernel_constants.hpp"
 #include "vector_text.hpp"
 
 using namespace noppa;
@@ -19,12 +20,14 @@ int64_t checked(const VectorRows& rows, int64_t dim, size_t length) {
     for (int64_t row = 0; row < count; ++row)
         if (rows.bounds[size_t(row)] > rows.bounds[size_t(row) + 1]) std::abort();
     for (int64_t at = 0; at < count * dim; ++at)
-        if (!(std::fabs(rows.matrix[size_t(at)]) <= LARGEST_VALUE)) std::abort();
-    for (const int64_t at : rows.bad)
+        if (!(std::fabs(rows.matrix[size_t(at)]) <= float(LARGEST_VALUE))) std::abort();
+    for (const int64_t at : rows.bad_starts)
         if (at < 0 || at >= int64_t(length)) std::abort();
-    for (const int64_t row : rows.rough)
+    for (const int64_t row : rows.invalid_utf8)
         if (row < 0 || row >= count) std::abort();
-    if (rows.rough.size() != rows.rough_at.size() || rows.passed < 0 || rows.passed > int64_t(length)) std::abort();
+    if (rows.invalid_utf8.size() != rows.invalid_utf8_starts.size() || rows.consumed < 0 ||
+        rows.consumed > int64_t(length))
+        std::abort();
     return count;
 }
 
@@ -54,7 +57,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const VectorRows one = parse_vectors(block.get(), length, dim, 1);
     const VectorRows three = parse_vectors(block.get(), length, dim, 3);
     const int64_t count = checked(one, dim, length);
-    if (checked(three, dim, length) != count || one.text != three.text || one.bad != three.bad) std::abort();
+    if (checked(three, dim, length) != count || one.text != three.text || one.bad_starts != three.bad_starts)
+        std::abort();
     if (dim < 100) round_trip(one, count, dim);
     return 0;
 }

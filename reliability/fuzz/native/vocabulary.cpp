@@ -7,7 +7,7 @@
 
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include "pooling/table.hpp"
+#include "kernel_constants.hpp"
 #include "text/lookup.hpp"
 
 using namespace noppa;
@@ -27,7 +27,7 @@ struct Words {
         bounds.push_back(bounds.back() + int64_t(word.size()));
         all.push_back(std::move(word));
     }
-    void seal() {
+    void join() {
         text.reset(new uint8_t[size_t(bounds.back())]);
         for (size_t row = 0; row < all.size(); ++row)
             std::copy(all[row].begin(), all[row].end(), text.get() + bounds[row]);
@@ -85,8 +85,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const bool from_slots = input.ConsumeBool();
     const uint64_t seed = input.ConsumeBool() ? input.ConsumeIntegral<uint64_t>() : 0;
     Words words;
-    for (int count = input.ConsumeIntegralInRange(0, 40); count > 0; --count) words.add(input.ConsumeRandomLengthString(30));
-    words.seal();
+    for (int count = input.ConsumeIntegralInRange(0, 40); count > 0; --count)
+        words.add(input.ConsumeRandomLengthString(30));
+    words.join();
     from_slots ? stored(words, seed, input) : built(words, seed, input);
     return 0;
 }

@@ -6,7 +6,7 @@ namespace {
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 
 template <class T, int AXES>
-Array held(nb::handle value, Array::Type type) {
+Array array_held(nb::handle value, Array::Type type) {
     using Typed = nb::ndarray<const T, nb::ndim<AXES>, nb::c_contig, nb::device::cpu>;
     auto owner = std::make_shared<Typed>(nb::cast<Typed>(value));  // a copy where the array is not contiguous
     const int64_t columns = AXES == 2 ? int64_t(owner->shape(AXES - 1)) : 1;
@@ -14,16 +14,16 @@ Array held(nb::handle value, Array::Type type) {
 }
 
 template <class T>
-Array held(nb::handle value, Array::Type type, size_t axes, const std::string& label) {
-    if (axes == 1) return held<T, 1>(value, type);
-    if (axes == 2) return held<T, 2>(value, type);
+Array array_held(nb::handle value, Array::Type type, size_t axes, const std::string& label) {
+    if (axes == 1) return array_held<T, 1>(value, type);
+    if (axes == 2) return array_held<T, 2>(value, type);
     throw std::invalid_argument(label + " must have one or two axes");
 }
 
 Array array_of(nb::handle value, const AnyArray& array, const std::string& label) {
-    if (array.dtype() == nb::dtype<float>()) return held<float>(value, Array::FLOAT32, array.ndim(), label);
-    if (array.dtype() == nb::dtype<double>()) return held<double>(value, Array::FLOAT64, array.ndim(), label);
-    if (array.dtype() == nb::dtype<int32_t>()) return held<int32_t>(value, Array::INT32, array.ndim(), label);
+    if (array.dtype() == nb::dtype<float>()) return array_held<float>(value, Array::FLOAT32, array.ndim(), label);
+    if (array.dtype() == nb::dtype<double>()) return array_held<double>(value, Array::FLOAT64, array.ndim(), label);
+    if (array.dtype() == nb::dtype<int32_t>()) return array_held<int32_t>(value, Array::INT32, array.ndim(), label);
     throw WrongType(label + " must be an array of float32, float64 or int32");
 }
 

@@ -6,8 +6,8 @@
 #include <new>
 
 #include "binding/topics.hpp"
+#include "kernel_constants.hpp"
 #include "pooling/instruction_sets.hpp"
-#include "pooling/positions.hpp"
 
 namespace nb = nanobind;
 using namespace noppa;

@@ -39,7 +39,8 @@ struct PyPooling {
     }
 };
 
-nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps, int threads) {
+nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> known, const PySteps& steps,
+                          int threads) {
     const int64_t width = int64_t(pooled.shape(1));
     require(steps.take(width), "the steps do not fit the rows");
     require(!known || known->shape(0) == pooled.shape(0), "one count a row");

@@ -16,10 +16,11 @@ struct PySteps {
     explicit PySteps(nb::list described) {
         for (nb::handle item : described) {
             const nb::tuple parts = nb::cast<nb::tuple>(item);
-            const std::string kind = parts.size() ? nb::cast<std::string>(parts[0]) : "";
-            const size_t expected = kind == "normalise" ? 2 : kind == "map" ? 3 : kind == "remove" ? 4 : SIZE_MAX;
-            require(parts.size() == expected, "no such step");
-            const Step step = kind == "normalise" ? normalize(parts) : kind == "map" ? map(parts) : remove(parts);
+            const std::string name = parts.size() ? nb::cast<std::string>(parts[0]) : "";
+            const auto is = [&](int64_t kind, size_t size) { return name == STEP_NAMES[kind] && parts.size() == size; };
+            const bool is_remove = is(STEP_REMOVE, 4), is_map = is(STEP_MAP, 3);
+            require(is_remove || is_map || is(STEP_NORMALISE, 2), "no such step");
+            const Step step = is_remove ? remove(parts) : is_map ? map(parts) : normalize(parts);
             require(steps.empty() || steps.back().out == step.in, "a step does not fit the one before it");
             steps.push_back(step);
         }
@@ -43,18 +44,18 @@ struct PySteps {
 
     static Step normalize(const nb::tuple& parts) {
         const int64_t width = width_of(nb::cast<int64_t>(parts[1]));
-        return {Step::NORMALIZE, nullptr, nullptr, nullptr, 0, width, width};
+        return {STEP_NORMALISE, nullptr, nullptr, nullptr, 0, width, width};
     }
     Step map(const nb::tuple& parts) {
         const auto left = matrix(parts[1]);
         const int64_t in = width_of(int64_t(left.shape(0))), out = width_of(int64_t(left.shape(1)));
-        return {Step::MAP, left.data(), nullptr, bias(parts[2], left.shape(1)), 0, in, out};
+        return {STEP_MAP, left.data(), nullptr, bias(parts[2], left.shape(1)), 0, in, out};
     }
     Step remove(const nb::tuple& parts) {
         const auto left = matrix(parts[1]), right = matrix(parts[2]);
         require(right.shape(0) == left.shape(0) && right.shape(1) == left.shape(1), "right differs from left");
         const int64_t count = width_of(int64_t(left.shape(0))), width = width_of(int64_t(left.shape(1)));
-        return {Step::REMOVE, left.data(), right.data(), bias(parts[3], left.shape(0)), count, width, width};
+        return {STEP_REMOVE, left.data(), right.data(), bias(parts[3], left.shape(0)), count, width, width};
     }
 };
 

@@ -3,7 +3,7 @@
 
 #include "binding/arrays.hpp"
 #include "binding/topics.hpp"
-#include "pooling/table.hpp"
+#include "kernel_constants.hpp"
 #include "text/lookup.hpp"
 
 namespace noppa::binding {
@@ -12,7 +12,7 @@ namespace {
 // Strings whose memory stays valid without the GIL: this holds a reference to each.
 class Strings {
   public:
-    // A text above U+02FF may not be in NFC; Python's own tables decide, but for characters that not every Python knows.
+    // Text above U+02FF may need NFC: Python's tables do it, unless a character is newer than the oldest Python we support.
     void add_text(nb::handle text) {
         if (!PyUnicode_Check(text.ptr()) || PyUnicode_MAX_CHAR_VALUE(text.ptr()) < 0x300) return add(nb::borrow(text));
         const Text here = text_of(text);
@@ -52,7 +52,8 @@ std::vector<std::string> tokenize(nb::handle text) {
 // Bounds (words + 1,) that rise from 0 or later and end inside the text.
 void checked_bounds(const Array1<uint8_t>& text, const Array1<int64_t>& bounds) {
     const size_t count = bounds.shape(0);
-    require(count >= 1 && count <= size_t(INT32_MAX), "damaged bounds: there are none, or more than rows can have numbers");
+    require(count >= 1 && count <= size_t(INT32_MAX),
+            "damaged bounds: there are none, or more than rows can have numbers");
     bool falls = bounds(0) < 0;
     for (size_t at = 1; at < count; ++at) falls |= bounds(at) < bounds(at - 1);
     require(!falls, "damaged bounds: they fall");
@@ -79,20 +80,21 @@ struct PyVocabulary {
     std::optional<Array1<uint64_t>> piece_slots;
     Vocabulary vocabulary;
 
-    // `slots` are those of all words but the last `pieces`, which have `piece_slots`. What is not sound is refused here, so
-    // that no look-up reads outside the arrays or runs for ever.
+    // `slots` are those of all words but the last `pieces`, which have `piece_slots`. Damaged arrays are refused here,
+    // so that no lookup reads outside of them or loops forever.
     PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
                  int64_t pieces, std::optional<Array1<uint64_t>> p)
         : text(t), bounds(b), slots(s), piece_slots(p) {
         checked_bounds(text, bounds);
         const int64_t rows = int64_t(bounds.shape(0)) - 1;
         require(pieces >= 0 && pieces <= rows && (!pieces || p), "pieces do not fit the words");
-        require(letter_case >= EXACT_THEN_LOWER && letter_case <= LOWER, "no such letter case");
+        require(letter_case >= CASE_EXACT_THEN_LOWER && letter_case <= CASE_LOWER, "no such letter case");
         require(unknown >= DROPPED, "unknown is no row");
         vocabulary = {index(0, rows - pieces, slots), {}, letter_case, unknown};
         if (!pieces) return;  // only a search for pieces asks how long a word can be
         vocabulary.pieces = index(rows - pieces, pieces, *piece_slots);
-        for (Index* each : {&vocabulary.words, &vocabulary.pieces}) each->longest = longest_of(each->bounds, each->words);
+        for (Index* each : {&vocabulary.words, &vocabulary.pieces})
+            each->longest = longest_of(each->bounds, each->words);
     }
 
     Index index(int64_t first, int64_t words, const Array1<uint64_t>& slots_of) const {
@@ -107,12 +109,12 @@ struct PyVocabulary {
     nb::tuple look_up(nb::list texts, int threads) const {
         Strings strings;
         for (nb::handle text : texts) strings.add_text(text);
-        Ids found;
+        Ids rows;
         {
             nb::gil_scoped_release released;
-            found = noppa::look_up(vocabulary, strings.texts, threads);
+            rows = noppa::look_up(vocabulary, strings.texts, threads);
         }
-        return nb::make_tuple(numpy(std::move(found.ids)), numpy(std::move(found.offsets)));
+        return nb::make_tuple(numpy(std::move(rows.ids)), numpy(std::move(rows.offsets)));
     }
 
     nb::tuple look_up_tokens(nb::list sentences) const {
@@ -122,12 +124,12 @@ struct PyVocabulary {
             for (nb::handle token : nb::cast<nb::list>(sentence)) strings.add(nb::borrow(token));
             offsets.push_back(int64_t(strings.texts.size()));
         }
-        Ids found = noppa::look_up_tokens(vocabulary, strings.texts, offsets);
-        return nb::make_tuple(numpy(std::move(found.ids)), numpy(std::move(found.offsets)));
+        Ids rows = noppa::look_up_tokens(vocabulary, strings.texts, offsets);
+        return nb::make_tuple(numpy(std::move(rows.ids)), numpy(std::move(rows.offsets)));
     }
 };
 
-// A key that is the same for the same words, and that nobody can choose words for.
+// A hash key that is the same for the same words and cannot be predicted, so that nobody can choose words that collide.
 uint64_t seed_of(const Array1<uint8_t>& text, const Array1<int64_t>& bounds) {
     nb::object digest = nb::module_::import_("hashlib").attr("blake2b")("digest_size"_a = 8);
     digest.attr("update")(nb::bytes(reinterpret_cast<const char*>(bounds.data()), bounds.nbytes()));
@@ -172,7 +174,8 @@ void bind_text(nb::module_& module) {
     module.def("first_other", &first_other, "items"_a);
     module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);
     module.def(
-        "check_slots", [](Array1<uint64_t> slots, int64_t words) { checked_slots(slots, words); }, "slots"_a, "words"_a);
+        "check_slots", [](Array1<uint64_t> slots, int64_t words) { checked_slots(slots, words); }, "slots"_a,
+        "words"_a);
     nb::class_<PyVocabulary>(module, "Vocabulary")
         .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
                       std::optional<Array1<uint64_t>>>(),

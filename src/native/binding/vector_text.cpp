@@ -1,20 +1,20 @@
 // Word vectors in files.
+#include "vector_text.hpp"
 #include "binding/arrays.hpp"
 #include "binding/topics.hpp"
-#include "vector_text.hpp"
 
 namespace noppa::binding {
 namespace {
 
-// text, bounds, matrix (rows, dim), bad, rough, rough_at, passed: the fields of VectorRows.
+// text, bounds, matrix (rows, dim), bad_starts, invalid_utf8, invalid_utf8_starts, consumed: the fields of VectorRows.
 nb::tuple python_rows(VectorRows&& rows, int64_t dim) {
     const size_t count = rows.bounds.size() - 1;
     float* memory = rows.matrix.release();
     nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<float*>(p); });
     nb::ndarray<nb::numpy, float, nb::ndim<2>> matrix(memory, {count, size_t(dim)}, owner);
     return nb::make_tuple(numpy(std::move(rows.text)), numpy(std::move(rows.bounds)), nb::cast(matrix),
-                          numpy(std::move(rows.bad)), numpy(std::move(rows.rough)), numpy(std::move(rows.rough_at)),
-                          rows.passed);
+                          numpy(std::move(rows.bad_starts)), numpy(std::move(rows.invalid_utf8)),
+                          numpy(std::move(rows.invalid_utf8_starts)), rows.consumed);
 }
 
 nb::tuple parse_vectors_py(nb::bytes block, int64_t dim, int threads) {

@@ -7,9 +7,6 @@
 namespace noppa {
 namespace {
 
-// A vector whose part outside the others is below this share of its length lies in their span.
-constexpr double IN_SPAN = 1e-6;
-
 struct Scratch {
     // No window reaches beyond the tokens, and none holds more words than the widest.
     int64_t window, widest;
@@ -71,9 +68,7 @@ struct Gem final : OfKnownWords<Gem> {
         removed = arguments.integer("removed", 1, count);
     }
 
-    double cost(double tokens) const override {
-        return 0.3 * double(table.dim) * tokens * (double(count) + tokens);
-    }
+    double cost(double tokens) const override { return 0.3 * double(table.dim) * tokens * (double(count) + tokens); }
 
     Scratch lay_out(Memory& memory, int64_t tokens) const {
         Scratch s{};
@@ -110,7 +105,7 @@ struct Gem final : OfKnownWords<Gem> {
         const int64_t last = i + s.window < tokens ? i + s.window : tokens - 1;
         const int64_t rank = s.factorize(i, first, last);
         const double length = __builtin_sqrt(s.product(i, i)), novel = s.factor[rank * s.widest + rank];
-        if (novel <= 0) return 2.0;  // nothing new: e^0 + 0 + e^0
+        if (novel <= 0) return 2.0;            // nothing new: e^0 + 0 + e^0
         for (int64_t b = rank; b >= 0; --b) {  // the new direction as a sum of the window's words
             double value = b == rank ? 1.0 : 0.0;
             for (int64_t c = b + 1; c <= rank; ++c) value -= s.factor[c * s.widest + b] * s.solved[c];

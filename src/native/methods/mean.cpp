@@ -5,8 +5,6 @@
 namespace noppa {
 namespace {
 
-enum Divisor : int64_t { TOKENS = 0, WEIGHTS = 1, ONE = 2 };
-
 struct Scratch {
     float* vector;
     double *sums, *squares;
@@ -20,7 +18,7 @@ struct Mean final : OfKnownWords<Mean> {
     Mean(const Table& table, const Arguments& arguments)
         : OfKnownWords(table, table.dim),
           weights(weights_of(table, arguments)),
-          divisor(arguments.integer("divisor", TOKENS, ONE)),
+          divisor(arguments.integer("divisor", DIVISOR_TOKENS, DIVISOR_ONE)),
           scaled(arguments.flag("scaled")) {}
 
     Scratch lay_out(Memory& memory, int64_t) const {
@@ -40,7 +38,9 @@ struct Mean final : OfKnownWords<Mean> {
             if (scaled)
                 for (int64_t m = 0; m < dim; ++m) s.squares[m] += double(s.vector[m]) * double(s.vector[m]);
         }
-        const double amount = divisor == TOKENS ? double(tokens) : divisor == WEIGHTS ? weight_sum : 1.0;
+        const double amount = divisor == DIVISOR_TOKENS    ? double(tokens)
+                              : divisor == DIVISOR_WEIGHTS ? weight_sum
+                                                           : 1.0;
         const double scale = amount > 0 ? 1.0 / amount : 0.0;
         for (int64_t m = 0; m < dim; ++m) {
             const double norm = scaled ? __builtin_sqrt(s.squares[m]) : 1.0;

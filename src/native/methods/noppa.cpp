@@ -16,11 +16,6 @@
 namespace noppa {
 namespace {
 
-enum PairKernel : int64_t { LOG2 = 0, ABSOLUTE = 1, SQUARE = 2 };
-// What a row consists of; COSINE + k is the k-th coefficient of a cosine transform.
-enum Part : int64_t { CONTEXT = 0, WORD = 1, ORDERED = 2, PRODUCT = 3, LARGEST = 4, SMALLEST = 5, SPREAD = 6, COSINE = 7 };
-constexpr int64_t MOST_COSINES = 9999;
-
 constexpr int64_t TILE = 64;
 constexpr int64_t SCORED = 4;  // tokens that are scored together
 
@@ -39,13 +34,15 @@ struct Noppa final : Method {
     int64_t pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const override;
 };
 
-Vector<int64_t> parts_of(const Arguments& arguments) { return arguments.integers("parts", CONTEXT, COSINE + MOST_COSINES); }
+Vector<int64_t> parts_of(const Arguments& arguments) {
+    return arguments.integers("parts", PART_CONTEXT, COSINES + MOST_COSINES);
+}
 
 Noppa::Noppa(const Table& table, const Arguments& arguments)
     : Method(table, times(parts_of(arguments).size, table.dim)),
       weights(weights_of(table, arguments)),
       positions(nullptr),
-      kernel(arguments.integer("kernel", LOG2, SQUARE)),
+      kernel(arguments.integer("kernel", PAIR_KERNEL_LOG2, PAIR_KERNEL_SQUARE)),
       attend_self(arguments.flag("attend_self")),
       dropped_take_position(arguments.flag("dropped_take_position")),
       parts(parts_of(arguments)) {
@@ -56,10 +53,10 @@ Noppa::Noppa(const Table& table, const Arguments& arguments)
     }
     for (int64_t p = 0; p < parts.size; ++p) {
         const int64_t part = parts.values[p];
-        if (part == COSINE) arguments.refuse("parts", "has a part that does not exist");
-        has_word |= part == WORD;
-        has_signed_pairs |= part == ORDERED || part == PRODUCT;
-        has_pairs |= part == CONTEXT || part == ORDERED || part == PRODUCT;
+        if (part == COSINES) arguments.refuse("parts", "has a part that does not exist");
+        has_word |= part == PART_WORD;
+        has_signed_pairs |= part == PART_ORDERED || part == PART_PRODUCT;
+        has_pairs |= part == PART_CONTEXT || part == PART_ORDERED || part == PART_PRODUCT;
     }
 }
 
@@ -197,7 +194,8 @@ void extend(Sentence& s, int64_t first, const float* scores, int64_t rows, int64
         store(shrunk, exp_of(before - top));
         store(more, mass);
         double* masses = s.mass + first + c;
-        for (int lane = 0; lane < WIDTH; ++lane) masses[lane] = masses[lane] * double(shrunk[lane]) + double(more[lane]);
+        for (int lane = 0; lane < WIDTH; ++lane)
+            masses[lane] = masses[lane] * double(shrunk[lane]) + double(more[lane]);
     }
 }
 
@@ -331,8 +329,8 @@ void contextual(const Noppa& noppa, Sentence& s) {
             coefficients(s, tile, scores);
             const int64_t count = list_pairs(s, tile, scores);
             switch (noppa.kernel) {
-                case LOG2: add_pairs<Log2Pair, MORE>(s, count); break;
-                case ABSOLUTE: add_pairs<AbsolutePair, MORE>(s, count); break;
+                case PAIR_KERNEL_LOG2: add_pairs<Log2Pair, MORE>(s, count); break;
+                case PAIR_KERNEL_ABS: add_pairs<AbsolutePair, MORE>(s, count); break;
                 default: add_pairs<SquarePair, MORE>(s, count);
             }
         }
@@ -351,29 +349,29 @@ void raw_part(const Table& table, const int32_t* ids, int64_t tokens, const Sent
         read_row(table, ids[t], vector);
         if (!known)
             for (int64_t m = 0; m < s.dim; ++m) row[m] = first[m] = vector[m];
-        if (part == LARGEST) {
+        if (part == PART_MAX) {
             for (int64_t m = 0; m < s.dim; ++m) row[m] = vector[m] > row[m] ? vector[m] : row[m];
-        } else if (part == SMALLEST) {
+        } else if (part == PART_MIN) {
             for (int64_t m = 0; m < s.dim; ++m) row[m] = vector[m] < row[m] ? vector[m] : row[m];
-        } else if (part == SPREAD) {
+        } else if (part == PART_STD) {
             for (int64_t m = 0; m < s.dim; ++m) {
                 const double d = double(vector[m]) - double(first[m]);
                 sum[m] += d;
                 squares[m] += d * d;
             }
         } else {
-            const double angle = 3.14159265358979323846 * double((2 * known + 1) * (part - COSINE)) / (2 * length);
+            const double angle = 3.14159265358979323846 * double((2 * known + 1) * (part - COSINES)) / (2 * length);
             const double wave = double(s.weights[known]) * __builtin_cos(angle) / length;
             for (int64_t m = 0; m < s.dim; ++m) sum[m] += wave * double(vector[m]);
         }
         ++known;
     }
-    if (part == SPREAD && known)
+    if (part == PART_STD && known)
         for (int64_t m = 0; m < s.dim; ++m) {
             const double variance = (squares[m] - sum[m] * sum[m] / length) / length;
             row[m] = variance > 0 ? float(__builtin_sqrt(variance)) : 0.0f;
         }
-    if (part > COSINE)
+    if (part > COSINES)
         for (int64_t m = 0; m < s.dim; ++m) row[m] = float(sum[m]);
 }
 
@@ -389,10 +387,10 @@ int64_t Noppa::pool(const int32_t* ids, int64_t tokens, void* scratch, float* ro
     const double length = known ? double(known) : 1.0;
     for (int64_t p = 0; p < parts.size; ++p, row += s.dim) {
         const int64_t part = parts.values[p];
-        if (part == WORD) {
+        if (part == PART_WORD) {
             for (int64_t m = 0; m < s.dim; ++m) row[m] = float(s.word[m] / length);
-        } else if (part == CONTEXT || part == ORDERED || part == PRODUCT) {
-            const double* from = s.context + (part == CONTEXT ? 0 : part == ORDERED ? 1 : 2) * s.stride;
+        } else if (part == PART_CONTEXT || part == PART_ORDERED || part == PART_PRODUCT) {
+            const double* from = s.context + (part == PART_CONTEXT ? 0 : part == PART_ORDERED ? 1 : 2) * s.stride;
             for (int64_t m = 0; m < s.dim; ++m) row[m] = float(from[m]);
         } else {
             raw_part(table, ids, tokens, s, part, row);

@@ -77,10 +77,11 @@ Vector<int64_t> Arguments::integers(const char* name, int64_t least, int64_t mos
 }
 
 const Array& Arguments::array(const char* name, Array::Type type, int axes, int64_t rows, int64_t columns) const {
-    const std::string wanted = std::string("an array of ") + ARRAY_TYPES[type];
-    const Array& array = get<Array>(name, wanted.c_str());
+    const std::string type_name = std::string("an array of ") + ARRAY_TYPES[type];
+    const Array& array = get<Array>(name, type_name.c_str());
     if (array.type != type)
-        throw WrongType(method_ + ": argument '" + name + "' must be " + wanted + ", not " + ARRAY_TYPES[array.type]);
+        throw WrongType(method_ + ": argument '" + name + "' must be " + type_name + ", not " +
+                        ARRAY_TYPES[array.type]);
     if (array.axes != axes) refuse(name, axes == 1 ? "must have one axis" : "must have two axes");
     const auto check = [&](int64_t size, int64_t expected, const char* axis) {
         if (size > WIDEST) refuse(name, "has more rows or columns than can be counted");
@@ -93,31 +94,32 @@ const Array& Arguments::array(const char* name, Array::Type type, int axes, int6
 }
 
 Vector<float> Arguments::floats(const char* name, int64_t size) const {
-    const Array& found = array(name, Array::FLOAT32, 1, size, 1);
-    return {static_cast<const float*>(found.values), found.rows};
+    const Array& checked = array(name, Array::FLOAT32, 1, size, 1);
+    return {static_cast<const float*>(checked.values), checked.rows};
 }
 
 Vector<double> Arguments::doubles(const char* name, int64_t size) const {
-    const Array& found = array(name, Array::FLOAT64, 1, size, 1);
-    return {static_cast<const double*>(found.values), found.rows};
+    const Array& checked = array(name, Array::FLOAT64, 1, size, 1);
+    return {static_cast<const double*>(checked.values), checked.rows};
 }
 
 Vector<int32_t> Arguments::indices(const char* name, int64_t size, int64_t end) const {
-    const Array& found = array(name, Array::INT32, 1, size, 1);
-    const int32_t* values = static_cast<const int32_t*>(found.values);
-    for (int64_t at = 0; at < found.rows; ++at)
-        if (values[at] < 0 || values[at] >= end) refuse(name, ("has an index that is not below " + std::to_string(end)).c_str());
-    return {values, found.rows};
+    const Array& checked = array(name, Array::INT32, 1, size, 1);
+    const int32_t* values = static_cast<const int32_t*>(checked.values);
+    for (int64_t at = 0; at < checked.rows; ++at)
+        if (values[at] < 0 || values[at] >= end)
+            refuse(name, ("has an index that is not below " + std::to_string(end)).c_str());
+    return {values, checked.rows};
 }
 
 Matrix<float> Arguments::float_matrix(const char* name, int64_t rows, int64_t columns) const {
-    const Array& found = array(name, Array::FLOAT32, 2, rows, columns);
-    return {static_cast<const float*>(found.values), found.rows, found.columns};
+    const Array& checked = array(name, Array::FLOAT32, 2, rows, columns);
+    return {static_cast<const float*>(checked.values), checked.rows, checked.columns};
 }
 
 Matrix<double> Arguments::double_matrix(const char* name, int64_t rows, int64_t columns) const {
-    const Array& found = array(name, Array::FLOAT64, 2, rows, columns);
-    return {static_cast<const double*>(found.values), found.rows, found.columns};
+    const Array& checked = array(name, Array::FLOAT64, 2, rows, columns);
+    return {static_cast<const double*>(checked.values), checked.rows, checked.columns};
 }
 
 }  // namespace noppa

@@ -68,7 +68,7 @@ void pool_batch(const Pooling& pooling, const Batch& batch, const std::vector<St
     const int64_t width = method.width, last = width_after(steps, width);
     double steps_cost = 0;
     for (const Step& step : steps)
-        steps_cost += 0.1 * double(step.in) * double(step.kind == Step::MAP ? step.out : step.inner);
+        steps_cost += 0.1 * double(step.in) * double(step.kind == STEP_MAP ? step.out : step.inner);
     const auto cost = [&](int64_t at) {
         return 200.0 + steps_cost + method.cost(double(batch.offsets[at + 1] - batch.offsets[at]));
     };
@@ -92,8 +92,8 @@ void pool_batch(const Pooling& pooling, const Batch& batch, const std::vector<St
     });
 }
 
-void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count, const std::vector<Step>& steps,
-                 int threads, float* rows) {
+void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count,
+                 const std::vector<Step>& steps, int threads, float* rows) {
     const int64_t last = width_after(steps, width);
     ApplyStep* const apply_step = compiled_sets()[live_set()].apply_step;
     const int64_t tasks = (count + MOST_ROWS - 1) / MOST_ROWS;

@@ -21,7 +21,7 @@ void pool_batch(const Pooling& pooling, const Batch& batch, const std::vector<St
                 int32_t* known);
 
 // The steps alone, on pooled rows (count, width); known as above, or null.
-void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count, const std::vector<Step>& steps,
-                 int threads, float* rows);
+void apply_steps(const float* pooled, int64_t width, const int32_t* known, int64_t count,
+                 const std::vector<Step>& steps, int threads, float* rows);
 
 }  // namespace noppa

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel_constants.hpp"
 #include "pooling/table.hpp"
 #include "sizes.hpp"
 

@@ -3,12 +3,7 @@
 
 #include <cstdint>
 
-namespace noppa {
-
-// Rows of positions are padded with zeros to a multiple of this many floats: whole vectors of any instruction set.
-constexpr int64_t POSITION_UNIT = 32;
-
-}  // namespace noppa
+#include "kernel_constants.hpp"
 
 namespace {
 

@@ -60,8 +60,9 @@ constexpr float LOG2_SCALE = 8388608.0f;
 template <int COUNT>
 inline void scaled_log2(vf (&y)[COUNT]) {
     constexpr int32_t root_half = 0x3f3504f3, exponent = int32_t(0xff800000u);
-    constexpr float c[] = {1.442696447e+00f * LOG2_SCALE,  -7.213635760e-01f * LOG2_SCALE, 4.806267683e-01f * LOG2_SCALE,
-                           -3.593716436e-01f * LOG2_SCALE, 2.956995207e-01f * LOG2_SCALE,  -2.693202167e-01f * LOG2_SCALE,
+    constexpr float c[] = {1.442696447e+00f * LOG2_SCALE, -7.213635760e-01f * LOG2_SCALE,
+                           4.806267683e-01f * LOG2_SCALE, -3.593716436e-01f * LOG2_SCALE,
+                           2.956995207e-01f * LOG2_SCALE, -2.693202167e-01f * LOG2_SCALE,
                            1.716245617e-01f * LOG2_SCALE};
     vi k[COUNT];
     vf f[COUNT], p[COUNT];

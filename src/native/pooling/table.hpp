@@ -20,7 +20,4 @@ struct Table {
     int64_t blocks;
 };
 
-// Ids outside the vocabulary: `words` itself is the zero word, DROPPED is skipped.
-constexpr int32_t DROPPED = -1;
-
 }  // namespace noppa

@@ -6,13 +6,13 @@
 namespace noppa {
 namespace {
 
-// A number that is known when compiling, to pass to a lambda.
+// A compile-time number, as an argument of a generic lambda.
 template <int VALUE>
 struct Count {
     static constexpr int value = VALUE;
 };
 
-// Every sum below runs in one order whether its row comes alone or in company: the same bytes for any batch.
+// Every sum below runs in one order, whatever rows come with it: the same bytes in any batch.
 
 // amounts (ROWS, DIRECTIONS) = rows · left - bias.
 template <int ROWS, int DIRECTIONS>
@@ -90,7 +90,7 @@ void normalize(const float* row, int64_t dim, float* out) {
     for (int64_t m = 0; m < dim; ++m) out[m] = float(double(row[m]) * scale);
 }
 
-// The largest finite float: what passes it becomes it.
+// The largest finite float; larger values are clipped to it.
 constexpr double MOST = 3.4028234663852886e38;
 
 inline float saturated(double value) { return float(value > MOST ? MOST : value < -MOST ? -MOST : value); }
@@ -106,9 +106,9 @@ bool finite(const float* row, int64_t dim) {
     return !bad;
 }
 
-// A row that overflows in float32, in float64: word vectors far larger than those of the corpus that the step was fitted on.
+// In float64, for a row that overflows float32: word vectors far larger than those that the step was fitted on.
 void apply_slowly(const Step& step, const float* row, float* amounts, float* out) {
-    if (step.kind == Step::MAP) {
+    if (step.kind == STEP_MAP) {
         for (int64_t c = 0; c < step.out; ++c) {
             double total = step.bias[c];
             for (int64_t m = 0; m < step.in; ++m) total += double(row[m]) * double(step.left[m * step.out + c]);
@@ -135,12 +135,14 @@ void NOPPA_SET::apply_step(const Step& step, const float* rows, int64_t count, f
         constexpr int ROWS = decltype(size)::value;
         const float* from = rows + r * step.in;
         float* to = out + r * step.out;
-        if (step.kind == Step::MAP) map_rows<ROWS>(step, from, to);
-        else if (step.kind == Step::REMOVE) remove_rows<ROWS>(step, from, scratch, to);
-        else for (int q = 0; q < ROWS; ++q) normalize(from + q * step.in, step.in, to + q * step.in);
-        if (step.kind != Step::NORMALIZE)
+        if (step.kind == STEP_MAP) map_rows<ROWS>(step, from, to);
+        else if (step.kind == STEP_REMOVE) remove_rows<ROWS>(step, from, scratch, to);
+        else
+            for (int q = 0; q < ROWS; ++q) normalize(from + q * step.in, step.in, to + q * step.in);
+        if (step.kind != STEP_NORMALISE)
             for (int q = 0; q < ROWS; ++q)
-                if (!finite(to + q * step.out, step.out)) apply_slowly(step, from + q * step.in, scratch, to + q * step.out);
+                if (!finite(to + q * step.out, step.out))
+                    apply_slowly(step, from + q * step.in, scratch, to + q * step.out);
     };
     int64_t r = 0;
     for (; r + 4 <= count; r += 4) some(Count<4>{}, r);

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "kernel_constants.hpp"
+
 namespace noppa {
 
 // Subtracts right' (left x - bias), or gives matrix' x + bias, or scales to length one.
 struct Step {
-    enum Kind : int { REMOVE = 0, MAP = 1, NORMALIZE = 2 } kind;
+    int64_t kind;        // STEP_REMOVE, … of kernel_constants.hpp
     const float* left;   // REMOVE (k, in); MAP (in, out)
     const float* right;  // REMOVE (k, in)
     const float* bias;   // REMOVE (k,); MAP (out,)

@@ -3,33 +3,18 @@
 #include <cstring>
 
 #include "character_tables.hpp"
+#include "text_rules.hpp"
 #include "thread_memory.hpp"
 
 namespace noppa {
 namespace {
-
-const char* const ABBREVIATIONS[] = {"mr",  "mrs", "ms",  "dr", "prof", "gen", "col", "lt",  "sgt",  "capt", "sen",
-                                     "rep", "gov", "st",  "jr", "sr",   "vs",  "inc", "ltd", "corp", "co",   nullptr};
-const char* const DOMAINS[] = {"com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "ai", "eu",
-                               "uk",  "us",  "de",  "fr",  "it",  "es",  "nl",  "ch",   "at",  "se", "no", "fi",
-                               "dk",  "pl",  "ru",  "jp",  "cn",  "in",  "br",  "au",   "ca",  nullptr};
-const char* const SCHEMES[] = {"http://", "https://", "ftp://", "www."};
-const char* const CLITICS[] = {"s", "m", "d", "re", "ve", "ll"};
-const char* const TRAILING = ".,;:!?'\")]}>";
-constexpr int64_t LOCAL_LIMIT = 64, DOMAIN_LIMIT = 255, LETTERS_LIMIT = 16;
-constexpr int CLITICS_LIMIT = 4;
 
 const Code ELLIPSIS[] = {'.', '.', '.'};
 const Code DASH[] = {'-', '-'};
 const Code QUOTE[] = {'"'};
 
 Code replaced(Code code) {
-    switch (code) {
-        case 0x2018: case 0x2019: case 0x201b: case 0x02bc: return '\'';
-        case 0x201c: case 0x201d: case 0x201e: case 0x201f: return '"';
-        case 0x2010: case 0x2011: return '-';
-    }
-    return code >= 0xd800 && code <= 0xdfff ? 0xfffd : code;
+    return Code(int64_t(code) + REPLACED_PAGES[REPLACED_INDEX[code >> 8] * 256 + (code & 255)]);
 }
 
 bool is_in(Code code, const char* set) { return code && code < 128 && std::strchr(set, int(code)); }
@@ -41,8 +26,8 @@ int kind_of(Code code) { return KIND_PAGES[KIND_INDEX[code >> 8] * 256 + (code &
 bool is_stable(Code code) { return STABLE_PAGES[STABLE_INDEX[code >> 8] * 256 + (code & 255)]; }
 
 void append_plain(Code code, std::vector<Code>* out) {
-    if (code >= 0xac00 && code <= 0xd7a3) {  // a Hangul syllable: lead, vowel, and a tail or none
-        const Code syllable = code - 0xac00;
+    if (code >= SYLLABLES[0] && code <= SYLLABLES[1]) {  // lead, vowel, and a tail or none
+        const Code syllable = code - Code(SYLLABLES[0]);
         out->push_back(0x1100 + syllable / 588);
         out->push_back(0x1161 + syllable % 588 / 28);
         if (syllable % 28) out->push_back(0x11a7 + syllable % 28);
@@ -62,40 +47,41 @@ void Scanner::clean(const Text& text) {
     kinds_.resize(size_t(text.length));
     Code* out = buffer_.data();
     uint8_t* kinds = kinds_.data();
-    int64_t kept = 0;
+    int64_t length = 0;
     has_at_ = false;
     for (int64_t place = 0; place < text.length; ++place) {
         Code code = code_at(text, place);
         if (code >= 128) code = replaced(code);
         const int kind = kind_of(code);
-        out[kept] = code;
-        kinds[kept] = uint8_t(kind);
-        kept += kind != DROP;
+        out[length] = code;
+        kinds[length] = uint8_t(kind);
+        length += kind != KIND_DROP;
         has_at_ |= code == '@';
     }
     text_ = out;
-    length_ = kept;
+    length_ = length;
 }
 
 int Scanner::kind(int64_t place) const {
-    return place >= 0 && place < length_ ? int(kinds_[size_t(place)]) : int(SPACE);
+    return place >= 0 && place < length_ ? int(kinds_[size_t(place)]) : int(KIND_SPACE);
 }
 bool Scanner::is_word(int64_t place) const {
     const int here = kind(place);
-    return here == LETTER || here == DIGIT;
+    return here == KIND_LETTER || here == KIND_DIGIT;
 }
-bool Scanner::is_letter(int64_t place) const { return kind(place) == LETTER; }
-bool Scanner::is_digit(int64_t place) const { return kind(place) == DIGIT; }
+bool Scanner::is_letter(int64_t place) const { return kind(place) == KIND_LETTER; }
+bool Scanner::is_digit(int64_t place) const { return kind(place) == KIND_DIGIT; }
 
-bool Scanner::matches(int64_t place, const char* wanted) const {
-    for (; *wanted; ++wanted, ++place)
-        if (place >= length_ || lower(text_[place]) != Code(*wanted)) return false;
+bool Scanner::matches(int64_t place, const char* lower_text) const {
+    for (; *lower_text; ++lower_text, ++place)
+        if (place >= length_ || lower(text_[place]) != Code(*lower_text)) return false;
     return true;
 }
 
-bool Scanner::is_among(int64_t start, int64_t end, const char* const* list) const {
-    for (; *list; ++list)
-        if (int64_t(std::strlen(*list)) == end - start && matches(start, *list)) return true;
+template <int64_t SIZE>
+bool Scanner::is_among(int64_t start, int64_t end, const char* const (&list)[SIZE]) const {
+    for (const char* word : list)
+        if (int64_t(std::strlen(word)) == end - start && matches(start, word)) return true;
     return false;
 }
 
@@ -105,12 +91,12 @@ const std::vector<Token>& Scanner::tokens(const Text& text) {
     int64_t place = 0;
     while (place < length_) {
         const int here = kind(place);
-        if (here == SPACE) {
+        if (here == KIND_SPACE) {
             ++place;
-        } else if (here == IDEOGRAPH) {
+        } else if (here == KIND_IDEOGRAPH) {
             emit(place, place + 1);
             ++place;
-        } else if (here == LETTER || here == DIGIT) {
+        } else if (here == KIND_LETTER || here == KIND_DIGIT) {
             place = word(place);
         } else {
             place = symbol(place);
@@ -128,8 +114,8 @@ void Scanner::release_if_large() {
 int64_t Scanner::word(int64_t place) {
     // Most words are letters between spaces, which none of the rules below would split or extend.
     int64_t letters = place;
-    while (letters < length_ && kinds_[size_t(letters)] == LETTER) ++letters;
-    if (kind(letters) == SPACE) {
+    while (letters < length_ && kinds_[size_t(letters)] == KIND_LETTER) ++letters;
+    if (kind(letters) == KIND_SPACE) {
         emit(place, letters);
         return letters;
     }
@@ -198,15 +184,18 @@ bool Scanner::joins(int64_t place) const {
         case '-': return is_word(place - 1) && is_word(place + 1);
         case '\'': return is_word(place - 1) && is_letter(place + 1);
         case '&': return is_letter(place - 1) && is_letter(place + 1);
-        case '.': case ',': case ':': case '/': return is_digit(place - 1) && is_digit(place + 1);
+        case '.':
+        case ',':
+        case ':':
+        case '/': return is_digit(place - 1) && is_digit(place + 1);
     }
     return false;
 }
 
 int64_t Scanner::url_end(int64_t place) const {
     const Code first = lower(text_[place]);
-    if (first != 'h' && first != 'f' && first != 'w') return 0;
     for (const char* scheme : SCHEMES) {
+        if (first != Code(scheme[0])) continue;
         const int64_t start = place + int64_t(std::strlen(scheme));
         if (matches(place, scheme) && is_word(start)) return trimmed(start + 1, chunk_end(start));
     }
@@ -249,12 +238,10 @@ int64_t Scanner::labels(int64_t place, int64_t* dots) const {
     return end;
 }
 
-int64_t Scanner::path_end(int64_t place) const {
-    return at(place) == '/' ? trimmed(place, chunk_end(place)) : place;
-}
+int64_t Scanner::path_end(int64_t place) const { return at(place) == '/' ? trimmed(place, chunk_end(place)) : place; }
 
 int64_t Scanner::chunk_end(int64_t place) const {
-    while (place < length_ && kind(place) != SPACE) ++place;
+    while (place < length_ && kind(place) != KIND_SPACE) ++place;
     return place;
 }
 
@@ -298,7 +285,8 @@ void Scanner::contractions(int64_t start, int64_t end) {
 }
 
 int64_t Scanner::clitic_start(int64_t start, int64_t end) const {
-    if (end - start >= 3 && matches(end - 3, "n't")) return end - 3;
+    constexpr int64_t negation = int64_t(std::char_traits<char>::length(NEGATION));
+    if (end - start >= negation && matches(end - negation, NEGATION)) return end - negation;
     for (const char* clitic : CLITICS) {
         const int64_t place = end - int64_t(std::strlen(clitic)) - 1;
         if (place > start && text_[place] == '\'' && matches(place + 1, clitic)) return place;

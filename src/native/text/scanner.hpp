@@ -27,8 +27,7 @@ struct Token {
     int64_t length;
 };
 
-enum Kind : int { SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL };
-
+// One of KIND_SPACE, KIND_LETTER, … of text_rules.hpp.
 int kind_of(Code code);
 Code lower(Code code);
 // Whether every Python we run on knows the character, so that NFC of it never changes.
@@ -50,8 +49,9 @@ class Scanner {
     bool is_word(int64_t place) const;
     bool is_letter(int64_t place) const;
     bool is_digit(int64_t place) const;
-    bool matches(int64_t place, const char* wanted) const;
-    bool is_among(int64_t start, int64_t end, const char* const* list) const;
+    bool matches(int64_t place, const char* lower_text) const;
+    template <int64_t SIZE>
+    bool is_among(int64_t start, int64_t end, const char* const (&list)[SIZE]) const;
     void emit(int64_t start, int64_t end) { tokens_.push_back({text_ + start, end - start}); }
     void emit(const Code* text, int64_t length) { tokens_.push_back({text, length}); }
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernel_constants.hpp"
+#include "text_rules.hpp"
+
 namespace noppa {
 namespace {
 
 constexpr uint64_t PRIME = 0x9e3779b97f4a7c15ull;
-constexpr char MARK[] = "##";  // of a piece that continues a word
-constexpr size_t MARK_BYTES = 2;
-constexpr int64_t LONGEST_TAKEN_APART = 100;  // characters
+constexpr size_t MARK_BYTES = std::char_traits<char>::length(PIECE_MARK);
 
 uint64_t mixed(uint64_t h) {
     h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ull;
@@ -66,7 +67,7 @@ uint64_t slot_of(uint64_t hash, int64_t id) { return (hash & 0xffffffff00000000u
 }  // namespace
 
 void append_utf8(Code code, std::string* out) {
-    if (code >= 0xd800 && code <= 0xdfff) code = 0xfffd;
+    if (code >= SURROGATES[0] && code <= SURROGATES[1]) code = REPLACEMENT[0];
     if (code < 0x80) {
         out->push_back(char(code));
     } else if (code < 0x800) {
@@ -120,15 +121,15 @@ std::vector<uint64_t> build_slots(const uint8_t* text, const int64_t* bounds, in
 const char* fault_of(const uint64_t* slots, uint64_t size, int64_t words) {
     if (size <= uint64_t(words) || (size & (size - 1))) return "their number does not fit the words";
     int64_t run = 0, longest = 0;
-    bool wild = false;
+    bool out_of_range = false;
     // The first run may go on from the last one.
     for (uint64_t at = 0; at < size + uint64_t(LONGEST_RUN); ++at) {
         const uint64_t slot = slots[at & (size - 1)], row = (slot & 0xffffffffu) - 1;
-        wild |= slot && row >= uint64_t(words);
+        out_of_range |= slot && row >= uint64_t(words);
         run = slot ? run + 1 : 0;
         longest = std::max(longest, run);
     }
-    if (wild) return "one names a row that is not there";
+    if (out_of_range) return "one names a row that is not there";
     if (longest > LONGEST_RUN) return "too many filled ones in a row";
     return nullptr;
 }
@@ -158,42 +159,43 @@ int32_t Vocabulary::find(const Token& token, Scratch* scratch) const {
         if (plain) {
             utf8.resize(size_t(token.length));
             char* out = utf8.data();
-            for (int64_t at = 0; at < token.length; ++at) out[at] = char(small ? lower(token.begin[at]) : token.begin[at]);
+            for (int64_t at = 0; at < token.length; ++at)
+                out[at] = char(small ? lower(token.begin[at]) : token.begin[at]);
         } else {
             for (int64_t at = 0; at < token.length; ++at)
                 append_utf8(small ? lower(token.begin[at]) : token.begin[at], &utf8);
         }
         return words.find(reinterpret_cast<const uint8_t*>(utf8.data()), utf8.size());
     };
-    int32_t id = letter_case == LOWER ? -1 : find_as(false);
-    if (id < 0 && (letter_case == LOWER || (letter_case == EXACT_THEN_LOWER && changes))) id = find_as(true);
+    int32_t id = letter_case == CASE_LOWER ? -1 : find_as(false);
+    if (id < 0 && (letter_case == CASE_LOWER || (letter_case == CASE_EXACT_THEN_LOWER && changes))) id = find_as(true);
     return id;
 }
 
 // Runs of letters and digits, each ideograph alone; a token without any of them is one part. False if none has rows.
 bool Vocabulary::look_up_parts(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const {
-    if (token.length > LONGEST_TAKEN_APART) return false;
+    if (token.length > LONGEST_IN_PIECES) return false;
     const auto is_word = [&](int64_t at) {
         const int kind = kind_of(token.begin[at]);
-        return kind == LETTER || kind == DIGIT;
+        return kind == KIND_LETTER || kind == KIND_DIGIT;
     };
-    bool found = false, any = false;
+    bool has_rows = false, has_parts = false;
     for (int64_t at = 0; at < token.length;) {
         int64_t end = at + 1;
         if (is_word(at)) {
             while (end < token.length && is_word(end)) ++end;
-        } else if (kind_of(token.begin[at]) != IDEOGRAPH) {
+        } else if (kind_of(token.begin[at]) != KIND_IDEOGRAPH) {
             at = end;
             continue;
         }
-        any = true;
+        has_parts = true;
         const Token part{token.begin + at, end - at};
         const int32_t id = part.length < token.length ? find(part, scratch) : -1;
         if (id >= 0) ids->push_back(id);
-        found = (id >= 0 || look_up_pieces(part, scratch, ids)) || found;
+        has_rows = (id >= 0 || look_up_pieces(part, scratch, ids)) || has_rows;
         at = end;
     }
-    return any ? found : look_up_pieces(token, scratch, ids);
+    return has_parts ? has_rows : look_up_pieces(token, scratch, ids);
 }
 
 // The longest match first, and again from where it ends; false, and nothing appended, where a rest has no match.
@@ -201,7 +203,7 @@ bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector
     std::vector<Code>& plain = scratch->plain;
     plain.clear();
     for (int64_t at = 0; at < part.length; ++at) {
-        if (letter_case == EXACT) plain.push_back(part.begin[at]);
+        if (letter_case == CASE_EXACT) plain.push_back(part.begin[at]);
         else append_plain(part.begin[at], &plain);
     }
     // The rest of the part behind the mark, and where each of its characters ends.
@@ -209,7 +211,7 @@ bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector
     std::vector<size_t>& ends = scratch->ends;
     const size_t before = ids->size();
     for (size_t start = 0; start < plain.size();) {
-        utf8.assign(MARK);
+        utf8.assign(PIECE_MARK);
         ends.clear();
         for (size_t at = start; at < plain.size(); ++at) {
             append_utf8(plain[at], &utf8);
@@ -217,17 +219,17 @@ bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector
         }
         const uint8_t* marked = reinterpret_cast<const uint8_t*>(utf8.data());
         const uint8_t* bare = marked + MARK_BYTES;
-        size_t taken = ends.size();
+        size_t characters = ends.size();
         int32_t id = -1;
-        for (; taken && id < 0; taken -= id < 0) {
-            const size_t length = ends[taken - 1], bare_length = length - MARK_BYTES;
+        for (; characters && id < 0; characters -= id < 0) {
+            const size_t length = ends[characters - 1], bare_length = length - MARK_BYTES;
             if (start) {
                 if (length <= pieces.longest) id = pieces.find(marked, length);
                 continue;
             }
             if (bare_length <= words.longest) id = words.find(bare, bare_length);
-            // What looks like the middle of a word in the text is none.
-            const bool is_marked = bare_length >= MARK_BYTES && !std::memcmp(bare, MARK, MARK_BYTES);
+            // Text that happens to start with the mark is not the continuation of a word.
+            const bool is_marked = bare_length >= MARK_BYTES && !std::memcmp(bare, PIECE_MARK, MARK_BYTES);
             if (id < 0 && bare_length <= pieces.longest && !is_marked) id = pieces.find(bare, bare_length);
         }
         if (id < 0) {
@@ -235,7 +237,7 @@ bool Vocabulary::look_up_pieces(const Token& part, Scratch* scratch, std::vector
             return false;
         }
         ids->push_back(id);
-        start += taken;
+        start += characters;
     }
     return ids->size() > before;
 }

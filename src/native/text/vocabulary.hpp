@@ -17,9 +17,6 @@ void append_utf8(Code code, std::string* out);
 // Seed 0 is a fast hash that anyone can collide on purpose; any other seed is the key of SipHash-1-3.
 uint64_t hash_of(const uint8_t* bytes, size_t length, uint64_t seed);
 
-// Filled slots in a row, which bounds the time of a look-up: a billion words that nobody chose stay below 128.
-constexpr int64_t LONGEST_RUN = 512;
-
 // Slots for `words` words whose bytes lie at text[bounds[i], bounds[i + 1]): 0 is empty, else the upper half of the hash
 // over the row number plus one. Of equal words the first counts; `repeated` receives the others. No slots where the words
 // collide under this seed.
@@ -51,13 +48,11 @@ struct Index {
 
 size_t longest_of(const int64_t* bounds, int64_t words);
 
-enum Case : int { EXACT_THEN_LOWER = 0, EXACT = 1, LOWER = 2 };
-
 class Vocabulary {
   public:
     Index words;
-    Index pieces;  // no words where unknown words are not taken apart
-    int letter_case;
+    Index pieces;     // no words where unknown words are not taken apart
+    int letter_case;  // CASE_EXACT_THEN_LOWER, … of kernel_constants.hpp
     int32_t unknown;  // what a word that is not here becomes
 
     // Memory that a thread uses again and again.

@@ -21,7 +21,7 @@ from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.atomic import whole_file
 from noppa.processes import processes
-from noppa.text.pieces import MARK
+from noppa.text.rules import PIECE_MARK
 from noppa.threads import thread_count
 
 SHARD = 8192
@@ -136,7 +136,9 @@ def _pieces(path: str) -> list[str]:
     order = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     special = set(tokenizer.all_special_tokens)
     names = [name for name, _ in order if name not in special and not name.startswith("[unused")]
-    return names if any(name.startswith(MARK) and name != MARK for name in names) else []
+    return (
+        names if any(name.startswith(PIECE_MARK) and name != PIECE_MARK for name in names) else []
+    )
 
 
 @cache

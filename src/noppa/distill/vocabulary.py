@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from noppa.kernels.backend import kernels
 from noppa.text.characters import DIGIT, LETTER, character_class
-from noppa.text.pieces import MARK
+from noppa.text.rules import PIECE_MARK
 
 
 def counted(texts: Iterable[str]) -> Counter[str]:
@@ -37,6 +37,6 @@ def needed_pieces(pieces: Sequence[str], words: Iterable[str]) -> list[str]:
         piece
         for piece in pieces
         if piece not in whole_words
-        and all(character_class(c) in (LETTER, DIGIT) for c in piece.removeprefix(MARK))
-        and piece != MARK
+        and all(character_class(c) in (LETTER, DIGIT) for c in piece.removeprefix(PIECE_MARK))
+        and piece != PIECE_MARK
     ]

@@ -12,15 +12,19 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from noppa.text.characters import APOSTROPHES, HYPHENS, IDEOGRAPHS, QUOTES, lower
-from noppa.text.pieces import LONGEST
-from noppa.text.tokens import (
+from noppa.text.characters import lower
+from noppa.text.rules import (
     ABBREVIATIONS,
+    APOSTROPHES,
     CLITICS,
     CLITICS_LIMIT,
     DOMAINS,
+    HYPHENS,
+    IDEOGRAPHS,
     LETTERS_LIMIT,
     LOCAL_LIMIT,
+    LONGEST_IN_PIECES,
+    QUOTES,
 )
 from noppa.words.word_vectors import WordVectors
 
@@ -64,7 +68,7 @@ def tokenizer_json(words: WordVectors, tokens: dict[str, int], unknown: str) -> 
         model |= {
             "type": "WordPiece",
             "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": LONGEST,
+            "max_input_chars_per_word": LONGEST_IN_PIECES,
         }
     rules = RULES if whole else _parts(words.words[: words.lexicon.whole_words])
     return {

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels import formulas
+from noppa.kernels.constants import CASE, DROPPED, LONGEST_RUN
 from noppa.kernels.formulas import PAIR_KERNELS as PAIR_KERNELS
 from noppa.kernels.formulas import attention as attention
 from noppa.kernels.formulas import positions as positions
@@ -29,8 +30,6 @@ REAL = "float64"
 #: No kernels of methods: their NumPy form lies with each method.
 POOLINGS: tuple[str, ...] = ()
 POSITION_UNIT = 1
-DROPPED = -1
-LONGEST_RUN = 512
 MOST = float(np.finfo(np.float32).max)
 
 tokenize = scanner.tokenize
@@ -112,7 +111,12 @@ class Vocabulary:
         return self.pieces.get(_utf8(piece), -1)
 
     def find_in_cases(self, token: str) -> int:
-        forms = {0: (token, characters.lower(token)), 1: (token,), 2: (characters.lower(token),)}
+        lower = characters.lower(token)
+        forms = {
+            CASE["exact-then-lower"]: (token, lower),
+            CASE["exact"]: (token,),
+            CASE["lower"]: (lower,),
+        }
         found = (self.find(form) for form in forms[self.letter_case])
         return next((row for row in found if row >= 0), -1)
 
@@ -120,7 +124,7 @@ class Vocabulary:
         row = self.find_in_cases(token)
         if row >= 0 or not self.pieces:
             return [row if row >= 0 else self.unknown]
-        exact = self.letter_case == 1
+        exact = self.letter_case == CASE["exact"]
         rows = piece_rules.rows_of(token, self.find_in_cases, self.find, self.find_piece, exact)
         return rows or [self.unknown]
 

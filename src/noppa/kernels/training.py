@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.kernels.constants import PAIR_FACTOR, SPLITMIX_FACTORS, SPLITMIX_STEP
+
 WHOLE = (1 << 64) - 1
-PAIR = 116049371
 
 
 class Random:
@@ -20,10 +21,10 @@ class Random:
         self.state = seed & WHOLE
 
     def next(self) -> int:
-        self.state = (self.state + 0x9E3779B97F4A7C15) & WHOLE
+        self.state = (self.state + SPLITMIX_STEP) & WHOLE
         z = self.state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WHOLE
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WHOLE
+        z = ((z ^ (z >> 30)) * SPLITMIX_FACTORS[0]) & WHOLE
+        z = ((z ^ (z >> 27)) * SPLITMIX_FACTORS[1]) & WHOLE
         return z ^ (z >> 31)
 
     def share(self) -> float:
@@ -81,4 +82,4 @@ def bigrams(sentence: list[int], words: int, buckets: int) -> list[int]:
     """The rows of the pairs of neighbours, which share `buckets` rows after those of the words."""
     if not buckets:
         return []
-    return [words + (a * PAIR + b) % buckets for a, b in pairwise(sentence)]
+    return [words + (a * PAIR_FACTOR + b) % buckets for a, b in pairwise(sentence)]

@@ -10,7 +10,8 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST = 1e15
+from noppa.kernels.constants import LARGEST_VALUE
+
 SMALLEST, SMALLEST_NORMAL = 2.0**-149, 2.0**-126
 # Digits end in one way only, so that a long run of them is matched in linear time.
 NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
@@ -82,7 +83,7 @@ def split_line(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:
     if not all(NUMBER.match(value) for value in values):
         return None
     row = [nearest_float32(value) for value in values]
-    if not all(abs(value) <= LARGEST for value in row):
+    if not all(abs(value) <= LARGEST_VALUE for value in row):
         return None
     before = fields[: len(fields) - 2 * dim]
     word = b"".join(before)
@@ -98,7 +99,7 @@ def split_line(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:
 def nearest_float32(text: bytes) -> float:
     """The float32 nearest to a decimal number, ties to even; rounding twice by way of float64 can miss it."""
     double = float(text)
-    if not abs(double) <= 2 * LARGEST:
+    if not abs(double) <= 2 * LARGEST_VALUE:
         return double
     if abs(double) < SMALLEST / 4:
         return math.copysign(0.0, double)
@@ -126,7 +127,7 @@ def parse_records(block: bytes, dim: int, most: int) -> VectorRows:
         if space < 0 or len(block) - space - 1 < 4 * dim:
             break
         row = list(struct.unpack_from(f"<{dim}f", block, space + 1))
-        if all(abs(value) <= LARGEST for value in row):
+        if all(abs(value) <= LARGEST_VALUE for value in row):
             found.add(block[start:space], row, at)
         else:
             found.bad.append(at)

@@ -8,17 +8,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noppa.kernels.constants import COSINES, MOST_COSINES, PART
+
 Float = NDArray[np.float64]
 
-#: Equation 12 and the cheaper kernels, of the difference of two positional vectors; the index is the native number.
+#: Equation 12 and the cheaper kernels, of the difference of two positional vectors.
 PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
     "log2": lambda difference: np.log2(1 + difference**2),
     "abs": np.abs,
     "square": np.square,
 }
 
-#: What NoPPA can concatenate; the index is the native number, and `dct1`, … `dct9999` follow.
-PARTS = ("context", "word", "ordered", "product", "max", "min", "std")
+#: What NoPPA can concatenate; `dct1`, … `dct9999` follow.
+PARTS = tuple(PART)
 
 #: Those that are sums over pairs of words.
 PAIR_PARTS = ("context", "ordered", "product")
@@ -51,10 +53,10 @@ def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
 
 def part_number(name: str) -> int:
     """The native number of a part, -1 where there is none of that name."""
-    if name in PARTS:
-        return PARTS.index(name)
-    order = re.fullmatch("dct([1-9][0-9]{0,3})", name)
-    return len(PARTS) + int(order[1]) if order else -1
+    if name in PART:
+        return PART[name]
+    order = re.fullmatch("dct([1-9][0-9]{0,8})", name)
+    return COSINES + int(order[1]) if order and int(order[1]) <= MOST_COSINES else -1
 
 
 def paired(name: str, positional: Float, i: int, kernel: str) -> Float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
+from noppa.kernels.constants import IN_SPAN
 from noppa.methods.corpus import Ids
 from noppa.methods.numpy_form import Learnt, Sentence
 from noppa.methods.protocol import SUMS, Kernel, Method
@@ -21,8 +22,6 @@ from noppa.words.word_vectors import WordVectors
 
 #: The square of its root, times that of the largest vector, is still a float64.
 MOST_PRODUCT = 1e240
-#: A vector whose part outside the others is below this share of its length lies in their span.
-IN_SPAN = 1e-6
 
 
 @dataclass(frozen=True)

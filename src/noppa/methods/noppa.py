@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError, warn
 from noppa.kernels.backend import kernels
+from noppa.kernels.constants import MOST_COSINES, PAIR_KERNEL
 from noppa.methods import equations
 from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
 from noppa.methods.protocol import Kernel, Method, Pooler
@@ -208,7 +209,7 @@ class NoPPA(Method):
         arguments = {
             "weights": None if weights is None else weights.astype(kernels.REAL),
             "positions": positions,
-            "kernel": KERNELS.index(self.kernel),
+            "kernel": PAIR_KERNEL[self.kernel],
             "attend_self": self.attend_self,
             "dropped_take_position": self.unknown_takes_position,
             "parts": [equations.part_number(part) for part in self.parts],
@@ -232,7 +233,7 @@ def _checked_parts(value: Any, name: str) -> tuple[str, ...]:
     )
     if not parts or len(parts) < len(given) or len(set(parts)) < len(parts):
         raise ParameterError(
-            f"{name} must be some of {', '.join(equations.PARTS)}, dct1, dct2, … dct9999, each once, "
+            f"{name} must be some of {', '.join(equations.PARTS)}, dct1, dct2, … dct{MOST_COSINES}, each once, "
             f"not {shown(value)}"
         )
     return parts

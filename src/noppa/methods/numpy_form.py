@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
-from noppa.methods.split import DROPPED, Float
+from noppa.kernels.constants import DROPPED
+from noppa.methods.split import Float
 from noppa.parameters import shown
 from noppa.words.word_vectors import WordVectors
 

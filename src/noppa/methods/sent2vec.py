@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels.backend import kernels
-from noppa.kernels.training import PAIR
+from noppa.kernels.constants import PAIR_FACTOR
 from noppa.methods.corpus import Ids, known_tokens, sentence_of_each
 from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
 from noppa.methods.protocol import TEXT, Kernel, Method, Pooler
@@ -112,7 +112,7 @@ class Sent2Vec(Method):
         learnt = sentence.learnt
         numbers = trained_numbers(learnt, sentence.ids)
         first = np.flatnonzero((numbers[1:] >= 0) & (numbers[:-1] >= 0) & bool(self.buckets))
-        hashed = (numbers[first] * PAIR + numbers[first + 1]) % max(self.buckets, 1)
+        hashed = (numbers[first] * PAIR_FACTOR + numbers[first + 1]) % max(self.buckets, 1)
         features = len(sentence) + len(first)
         rows = trained_rows(sentence.words, learnt, sentence.ids) / features
         return rows, first, learnt["pairs"][hashed].astype(float) / (2 * features)
@@ -129,7 +129,7 @@ def with_pairs(
     features = np.where(ids == words, words + buckets, ids).astype(np.int64)
     if buckets:
         trained = (owners[1:] == owners[:-1]) & (numbers[1:] >= 0) & (numbers[:-1] >= 0)
-        hashed = (numbers[:-1] * PAIR + numbers[1:]) % buckets
+        hashed = (numbers[:-1] * PAIR_FACTOR + numbers[1:]) % buckets
         features = np.concatenate([features, (words + hashed)[trained]])
         owners = np.concatenate([owners, owners[:-1][trained]])
         order = np.argsort(owners, kind="stable")

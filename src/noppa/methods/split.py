@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 Float = NDArray[np.float64]
 
-#: The id of an unknown token that takes no part.
-DROPPED = -1
-
 #: Why a part of a vector belongs to no token where tokens were left out one at a time.
 SHARED = "shared by several tokens (each was left out in turn)"
 

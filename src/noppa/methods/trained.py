@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
+from noppa.kernels.constants import LARGEST_VALUE, MOST_NEGATIVES
 from noppa.methods.corpus import Ids, counts
 from noppa.methods.numpy_form import Learnt, vectors_of
 from noppa.methods.split import Float
 from noppa.parameters import Check, positive, seed_number, whole
-from noppa.words.matrix import LARGEST
 from noppa.words.word_vectors import WordVectors
 
 NOISE = 1 << 17
@@ -27,7 +27,7 @@ TRAINED = {"rows": "i8 rows <words", "vectors": "f4 rows dim", "scale": "f8 1 po
 TRAINING: dict[str, Check] = {
     "epochs": partial(whole, least=1, most=10_000),
     "rate": positive,
-    "negatives": partial(whole, least=1, most=10_000),
+    "negatives": partial(whole, least=1, most=MOST_NEGATIVES),
     "t": positive,
     "seed": seed_number,
 }
@@ -82,7 +82,7 @@ def trained(
                     source, target, keep, noise, method.negatives, rate, seed, adjacent, itself, ids, offsets
                 )  # fmt: skip
             done += len(ids)
-    if not np.abs(source).max() <= LARGEST:
+    if not np.abs(source).max() <= LARGEST_VALUE:
         raise ParameterError(
             f"{method!r} did not settle: the vectors grew without bound; lower rate"
         )

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from noppa.kernels.backend import kernels
+from noppa.kernels.constants import DIVISOR
 from noppa.methods.split import Float
 from noppa.words.word_vectors import WordVectors
-
-#: What a weighted sum is divided by; the index is the number that the kernel takes.
-DIVISORS = ("tokens", "weights", "one")
 
 
 def probabilities_of(words: WordVectors, method: str) -> Float:
@@ -50,6 +48,6 @@ def mean_arguments(
     """The arguments of the kernel `mean`, whose twin `mean_terms` is; weights (words + 1,)."""
     return {
         "weights": None if weights is None else weights.astype(kernels.REAL),
-        "divisor": DIVISORS.index(divisor),
+        "divisor": DIVISOR[divisor],
         "scaled": scaled,
     }

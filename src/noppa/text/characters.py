@@ -10,27 +10,9 @@ import unicodedata
 from itertools import groupby
 
 from noppa.text import character_data
+from noppa.text.rules import KIND, REPLACED, REPLACEMENT, SURROGATES, SYLLABLES
 
-SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL = range(6)
-
-REPLACEMENT = "\ufffd"
-APOSTROPHES = "\u2018\u2019\u201b\u02bc"
-QUOTES = "\u201c\u201d\u201e\u201f"
-HYPHENS = "\u2010\u2011"
-
-#: Typographic characters, and the ASCII ones that vocabularies have in their place.
-REPLACED = {
-    **dict.fromkeys(APOSTROPHES, "'"),
-    **dict.fromkeys(QUOTES, '"'),
-    **dict.fromkeys(HYPHENS, "-"),
-}
-
-IDEOGRAPHS = (
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
-)
+SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL = KIND.values()
 
 
 def character_class(character: str) -> int:
@@ -40,7 +22,7 @@ def character_class(character: str) -> int:
 
 def replaced_surrogate(character: str) -> str:
     """The character itself, or U+FFFD for half of a surrogate pair."""
-    return REPLACEMENT if "\ud800" <= character <= "\udfff" else character
+    return REPLACEMENT if SURROGATES[0] <= ord(character) <= SURROGATES[1] else character
 
 
 def replaced(character: str) -> str:
@@ -60,7 +42,7 @@ def lower(token: str) -> str:
 
 def is_syllable(code: int) -> bool:
     """Whether a code point is a Hangul syllable, whose letters follow from its number."""
-    return 0xAC00 <= code <= 0xD7A3
+    return SYLLABLES[0] <= code <= SYLLABLES[1]
 
 
 def plain(character: str) -> str:

@@ -1,6 +1,6 @@
 """Subword look-up of an unknown word: the rules, and their Python twin.
 
-A piece is a row of its own that no text matches as a word. One that continues a word is spelled with `MARK` before it
+A piece is a row of its own that no text matches as a word. One that continues a word is spelled with `PIECE_MARK` before it
 (`##ing`), one that begins a word as it is.
 
 1. The word falls into parts: runs of letters and digits, each ideograph alone; what stands between them is left out. A
@@ -8,7 +8,7 @@ A piece is a row of its own that no text matches as a word. One that continues a
 2. A part that is a word has that word's row.
 3. Else it is matched in lower case and without accents (as it is with `case="exact"`): the longest word or piece that
    begins it, then the longest marked piece that begins the rest, and so on to its end.
-4. A part that cannot be matched to its end has no row. A word of which no part has any, or of more than `LONGEST`
+4. A part that cannot be matched to its end has no row. A word of which no part has any, or of more than `LONGEST_IN_PIECES`
    characters, stays unknown.
 """
 
@@ -17,9 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from noppa.text.characters import DIGIT, IDEOGRAPH, LETTER, character_class, plain
-
-MARK = "##"
-LONGEST = 100
+from noppa.text.rules import LONGEST_IN_PIECES, PIECE_MARK
 
 #: The row of a word or of a piece, -1 where there is none.
 Find = Callable[[str], int]
@@ -46,7 +44,7 @@ def rows_of(word: str, look_up: Find, find: Find, find_piece: Find, exact: bool)
 
     look_up: a word in the cases that the vocabulary tries. find, find_piece: a word or a piece just as it is spelled.
     """
-    if len(word) > LONGEST:
+    if len(word) > LONGEST_IN_PIECES:
         return []
     rows = []
     for part in parts_of(word):
@@ -62,10 +60,10 @@ def _piece_rows(part: str, find: Find, find_piece: Find, exact: bool) -> list[in
     while unmatched:
         for end in range(len(unmatched), 0, -1):
             if rows:
-                row = find_piece(MARK + unmatched[:end])
+                row = find_piece(PIECE_MARK + unmatched[:end])
             else:
                 row = find(unmatched[:end])
-                if row < 0 and not unmatched.startswith(MARK, 0, end):
+                if row < 0 and not unmatched.startswith(PIECE_MARK, 0, end):
                     row = find_piece(unmatched[:end])
             if row >= 0:
                 break

@@ -11,7 +11,7 @@ The rules, in the order in which they are tried at each place:
 6. dots and dashes in a row become `...` and `--`, doubled quotes become `"`;
 7. every other character is a token of its own.
 
-This scanner is the twin of `native/scanner.cpp`: the same functions, tested to give the same tokens for any text.
+This scanner is the twin of `src/native/text/scanner.cpp`; `rules` has the data of both: the same functions, tested to give the same tokens for any text.
 Every look-ahead is bounded, so the time is linear in the length of the text.
 """
 
@@ -28,20 +28,20 @@ from noppa.text.characters import (
     clean,
     lower,
 )
+from noppa.text.rules import (
+    ABBREVIATIONS,
+    CLITICS,
+    CLITICS_LIMIT,
+    DOMAIN_LIMIT,
+    DOMAINS,
+    LETTERS_LIMIT,
+    LOCAL_LIMIT,
+    NEGATION,
+    SCHEMES,
+    TRAILING,
+)
 
 Tokenizer = Callable[[str], Sequence[str]]
-
-ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof gen col lt sgt capt sen rep gov st jr sr vs inc ltd corp co".split()
-)
-DOMAINS = frozenset(
-    "com org net edu gov mil int info biz io ai eu uk us de fr it es nl ch at se no fi dk pl ru jp "
-    "cn in br au ca".split()
-)
-SCHEMES = ("http://", "https://", "ftp://", "www.")
-CLITICS = ("s", "m", "d", "re", "ve", "ll")
-TRAILING = frozenset(".,;:!?'\")]}>")
-LOCAL_LIMIT, DOMAIN_LIMIT, LETTERS_LIMIT, CLITICS_LIMIT = 64, 255, 16, 4
 
 
 def tokenize(text: str) -> list[str]:
@@ -243,8 +243,9 @@ class _Scanner:
 
     def clitic_start(self, start: int, end: int) -> int:
         """Where the last clitic of the word in [start, end) begins, or -1."""
-        if end - start >= 3 and self.matches(end - 3, "n't"):
-            return end - 3
+        negation = end - len(NEGATION)
+        if negation >= start and self.matches(negation, NEGATION):
+            return negation
         for clitic in CLITICS:
             at = end - len(clitic) - 1
             if at > start and self.char(at) == "'" and self.matches(at + 1, clitic):

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
+from noppa.kernels.constants import CASE, DROPPED
 from noppa.parameters import one_of, whole
 
-CASES = {"exact-then-lower": 0, "exact": 1, "lower": 2}
 UNKNOWN = ("skip", "zero", "unk", "pieces")
 UNK = "<unk>"
 
@@ -37,7 +37,7 @@ class Lexicon:
         self.text, self.bounds, self._saved_slots = text, bounds, slots
         self.pieces = whole(pieces, "pieces")
         self.unknown: str = one_of(unknown, "unknown", UNKNOWN)
-        self.case: str = one_of(case, "case", CASES)
+        self.case: str = one_of(case, "case", CASE)
         if self.pieces >= len(self):
             raise ParameterError(
                 f"pieces={pieces}, but there are {len(self)} rows and at least one must be a word"
@@ -101,7 +101,7 @@ class Lexicon:
     @cached_property
     def known(self) -> kernels.Vocabulary:
         """Look-up of whole words alone; an unknown one is -1 whatever the policy."""
-        return self._vocabulary(-1)
+        return self._vocabulary(DROPPED)
 
     @cached_property
     def vocabulary(self) -> kernels.Vocabulary:
@@ -110,13 +110,13 @@ class Lexicon:
             return self.known
         if self.unknown == "pieces":
             return kernels.Vocabulary(
-                self.text, self.bounds, self.slots, CASES[self.case], -1, self.pieces, self._piece_index[0]
+                self.text, self.bounds, self.slots, CASE[self.case], DROPPED, self.pieces, self._piece_index[0]
             )  # fmt: skip
         return self._vocabulary(len(self) if self.unknown == "zero" else self.known.find(UNK))
 
     def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
         bounds = self.bounds[: self.whole_words + 1]
-        return kernels.Vocabulary(self.text, bounds, self.slots, CASES[self.case], unknown)
+        return kernels.Vocabulary(self.text, bounds, self.slots, CASE[self.case], unknown)
 
     @property
     def slots(self) -> NDArray[np.uint64]:

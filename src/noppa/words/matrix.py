@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
+from noppa.kernels.constants import LARGEST_VALUE
 from noppa.parameters import numbers, shown, whole
 
-LARGEST = 1e15
 CHECKED_ROWS = 1 << 14
 
 
@@ -110,14 +110,14 @@ class Matrix:
 
 
 def checked_scales(scales: ArrayLike) -> NDArray[np.float32]:
-    """Scales of 8-bit rows, of any shape, with which no value passes `LARGEST`."""
+    """Scales of 8-bit rows, of any shape, with which no value passes `LARGEST_VALUE`."""
     factors = numbers(scales, "an array of scales")
-    bad = _too_large(factors, LARGEST / 128)
+    bad = _too_large(factors, LARGEST_VALUE / 128)
     if len(bad):
         at = tuple(bad[0].tolist())
         raise ParameterError(
             f"the scale of row {', '.join(map(str, at))} is {factors[at]}: "
-            f"scales must be finite and at most {LARGEST / 128:g} in size"
+            f"scales must be finite and at most {LARGEST_VALUE / 128:g} in size"
         )
     return np.ascontiguousarray(factors, np.float32)
 
@@ -154,12 +154,12 @@ def _checked(
     elif rows.dtype == np.int8:
         raise ParameterError("an int8 matrix needs scales, one a row")
     for start in range(0, 0 if scales is not None else len(rows), CHECKED_ROWS):
-        bad = _too_large(rows[start : start + CHECKED_ROWS], LARGEST)
+        bad = _too_large(rows[start : start + CHECKED_ROWS], LARGEST_VALUE)
         if len(bad):
             row, column = bad[0][0] + start, bad[0][1]
             raise ParameterError(
                 f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
-                f"values must be finite and at most {LARGEST:g} in size"
+                f"values must be finite and at most {LARGEST_VALUE:g} in size"
             )
     is_native = rows.dtype in (np.float32, np.float16, np.int8)
     return np.ascontiguousarray(rows, rows.dtype if is_native else np.float32)

@@ -14,8 +14,9 @@ from noppa.errors import FileError
 from noppa.io import schema, storage
 from noppa.io.storage import Folder
 from noppa.kernels.backend import kernels
+from noppa.kernels.constants import CASE
 from noppa.words.frequencies import Probabilities
-from noppa.words.lexicon import CASES, UNKNOWN, Lexicon
+from noppa.words.lexicon import UNKNOWN, Lexicon
 from noppa.words.matrix import Matrix
 from noppa.words.word_table import WordTable
 
@@ -30,7 +31,7 @@ FIELDS = {
     "?pieces": schema.whole(0, schema.MOST_ROWS),
     "?blocks": schema.wholes(1, schema.MOST_ROWS),
     "unknown": schema.one_of(UNKNOWN),
-    "case": schema.one_of(CASES),
+    "case": schema.one_of(CASE),
     "probabilities": schema.maybe(schema.TEXT),
 }
 ARRAYS = {

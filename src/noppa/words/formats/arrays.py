@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError
 from noppa.io.inputs import read_whole
-from noppa.kernels.vector_text import LARGEST
+from noppa.kernels.constants import LARGEST_VALUE
 from noppa.words.formats import safetensors
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.row_buffer import Rows
@@ -86,7 +86,7 @@ def add_matrix(
                 values = values * scales[start : start + BLOCK, None]
             if values.dtype not in (np.float32, np.float16):
                 values = values.astype(np.float32)
-            good = (np.abs(values) <= np.float32(LARGEST)).all(axis=1)
+            good = (np.abs(values) <= np.float32(LARGEST_VALUE)).all(axis=1)
         for row in np.flatnonzero(~good).tolist():
             complaint = f"row {start + row}, of {names[row].decode('utf-8', 'replace')!r}, has values that are not finite or too large"
             if options.on_error == "error":

@@ -10,7 +10,8 @@ from noppa.errors import FileError
 from noppa.io.compression import Source, damage
 from noppa.io.whole_lines import whole_lines
 from noppa.kernels.backend import kernels
-from noppa.kernels.vector_text import LARGEST, NUMBER, SEPARATORS, nearest_float32
+from noppa.kernels.constants import LARGEST_VALUE
+from noppa.kernels.vector_text import NUMBER, SEPARATORS, nearest_float32
 from noppa.threads import thread_count
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.load_report import Report
@@ -130,8 +131,8 @@ def complain(line: bytes, dim: int) -> str:
                     f"the row of {word!r} has {shown} in column {column}, and values must be finite"
                 )
             return f"the row of {word!r} has {shown!r} in column {column}, which is no number"
-        if not abs(nearest_float32(field)) <= LARGEST:
-            return f"the row of {word!r} has {shown} in column {column}, and values must be at most {LARGEST:g} in size"
+        if not abs(nearest_float32(field)) <= LARGEST_VALUE:
+            return f"the row of {word!r} has {shown} in column {column}, and values must be at most {LARGEST_VALUE:g} in size"
     return f"the row of {word!r} has {len(fields)} columns where {dim + 1} are expected"
 
 

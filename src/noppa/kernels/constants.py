@@ -1,0 +1,45 @@
+"""Numbers and names that Python and the native module share: the build makes a C++ header of them (tools/native_tables.py).
+
+Nothing but plain values: what is changed here is changed in both languages.
+"""
+
+#: Values beyond this are no word vectors; the kernels rely on it.
+LARGEST_VALUE = 1e15
+
+#: The id of an unknown token that is skipped. The number of words is the id of the zero word.
+DROPPED = -1
+
+#: Filled slots of a hash table in a row, which bounds the time of a lookup: a billion words that nobody chose stay below 128.
+LONGEST_RUN = 512
+
+#: How a vocabulary looks for a word.
+CASE = {"exact-then-lower": 0, "exact": 1, "lower": 2}
+
+#: The native kernels read positions padded with zeros to a multiple of this many floats: whole vectors of any
+#: instruction set.
+POSITION_UNIT = 32
+
+#: Equation 12 and the cheaper kernels of NoPPA, of the difference of two positional vectors.
+PAIR_KERNEL = {"log2": 0, "abs": 1, "square": 2}
+
+#: What NoPPA can concatenate; `dct1` has the number COSINES + 1, and so on up to MOST_COSINES.
+PART = {"context": 0, "word": 1, "ordered": 2, "product": 3, "max": 4, "min": 5, "std": 6}
+COSINES = 7
+MOST_COSINES = 9999
+
+#: What a weighted sum of words is divided by.
+DIVISOR = {"tokens": 0, "weights": 1, "one": 2}
+
+#: GEM: a vector whose part outside the others is below this share of its length lies in their span.
+IN_SPAN = 1e-6
+
+#: What can be done to a pooled row; the names are those of saved folders.
+STEP = {"remove": 0, "map": 1, "normalise": 2}
+
+#: Sent2Vec: the hash of a pair of neighbours is that of the first times this, plus the second.
+PAIR_FACTOR = 116049371
+#: The trainer: noise words against each true one.
+MOST_NEGATIVES = 10_000
+#: splitmix64, the trainer's random numbers.
+SPLITMIX_STEP = 0x9E3779B97F4A7C15
+SPLITMIX_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)

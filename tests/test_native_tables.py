@@ -1,0 +1,88 @@
+"""Data that Python and C++ share is written once: the headers of the build follow from the Python modules."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noppa.kernels import _native, constants
+from noppa.text import rules
+
+from .test_characters import TOOL, tool
+
+ROOT = TOOL.parent.parent
+SOURCES = ("text/rules.py", "text/character_data.py", "kernels/constants.py")
+HEADERS = {"text_rules.hpp": "RULES", "kernel_constants.hpp": "CONSTANTS"}
+NAMES = [(file, name) for file, values in HEADERS.items() for name in getattr(tool(), values)]
+
+
+def changed(value: Any) -> Any:
+    if isinstance(value, dict):
+        *rest, (key, last) = value.items()
+        return dict(rest) | {
+            f"{key}x" if isinstance(last, int) else key: last if isinstance(last, int) else "x"
+        }
+    if isinstance(value, tuple):
+        return (*value[:-1], changed(value[-1]))
+    return value + ("x" if isinstance(value, str) else 1)
+
+
+@pytest.mark.parametrize(("file", "name"), NAMES, ids=[name for _, name in NAMES])
+def test_every_constant_reaches_its_header(
+    file: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tool()
+    values = getattr(source, HEADERS[file])
+    before = source.headers()[file]
+    assert f" {name} " in before or f" {name}[" in before or f" {name}_NAMES[" in before
+    monkeypatch.setitem(values, name, changed(values[name]))
+    assert source.constants(values) != before
+
+
+def test_a_change_of_a_module_changes_the_headers(tmp_path: Path) -> None:
+    """As the build runs the tool: from the files, without installing anything."""
+    (tmp_path / "tools").mkdir()
+    copy = shutil.copy(TOOL, tmp_path / "tools")
+    for name in SOURCES:
+        (tmp_path / "src/noppa" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / "src/noppa" / name, tmp_path / "src/noppa" / name)
+
+    def built() -> dict[str, str]:
+        out = tmp_path / "out"
+        out.mkdir(exist_ok=True)
+        subprocess.run([sys.executable, copy, out], check=True)
+        return {path.name: path.read_text() for path in out.iterdir()}
+
+    before = built()
+    edits = {
+        "text/rules.py": (('"mrs"', '"mrx"'), ("\\u2018", "\\u2017")),
+        "kernels/constants.py": (("LONGEST_RUN = 512", "LONGEST_RUN = 513"),),
+    }
+    for name, replacements in edits.items():
+        path = tmp_path / "src/noppa" / name
+        for old, new in replacements:
+            assert old in path.read_text()
+            path.write_text(path.read_text().replace(old, new))
+    after = built()
+    assert {name for name in before if before[name] != after[name]} == set(before)
+    assert '"mrx"' in after["text_rules.hpp"]
+    assert "LONGEST_RUN = 513;" in after["kernel_constants.hpp"]
+
+
+def test_the_compiled_module_has_these_numbers() -> None:
+    assert _native.POSITION_UNIT == constants.POSITION_UNIT
+    for abbreviation in rules.ABBREVIATIONS:
+        assert _native.tokenize(f"{abbreviation}. x") == [f"{abbreviation}.", "x"]
+    for domain in rules.DOMAINS:
+        assert _native.tokenize(f"a.{domain}/b") == [f"a.{domain}/b"]
+
+
+def test_the_modules_are_plain_values() -> None:
+    """The build reads them with any Python, before anything is installed."""
+    for module in (rules, constants):
+        assert "import" not in Path(module.__file__).read_text().split('"""', 2)[2]
