@@ -9,9 +9,8 @@ import numpy as np
 from corpora import arguments, glove, sick, sst, word2vec
 
 import noppa
-from noppa.kernels import reference
 from noppa.kernels.backend import kernels
-from noppa.methods.noppa import smooth_frequency_weight
+from noppa.methods.numpy_form import NumpyPooler
 
 A = 0.05
 
@@ -23,21 +22,10 @@ def main() -> None:
     texts = [*sick(options.data), *sst(options.data)][:: options.every]
     for name, words in {"GloVe": glove(options.data), "word2vec": word2vec(options.data)}.items():
         ids, offsets = words.vocabulary.look_up(texts, 2)
-        weights = smooth_frequency_weight(np.append(words.needed_probabilities("NoPPA"), 0), A)
-        places = reference.positions(int(np.diff(offsets).max()), words.dim, "paper")
-        exact, known = reference.pool_noppa(
-            reference.Table(words.matrix, None),
-            weights,
-            places,
-            *(0, True, False, [0, 1]),
-            ids,
-            offsets,
-            reference.Steps([]),
-            1,
-        )
+        encoder = noppa.Encoder(words, noppa.NoPPA(a=A, k=0))
+        exact, known = NumpyPooler(encoder.method, words, {}).rows(ids, offsets)
         some = known > 0
         norms = np.linalg.norm(exact[some], axis=1)
-        encoder = noppa.Encoder(words, noppa.NoPPA(a=A, k=0))
         live = kernels.instruction_set()
         for isa in kernels.instruction_sets():
             kernels.use_instruction_set(isa)

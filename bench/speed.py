@@ -15,9 +15,9 @@ from corpora import arguments, sick, word2vec
 from measure import best
 
 import noppa
-from noppa.kernels import reference
 from noppa.kernels.backend import kernels
-from noppa.methods.noppa import smooth_frequency_weight
+from noppa.methods.equations import positions
+from noppa.methods.weighting import smooth_frequency_weight
 
 A, K = 0.05, 12
 
@@ -26,7 +26,7 @@ def straightforward(words: noppa.WordVectors, sentences: list[list[int]]) -> np.
     """Algorithm 1 as one would write it in NumPy: a matrix expression per word."""
     matrix = words.matrix.astype(np.float64)
     weights = smooth_frequency_weight(words.needed_probabilities("NoPPA"), A)
-    places = reference.positions(128, words.dim, "paper")
+    places = positions(128, words.dim, "paper")
     rows = np.zeros((len(sentences), 2 * words.dim))
     for at, ids in enumerate(sentences):
         vectors = matrix[ids]

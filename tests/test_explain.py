@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import noppa
 from noppa.errors import InputError, NotFittedError, ParameterError
-from noppa.kernels import formulas
 from noppa.kernels.backend import kernels
+from noppa.methods import equations
 from noppa.methods.vlawe import CANCELLED, power_terms
 
 from .conftest import VOCABULARY, made_texts, made_words
@@ -154,7 +154,7 @@ def test_pairs_are_those_of_equation_12() -> None:
     encoder = encoder_of("noppa")
     told = encoder.explain("girl eats cake")
     rows = encoder.words.vectors([encoder.words.words.index(t) for t in told.tokens]).astype(float)
-    moved = rows + formulas.positions(3, 7, "paper")
+    moved = rows + equations.positions(3, 7, "paper")
     along = told.pooled / (told.pooled @ told.pooled)
     pair = np.log2(1 + (moved[2] - moved[0]) ** 2)
     wanted = told.weights[0] * told.attention[0, 2] / 3 * pair @ along[:7]

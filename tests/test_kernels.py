@@ -10,7 +10,7 @@ import pytest
 import noppa
 from noppa.kernels import _native, reference
 from noppa.methods.equations import positions
-from noppa.methods.numpy_form import sentence_of
+from noppa.methods.numpy_form import NumpyPooler
 
 SIZES = (0, 1, 2, 7, 63, 64, 65, 97, 200)
 DIMS = (1, 3, 8, 50, 100, 300)
@@ -52,12 +52,7 @@ def twin_rows(
     method: noppa.Method, words: noppa.WordVectors, learnt: Any = NOTHING_LEARNT
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same by the NumPy form, in float64."""
-    ids, offsets = batch(SIZES)
-    weights = method.weights(words, learnt)
-    texts = [sentence_of(words, learnt, text, weights) for text in np.split(ids, offsets[1:-1])]
-    zeros = np.zeros(method.width(words))
-    rows = [method.row(text) if len(text) else zeros for text in texts]
-    return np.array(rows), np.array([len(text) for text in texts])
+    return NumpyPooler(method, words, learnt).rows(*batch(SIZES))
 
 
 def assert_close(

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.kernels import _native, reference
-from noppa.methods.noppa import smooth_frequency_weight
+from noppa.kernels import _native
+from noppa.methods.equations import attention, positions
+from noppa.methods.numpy_form import NumpyPooler
+from noppa.methods.weighting import smooth_frequency_weight
 from noppa.methods.windows import averaged, truncated, windows
 from tests.conftest import made_texts, made_words
 
@@ -97,19 +99,7 @@ def test_the_authors_own_output(
     assert (np.abs(encoder.encode_tokens(sentences) - golden) < 1e-5 * norms).all()
 
     ids, offsets = glove.vocabulary.look_up_tokens(sentences)
-    weights = None
-    if a is not None:
-        weights = smooth_frequency_weight(np.append(glove.probabilities, 0), a)
-    twin, _ = reference.pool_noppa(
-        reference.Table(glove.matrix, None),
-        weights,
-        reference.positions(20, 100, "reference"),
-        *(0, True, False, [0, 1]),
-        ids,
-        offsets,
-        reference.Steps([]),
-        1,
-    )
+    twin, _ = NumpyPooler(encoder.method, glove, {}).rows(ids, offsets)
     assert np.abs(twin - golden).max() < 1e-12
 
 
@@ -138,16 +128,7 @@ def test_native_equals_twin_on_real_sentences(
     texts += [line.split("\t")[0] for line in sst if line][::400]
     encoder = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
     ids, offsets = words.vocabulary.look_up(texts, 1)
-    twin, known = reference.pool_noppa(
-        reference.Table(words.matrix, None),
-        smooth_frequency_weight(np.append(words.probabilities, 0), 0.05),
-        reference.positions(100, words.dim, "paper"),
-        *(0, True, False, [0, 1]),
-        ids,
-        offsets,
-        reference.Steps([]),
-        1,
-    )
+    twin, known = NumpyPooler(encoder.method, words, {}).rows(ids, offsets)
     some = known > 0
     kept = [text for text, has in zip(texts, some, strict=True) if has]
     error = np.linalg.norm(encoder.encode(kept) - twin[some], axis=1)
@@ -162,19 +143,19 @@ def word2vec(shared: Shared) -> noppa.WordVectors:
 def test_position_formulas_differ_as_documented() -> None:
     """D4: 205 of 300 dimensions are constant under the authors' formula, 111 under the paper's."""
     constant = {
-        formula: int((reference.positions(30, 300, formula).std(axis=0) < 0.01).sum())
+        formula: int((positions(30, 300, formula).std(axis=0) < 0.01).sum())
         for formula in ("paper", "reference")
     }
     assert constant == {"paper": 111, "reference": 205}
-    squares = (reference.positions(30, 300, "paper") ** 2).sum(axis=1)
+    squares = (positions(30, 300, "paper") ** 2).sum(axis=1)
     assert np.allclose(squares, 150)
 
 
 def test_attention_rows_sum_to_one() -> None:
-    shares = reference.attention(np.random.default_rng(0).normal(size=(16, 50)) * 3)
+    shares = attention(np.random.default_rng(0).normal(size=(16, 50)) * 3)
     assert np.allclose(shares.sum(axis=1), 1)
     assert (shares.argmax(axis=1) == np.arange(16)).all()
-    assert np.allclose(reference.attention(np.ones((4, 3)), attend_self=False).diagonal(), 0)
+    assert np.allclose(attention(np.ones((4, 3)), attend_self=False).diagonal(), 0)
 
 
 @pytest.mark.twin
@@ -261,16 +242,7 @@ class TestLongTexts:
 
     def test_exact_by_default(self) -> None:
         ids, offsets = self.words.vocabulary.look_up([self.text], 1)
-        twin, _ = reference.pool_noppa(
-            reference.Table(self.words.matrix, None),
-            smooth_frequency_weight(np.append(self.words.probabilities, 0), 0.05),
-            reference.positions(900, 5, "paper"),
-            *(0, True, False, [0, 1]),
-            ids,
-            offsets,
-            reference.Steps([]),
-            1,
-        )
+        twin, _ = NumpyPooler(self.encoder().method, self.words, {}).rows(ids, offsets)
         error = np.linalg.norm(self.encoder().encode(self.text) - twin[0])
         assert error < 1e-5 * np.linalg.norm(twin[0])
 

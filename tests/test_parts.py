@@ -9,8 +9,7 @@ import pytest
 
 import noppa
 from noppa.errors import ParameterError
-from noppa.kernels import reference
-from noppa.kernels.formulas import PARTS, attention
+from noppa.methods.equations import PARTS, attention, positions
 
 from .conftest import made_texts, made_words
 from .test_kernels import DIMS, native_rows, stored, twin_rows
@@ -48,7 +47,7 @@ def test_parts_by_hand() -> None:
     tokens = "the girl eats a cake".split()
     v = np.array([words[token] for token in tokens], float)
     w = np.array([0.05 / (words.probabilities[words.words.index(t)] + 0.025) for t in tokens])
-    moved = v + reference.positions(5, 7, "paper")
+    moved = v + positions(5, 7, "paper")
     shares = attention(moved)
     ordered, product = np.zeros(7), np.zeros(7)
     for i in range(5):

@@ -5,17 +5,13 @@ It is the oracle of the tests and the fallback where no compiler was there. Noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels import formulas
-from noppa.kernels.constants import CASE, DROPPED, LONGEST_RUN
-from noppa.kernels.formulas import PAIR_KERNELS as PAIR_KERNELS
-from noppa.kernels.formulas import attention as attention
-from noppa.kernels.formulas import positions as positions
+from noppa.kernels.constants import CASE, LONGEST_RUN
 from noppa.kernels.training import train as train
 from noppa.kernels.vector_text import format_rows as format_rows
 from noppa.kernels.vector_text import parse_records as parse_records
@@ -162,139 +158,6 @@ class Table:
         if self.scales is not None:
             found[real] *= np.repeat(self.scales[ids[real]], self.blocks, axis=1)
         return found
-
-
-def pool_noppa(
-    table: Table,
-    weights: NDArray[Any] | None,
-    positions: NDArray[Any] | None,
-    kernel: int,
-    attend_self: bool,
-    dropped_take_position: bool,
-    parts: Sequence[int],
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> tuple[Float, NDArray[np.int32]]:
-    """Equations 9 and 10: pooled and refined rows (sentences, width), and how many tokens of each took part.
-
-    `parts` are numbers (`formulas.part_number`) in the order wanted: 0, 1 is the paper's [context ; word].
-    """
-    dim = table.matrix.shape[1]
-    sentences = len(offsets) - 1
-    pooled = np.zeros((sentences, dim * len(parts)))
-    known = np.zeros(sentences, np.int32)
-    name = list(PAIR_KERNELS)[kernel]
-    for row in range(sentences):
-        sentence = ids[offsets[row] : offsets[row + 1]]
-        kept = sentence != DROPPED
-        known[row] = kept.sum()
-        if not known[row]:
-            continue
-        vectors = table.rows(sentence[kept])
-        weight = np.ones(len(vectors)) if weights is None else weights[sentence[kept]].astype(float)
-        places = np.flatnonzero(kept) if dropped_take_position else np.arange(len(vectors))
-        positional = vectors if positions is None else vectors + positions[places]
-        pooled[row] = np.concatenate(
-            [
-                formulas.noppa_terms(part, vectors, positional, weight, name, attend_self).sum(0)
-                for part in parts
-            ]
-        )
-    return apply_steps(pooled, known, steps, threads), known
-
-
-def pool_words(
-    formula: Callable[[NDArray[np.int32], Float], Float],
-    table: Table,
-    width: int,
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    steps: Steps,
-    threads: int,
-) -> tuple[Float, NDArray[np.int32]]:
-    """Every sentence through a formula of its known ids and their vectors; then the steps."""
-    pooled = np.zeros((len(offsets) - 1, width))
-    known = np.zeros(len(pooled), np.int32)
-    for row in range(len(pooled)):
-        sentence = ids[offsets[row] : offsets[row + 1]]
-        sentence = sentence[sentence != DROPPED]
-        known[row] = len(sentence)
-        if len(sentence):
-            pooled[row] = formula(sentence, table.rows(sentence))
-    return apply_steps(pooled, known, steps, threads), known
-
-
-def _weights(weights: NDArray[Any] | None, ids: NDArray[np.int32]) -> Float:
-    return np.ones(len(ids)) if weights is None else weights[ids].astype(float)
-
-
-def pool_mean(
-    table: Table, weights: NDArray[Any] | None, divisor: int, scaled: bool, *batch: Any
-) -> tuple[Float, NDArray[np.int32]]:
-    name = formulas.DIVISORS[divisor]
-    return pool_words(
-        lambda ids, v: formulas.mean_terms(v, _weights(weights, ids), name, scaled).sum(axis=0),
-        table,
-        table.matrix.shape[1],
-        *batch,
-    )
-
-
-def pool_dct(table: Table, k: int, *batch: Any) -> tuple[Float, NDArray[np.int32]]:
-    width = k * table.matrix.shape[1]
-    return pool_words(lambda ids, v: formulas.dct(v, k), table, width, *batch)
-
-
-def pool_vlawe(
-    table: Table, labels: NDArray[np.int32], centroids: NDArray[Any], power: float, *batch: Any
-) -> tuple[Float, NDArray[np.int32]]:
-    centres = centroids.astype(float)
-    return pool_words(
-        lambda ids, v: formulas.vlawe(v, labels[ids], centres, power),
-        table,
-        centres.size,
-        *batch,
-    )
-
-
-def pool_s3e(
-    table: Table,
-    weights: NDArray[Any] | None,
-    labels: NDArray[np.int32],
-    centroids: NDArray[Any],
-    average: bool,
-    published: bool,
-    *batch: Any,
-) -> tuple[Float, NDArray[np.int32]]:
-    centres, slots = centroids.astype(float), len(centroids)
-
-    def formula(ids: NDArray[np.int32], vectors: Float) -> Float:
-        if published:  # each word once, in the order of first appearance
-            kept = np.sort(np.unique(ids, return_index=True)[1])
-            ids, vectors = ids[kept], vectors[kept]
-        weight = _weights(weights, ids)
-        return formulas.s3e(vectors, weight, labels[ids], centres, average, published)
-
-    width = slots * (slots + 1) // 2 + (table.matrix.shape[1] if average else 0)
-    return pool_words(formula, table, width, *batch)
-
-
-def pool_gem(
-    table: Table,
-    directions: NDArray[np.float64],
-    values: NDArray[np.float64],
-    window: int,
-    removed: int,
-    *batch: Any,
-) -> tuple[Float, NDArray[np.int32]]:
-    return pool_words(
-        lambda ids, v: formulas.gem(v, directions, values, window, removed),
-        table,
-        table.matrix.shape[1],
-        *batch,
-    )
 
 
 class Steps:

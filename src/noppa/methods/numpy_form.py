@@ -79,6 +79,14 @@ class NumpyPooler:
         steps: kernels.Steps,
         threads: int,
     ) -> Rows:
+        rows, known = self.rows(ids, offsets)
+        # saturated like the kernels, which compute in float32
+        most = np.finfo(np.float32).max
+        real = np.ascontiguousarray(np.clip(rows, -most, most), kernels.REAL)
+        return kernels.apply_steps(real, known, steps, threads), known
+
+    def rows(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> Rows:
+        """Rows (sentences, width) in float64, zeros without a known word, and the known tokens of each."""
         rows = np.zeros((len(offsets) - 1, self.width))
         known = np.zeros(len(rows), np.int32)
         for row in range(len(rows)):
@@ -87,10 +95,7 @@ class NumpyPooler:
             known[row] = len(sentence)
             if len(sentence):
                 rows[row] = checked_row(self.method.row(sentence), self.method, self.width)
-        # saturated like the kernels, which compute in float32
-        most = np.finfo(np.float32).max
-        real = np.ascontiguousarray(np.clip(rows, -most, most), kernels.REAL)
-        return kernels.apply_steps(real, known, steps, threads), known
+        return rows, known
 
 
 def sentence_of(

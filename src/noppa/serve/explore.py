@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from noppa import Encoder
 from noppa.explain.explanation import Explanation
 from noppa.kernels.backend import kernels
-from noppa.kernels.formulas import PARTS
+from noppa.methods.equations import PARTS
 from noppa.search.index import Index
 from noppa.serve import fields
 from noppa.serve.method_field import Choice, method_field, offered

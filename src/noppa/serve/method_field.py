@@ -6,7 +6,7 @@ from typing import Any
 
 from noppa import METHODS
 from noppa.errors import NoppaError
-from noppa.kernels.formulas import PAIR_KERNELS
+from noppa.methods.equations import PAIR_KERNELS
 from noppa.methods.protocol import TEXT as LEARNS_FROM_TEXT
 from noppa.methods.registry import adapted, described
 from noppa.serve.fields import Field, Schema, kind_of, whole
