@@ -16,6 +16,7 @@ import noppa
 from noppa import METHODS, refine
 from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
+from noppa.methods import registry
 from noppa.methods.k_means import k_means
 from noppa.words.nearest import nearest
 
@@ -112,7 +113,7 @@ def test_every_field_of_a_refinement(words: noppa.WordVectors, kind: type[Any], 
     for value in (*HOSTILE, getattr(kind(), name)):
         try:
             refinement = kind(**{**small, name: value})
-            json.dumps(refine.described(refinement))
+            json.dumps(registry.described(refinement))
             encoder = Encoder(words, noppa.Average(), refinement).fit(TEXTS, threads=1)
         except NoppaError:
             continue
