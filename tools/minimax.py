@@ -1,4 +1,4 @@
-"""Print the polynomial coefficients that `native/simd.hpp` carries, with the error each one reaches.
+"""Print the polynomial coefficients that `src/native/pooling/simd.hpp` carries, with the error each one reaches.
 
 Remez exchange on the relative error: log2(1 + f) / f over the mantissa range that the kernel reduces to, and 2**r
 over [-1/2, 1/2]. Run it to see where the constants come from: `python tools/minimax.py`.

@@ -11,7 +11,8 @@ The rules, in the order in which they are tried at each place:
 6. dots and dashes in a row become `...` and `--`, doubled quotes become `"`;
 7. every other character is a token of its own.
 
-This scanner is the twin of `src/native/text/scanner.cpp`; `rules` has the data of both: the same functions, tested to give the same tokens for any text.
+This scanner is the twin of `src/native/text/scanner.cpp`: the same functions, tested to give the same tokens for any text.
+Both take their word lists and limits from `rules`.
 Every look-ahead is bounded, so the time is linear in the length of the text.
 """
 
