@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import noppa
-from noppa.kernels.formulas import PARTS
+from noppa.methods.equations import PARTS
 
 ALL = (*PARTS, "dct1", "dct2", "dct3")
 START = ("context", "word")
