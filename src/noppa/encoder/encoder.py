@@ -7,7 +7,7 @@ from copy import deepcopy
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
 from noppa.encoder.identity import IN_MEMORY, MEMORY, Identity
 from noppa.errors import FileError, NoppaError, NotFittedError, ParameterError, warn
-from noppa.explain.explain import explanation, pair_explanation
-from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.io import storage
 from noppa.kernels.backend import kernels
 from noppa.methods import registry
@@ -32,6 +30,9 @@ from noppa.text.tokens import Tokenizer
 from noppa.threads import thread_count
 from noppa.words.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.words.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from noppa.explain.explanation import Explanation, PairExplanation
 
 FIT_BLOCK = 4096
 #: Caches, built when the encoder first encodes.
@@ -303,6 +304,9 @@ class Encoder:
 
     def explain(self, text: str) -> Explanation:
         """What each token of a text gave to its vector: `contributions` (tokens, width) that add up to `pooled`, and more."""
+        # imported lazily: few processes explain, and its dataclasses would slow every start
+        from noppa.explain.explain import explanation
+
         state = self._state
         tokens = tokens_of(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
         return explanation(
@@ -311,6 +315,8 @@ class Encoder:
 
     def explain_pair(self, a: str, b: str) -> PairExplanation:
         """The cosine of two texts divided over their pairs of tokens, (tokens of a, tokens of b)."""
+        from noppa.explain.explain import pair_explanation
+
         return pair_explanation(self.explain(a), self.explain(b))
 
     # Files
