@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from noppa.encoder.encoder import Encoder, load
+from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import external
+from noppa.encoder.loading import load
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.methods import (
     DCT,

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import refine
-from noppa.encoder import embedded, encoder_folder
+from noppa.encoder import encoder_folder
 from noppa.encoder.encoder_folder import Contents
 from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
-from noppa.encoder.identity import IN_MEMORY, MEMORY, Identity
-from noppa.errors import FileError, NoppaError, NotFittedError, ParameterError, warn
+from noppa.encoder.identity import IN_MEMORY, Identity
+from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage
 from noppa.kernels.backend import kernels
 from noppa.methods import registry
@@ -400,43 +400,12 @@ def _warn_of_empty(rows: NDArray[np.int64], count: int) -> None:
     warn(f"{len(rows)} of {count} texts have no known word and became rows of zeros: {shown}")
 
 
-def load(
-    name_or_path: str | PathLike[str] | None = None,
-    tokenizer: Tokenizer | None = None,
-    verify: bool = False,
-) -> Encoder:
-    """The embedded model, a preset of it by name, or a saved encoder from its folder.
-
-    A preset goes before a folder of the same name; `./NAME` is the folder.
-    """
-    names = embedded.presets()
-    if name_or_path is None:
-        if not names:
-            raise NoppaError(
-                "this version has no embedded model yet: give the folder of a saved encoder"
-            )
-        name_or_path = embedded.DEFAULT
-    if not isinstance(name_or_path, (str, PathLike)):
-        raise ParameterError(
-            f"a model is the name of a preset or the path of a folder, not {shown(name_or_path)}"
-        )
-    if isinstance(name_or_path, str) and name_or_path in names:
-        verified = storage.EVERY_BYTE if verify else storage.INSTALLED
-        return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
-    if names and not storage.existing(Path(name_or_path)).exists():
-        raise FileError(
-            f"{name_or_path} does not exist: give the folder of a saved encoder, or one of the presets "
-            + ", ".join(names)
-        )
-    return Encoder.load(name_or_path, tokenizer, verify)
-
-
 def reopened(identity: Identity) -> Encoder:
-    """The encoder of an identity that was pickled or stored, and no other."""
-    if identity.kind == MEMORY:
+    """The encoder of an identity that was pickled or sent, and no other."""
+    if identity.path is None:
         raise ParameterError("an encoder that is only in memory cannot be opened again: save it")
     try:
-        encoder = load(identity.name)
+        encoder = Encoder.open_folder(identity.path, verified=identity.verified)
     except FileError as error:
         raise FileError(
             f"an encoder was pickled as its folder {identity.name}, which cannot be loaded here: {error}"

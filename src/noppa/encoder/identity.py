@@ -7,6 +7,7 @@ from pathlib import Path
 
 from noppa.encoder import embedded, encoder_folder
 from noppa.errors import FileError
+from noppa.io import storage
 
 PRESET, FOLDER, MEMORY = "preset", "folder", "memory"
 
@@ -35,6 +36,11 @@ class Identity:
         if self.kind == MEMORY:
             return None
         return embedded.FOLDER / self.name if self.kind == PRESET else Path(self.name)
+
+    @property
+    def verified(self) -> int:
+        """Files up to this many bytes are compared with their checksums on opening; those of the package are trusted."""
+        return storage.INSTALLED if self.kind == PRESET else storage.VERIFIED_BYTES
 
     @property
     def is_on_disk(self) -> bool:

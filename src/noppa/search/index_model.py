@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from noppa.encoder import embedded
-from noppa.encoder.encoder import Encoder, load
+from noppa.encoder.encoder import Encoder
+from noppa.encoder.loading import load
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.search.index import CHECKSUM, MODEL, Index

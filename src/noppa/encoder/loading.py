@@ -1,0 +1,44 @@
+"""`noppa.load`: the embedded model, a preset of it, or a saved encoder."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from noppa.encoder import embedded
+from noppa.encoder.encoder import Encoder
+from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.io import storage
+from noppa.parameters import shown
+from noppa.text.tokens import Tokenizer
+
+
+def load(
+    name_or_path: str | PathLike[str] | None = None,
+    tokenizer: Tokenizer | None = None,
+    verify: bool = False,
+) -> Encoder:
+    """The embedded model, a preset of it by name, or a saved encoder from its folder.
+
+    A preset goes before a folder of the same name; `./NAME` is the folder.
+    """
+    names = embedded.presets()
+    if name_or_path is None:
+        if not names:
+            raise NoppaError(
+                "this version has no embedded model yet: give the folder of a saved encoder"
+            )
+        name_or_path = embedded.DEFAULT
+    if not isinstance(name_or_path, (str, PathLike)):
+        raise ParameterError(
+            f"a model is the name of a preset or the path of a folder, not {shown(name_or_path)}"
+        )
+    if isinstance(name_or_path, str) and name_or_path in names:
+        verified = storage.EVERY_BYTE if verify else storage.INSTALLED
+        return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
+    if names and not storage.existing(Path(name_or_path)).exists():
+        raise FileError(
+            f"{name_or_path} does not exist: give the folder of a saved encoder, or one of the presets "
+            + ", ".join(names)
+        )
+    return Encoder.load(name_or_path, tokenizer, verify)
