@@ -11,8 +11,8 @@ import noppa
 from noppa import METHODS
 from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
+from noppa.kernels.constants import LARGEST_VALUE as LARGEST
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Whitening
-from noppa.words.matrix import LARGEST
 
 pytestmark = [pytest.mark.twin, pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")]
 
