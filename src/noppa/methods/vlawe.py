@@ -28,7 +28,7 @@ MOST_POWER = 4
 class VLAWE(Method):
     """For each of k codewords c the sum of v - c over the words nearest to it; signed powers of all, then length one.
 
-    k: codewords, the k-means centroids of the corpus's different words. power: of the power normalisation.
+    k: codewords, the k-means centroids of the corpus's different words. power: of the power normalization.
     pca: how many principal components to keep, the paper's compact variant; None keeps all k * dim numbers.
     seed: of the k-means.
     """
