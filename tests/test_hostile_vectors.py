@@ -90,7 +90,7 @@ def test_tiny_numbers_take_no_time(tmp_path, number):
     "number", ["1000000000000001", "1000000020000000", "-1000000000000001.5", "1000000100000000"]
 )
 def test_largest_values_are_compared_when_rounded(number):
-    expected = abs(np.float32(number)) <= twin.LARGEST
+    expected = abs(np.float32(number)) <= twin.LARGEST_VALUE
     assert (twin.split_line(b"cake " + number.encode(), 1) is not None) == expected
 
 
