@@ -25,9 +25,8 @@ START = ("context", "word")
 SEEDS = (1, 2, 3)
 
 Rows = list[list[str]]
-Split = tuple[
-    Rows, Rows
-]  # rows of [label, text] or [label, first text, second text]: to train on, to score
+# Rows of [label, text] or [label, first text, second text]: to train on, to score.
+Split = tuple[Rows, Rows]
 
 
 def table(path: Path, encoding: str = "utf-8") -> Rows:

@@ -51,9 +51,8 @@ def instructions(python: str, *program_arguments: str) -> int:
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [*tool, python, "-c", PROGRAM, *program_arguments]
-    subprocess.run(
-        [python, "-c", PROGRAM, *program_arguments], env=environment, check=True
-    )  # compiles modules
+    # Compiles modules.
+    subprocess.run([python, "-c", PROGRAM, *program_arguments], env=environment, check=True)
     report = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return int(re.findall(r"I\s+refs:\s+([\d,]+)", report.stderr)[0].replace(",", ""))
 

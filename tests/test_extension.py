@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -333,3 +336,34 @@ def test_the_old_spelling_still_works() -> None:
         assert (
             noppa.Encoder(made_words(), noppa.USIF(normalize=None, a=0.1)).method.normalize is None
         )  # type: ignore[attr-defined]
+
+
+def test_commands_know_what_a_named_module_registers(tmp_path: Path) -> None:
+    """Saved with a method of one's own, explained by a command that is told where it is."""
+    (tmp_path / "mine.py").write_text(
+        "import noppa\n\n\nclass First(noppa.Method):\n    def pool(self, vectors, weights):\n"
+        "        return vectors[0]\n\n\nnoppa.register('first', First)\n"
+    )
+    save = "import noppa, mine; noppa.Encoder(noppa.load('similarity').words, mine.First()).save('saved')"
+    explain = "import sys; from noppa.cli import main; sys.argv = ['noppa', 'explain', '-m', 'saved', 'a cake']; main()"
+
+    def run(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **variables}
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+
+    assert run(save).returncode == 0
+    unknown = run(explain)
+    assert unknown.returncode == 1
+    assert "uses 'first', which is not registered here" in unknown.stderr
+    known = run(explain, NOPPA_IMPORT="mine")
+    assert known.returncode == 0, known.stderr
+    assert "cake" in known.stdout
+    missing = run(explain, NOPPA_IMPORT="nothing")
+    assert "NOPPA_IMPORT names 'nothing', which cannot be imported" in missing.stderr
+    assert missing.returncode == 1

@@ -104,9 +104,8 @@ def test_years_need_text_from_elsewhere(made: Path) -> None:
 
 
 SOLVABLE = [("fast", name) for name in CLASSIFICATION]
-SOLVABLE += [
-    ("senteval", name) for name in ("CR", "SST2", "TREC", "MRPC", "SICK-E")
-]  # one of each kind
+# One of each kind.
+SOLVABLE += [("senteval", name) for name in ("CR", "SST2", "TREC", "MRPC", "SICK-E")]
 
 
 @pytest.mark.parametrize(("protocol", "name"), SOLVABLE)

@@ -121,9 +121,8 @@ def test_a_row_of_steps_is_fitted_from_one_pass() -> None:
         rows = fitted(refinement, rows)
     steps = fit_steps(chain, Moments.of(ROWS))
     once = applied(steps, ROWS)
-    assert np.allclose(
-        np.abs(once), np.abs(rows), atol=1e-7
-    )  # eigenvectors have no sign of their own
+    # Eigenvectors have no sign of their own.
+    assert np.allclose(np.abs(once), np.abs(rows), atol=1e-7)
     assert np.allclose(np.linalg.norm(once, axis=1), 1)
 
 

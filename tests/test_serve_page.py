@@ -122,9 +122,8 @@ def pointed_at(page: Any, table: str, row: int, column: int, wanted: str) -> boo
 
 
 def wait(page: Any, condition: str) -> None:
-    page.wait_for_function(
-        f"() => {condition}"
-    )  # a bare expression would be evaluated by the page, which forbids it
+    # A bare expression would be evaluated by the page, which forbids it.
+    page.wait_for_function(f"() => {condition}")
 
 
 def forgive(page: Any, status: str) -> None:

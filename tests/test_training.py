@@ -69,9 +69,8 @@ def test_the_seed_decides() -> None:
 
 
 def test_pairs_of_neighbours() -> None:
-    number_of = np.array(
-        [0, 1, -1, 2, -1]
-    )  # four words, the third not in the corpus, and the zero word
+    # Four words, the third not in the corpus, and the zero word.
+    number_of = np.array([0, 1, -1, 2, -1])
     ids = np.array([0, 1, -1, 3, 2, 4, 1], np.int32)
     features, bounds = with_pairs(ids, np.array([0, 2, 2, 7]), number_of, 100)
     pair = 4 + (0 * 116049371 + 1) % 100

@@ -79,9 +79,8 @@ def save_in_turn(kind: str, path: str, times: int) -> None:
 def save_once(kind: str, path: str, hindrance: str) -> None:
     """In a process of its own: save the new state after a hindrance, and say in one line what was wrong."""
     item = made(kind, "new")
-    with (
-        tempfile.TemporaryDirectory() as elsewhere
-    ):  # imports what a save needs while files can be opened
+    # Imports what a save needs while files can be opened.
+    with tempfile.TemporaryDirectory() as elsewhere:
         item.save(Path(elsewhere, "saved"))
     exec(hindrance, {"os": os, "resource": resource})
     try:

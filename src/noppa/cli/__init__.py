@@ -15,6 +15,7 @@ import typer
 
 from noppa.cli.terminal import visible
 from noppa.errors import NoppaError, NoppaWarning
+from noppa.methods.registry import import_extensions
 
 #: The commands of each module, in the order of the help.
 COMMANDS = {
@@ -66,14 +67,14 @@ def main() -> None:
     warnings.filterwarnings("always", category=NoppaWarning)
     warnings.showwarning = _show_warning
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(
-            errors="backslashreplace"
-        )  # not every terminal encoding has all characters
+        # Not every terminal encoding has all characters.
+        sys.stdout.reconfigure(errors="backslashreplace")
     command = sys.argv[1] if len(sys.argv) > 1 else None
     if command != "serve":  # it has its own handlers, which finish open requests
         _unwind_on_signals()
     try:
         try:
+            import_extensions()
             program(command)()
         finally:
             sys.stdout.flush()  # a full disk raises here at the latest
@@ -108,9 +109,8 @@ def _unwind_on_signals() -> None:
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if (
-            number is not None and signal.getsignal(number) is signal.SIG_DFL
-        ):  # nohup sets SIGHUP to SIG_IGN
+        # nohup sets SIGHUP to SIG_IGN
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, unwind)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 import noppa
 from noppa.cli.progress import bytes_bar
 from noppa.errors import ParameterError
-from noppa.methods.registry import method_class, own_of
+from noppa.methods.registry import method_class, own_of, search_current_folder
 
 Vectors = Annotated[
     Path | None,
@@ -100,8 +99,8 @@ def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.W
 
 def kind_of(name: str) -> type[Any]:
     """The class of a method by its name, or by `package.module:Class`, also from the current folder."""
-    if ":" in name and "" not in sys.path:
-        sys.path.insert(0, "")  # an installed script starts with its own folder there
+    if ":" in name:
+        search_current_folder()
     return method_class(name)
 
 

@@ -17,9 +17,8 @@ def principal_axes(rows: NDArray[np.floating], dim: int, block: int = 1 << 16) -
     values, axes = np.linalg.eigh(second)
     axes = axes[:, np.argsort(-values, kind="stable")[:dim]]
     largest = np.abs(axes).argmax(axis=0)
-    signs = np.sign(
-        axes[largest, np.arange(axes.shape[1])]
-    )  # the sign of an axis is arbitrary: make its largest entry positive
+    # The sign of an axis is arbitrary: make its largest entry positive.
+    signs = np.sign(axes[largest, np.arange(axes.shape[1])])
     return np.asarray(axes * signs, np.float32)
 
 

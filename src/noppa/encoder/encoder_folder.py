@@ -170,7 +170,7 @@ def _made(kinds: Mapping[str, type[Any]], stored: dict[str, Any], folder: Folder
     if name not in kinds:
         raise FileError(
             f"{folder.path} uses {name!r}, which is not registered here: call noppa.register({name!r}, its class) before "
-            "loading, or update noppa if a newer version wrote the folder"
+            "loading (NOPPA_IMPORT=its.module for a command), or update noppa if a newer version wrote the folder"
         )
     try:
         return registry.made(kinds, stored)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -42,6 +44,8 @@ METHODS: dict[str, type[Any]] = {
 #: Those that cannot be replaced.
 BUILT_IN = frozenset({*METHODS, *REFINEMENTS})
 
+#: Modules that register methods, with commas, for every command and server process.
+EXTENSIONS = "NOPPA_IMPORT"
 NAME = re.compile(r"[A-Za-z_][\w.:-]{0,199}")
 
 
@@ -84,6 +88,24 @@ def _table_for(kind: type[Any]) -> dict[str, type[Any]]:
 
 def _place(kind: type[Any] | None) -> str:
     return "" if kind is None else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def search_current_folder() -> None:
+    """Let imports find modules of the current folder, as `python FILE` does and an installed script does not."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+
+
+def import_extensions() -> None:
+    """Import the modules of NOPPA_IMPORT, which register methods and refinements: what commands and servers do first."""
+    for module in filter(None, os.environ.get(EXTENSIONS, "").split(",")):
+        search_current_folder()
+        try:
+            import_module(module.strip())
+        except Exception as error:
+            raise ParameterError(
+                f"{EXTENSIONS} names {module.strip()!r}, which cannot be imported: {error}"
+            ) from error
 
 
 def method_class(name: str) -> type[Any]:

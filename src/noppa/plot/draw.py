@@ -49,9 +49,8 @@ def draw(pictures: Sequence[Any], path: Path, form: str, dark: bool = False) -> 
     sizes = [SIZES[type(picture)](picture) for picture in pictures]
     widths = [size[0] for size in sizes]
     with rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing from"
-        )  # families_for has warned once
+        # `families_for` has warned once.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         whole = Figure(figsize=(sum(widths), max(size[1] for size in sizes)), layout="constrained")
         parts: Any = whole.subfigures(1, len(pictures), width_ratios=widths, squeeze=False)
         for part, picture, width in zip(parts[0], pictures, widths, strict=True):

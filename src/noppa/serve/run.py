@@ -16,6 +16,7 @@ from types import FrameType
 import uvicorn
 
 from noppa.errors import NoppaError, NoppaWarning, ParameterError
+from noppa.methods.registry import import_extensions
 from noppa.serve import logs
 from noppa.serve.app import Application
 from noppa.serve.connections import bounded
@@ -122,6 +123,7 @@ def main() -> None:
     settings = Settings.from_json(os.environ.pop(VARIABLE))
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
+        import_extensions()
         run(Application(settings), settings, listener, int(sys.argv[2]))
     except Exception as error:
         logs.write("worker failed", error=type(error).__name__, places=logs.places_of(error))
