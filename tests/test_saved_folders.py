@@ -129,6 +129,7 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "words elsewhere": ("average", header("words", "../../words"), "'words' is"),
     "words at the root": ("average", header("words", "/words"), "'words' is"),
     "an unknown method": ("average", header("method", {"name": "magic"}), "is not registered"),
+    "a parameter left out": ("sent2vec", header("method", {"name": "sent2vec"}), "is damaged"),
     "a method's name in a list": ("average", header("method", {"name": ["dct"]}), "'method' is"),
     "an impossible parameter": ("dct", header("method", {"name": "dct", "k": -1}), "cannot be under"),
     "columns outside": ("average", header("columns", [0, 99]), "do not lie within"),

@@ -113,7 +113,9 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
     parts = tuple(
         registry.adapted_refinement(_made(REFINEMENTS, part, folder)) for part in header["refine"]
     )
-    whole = {name: value for name, value in header["method"].items() if type(value) is int}
+    # those of the method, not of the header, which may leave out a default
+    values = registry.parameters(registry.own_of(method)).items()
+    whole = {name: value for name, value in values if type(value) is int}
     sizes = {**whole, "words": len(words), "dim": words.dim}
     state = Fitted.read(folder, method.LEARNT, sizes, method.width(words))
     folder.check_nothing_else()
