@@ -34,7 +34,7 @@ check:
 	$(BIN)/clang-format --dry-run --Werror $$(find src/native reliability/fuzz/native -name '*.?pp')
 	$(BIN)/mypy
 	$(MAKE) --no-print-directory build/dev/module
-	PYTHONPATH=src $(BIN)/python -m pytest -q $(CORE:%=tests/test_%.py)
+	PYTHONPATH=$(abspath src) $(BIN)/python -m pytest -q $(CORE:%=tests/test_%.py)
 
 # The native module beside the Python files that import it; only what changed is compiled.
 build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
