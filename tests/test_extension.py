@@ -367,3 +367,34 @@ def test_commands_know_what_a_named_module_registers(tmp_path: Path) -> None:
     missing = run(explain, NOPPA_IMPORT="nothing")
     assert "NOPPA_IMPORT names 'nothing', which cannot be imported" in missing.stderr
     assert missing.returncode == 1
+
+
+class Liar(noppa.Method):
+    """Breaks one promise at a time."""
+
+    def __init__(self, lie: str) -> None:
+        self.lie, self.calls = lie, 0
+        self.uses_order = lie == "order"
+
+    def width(self, words: Any) -> int:
+        return int(words.dim)
+
+    def pool(self, vectors: Any, weights: Any) -> Any:
+        self.calls += 1
+        if self.lie == "zeros":
+            return 0 * vectors[0]
+        return vectors.sum(axis=0) + (self.calls if self.lie == "company" else 0)
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        ("order", "uses_order is True, and is not so"),
+        ("zeros", "a text with known words has a vector that is not 0"),
+        ("company", "the same bytes alone and in a batch"),
+    ],
+)
+def test_the_contract_names_a_broken_promise(lie: str, message: str) -> None:
+    check_method(Liar("none"))
+    with pytest.raises(AssertionError, match=message):
+        check_method(Liar(lie))
