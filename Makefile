@@ -25,7 +25,7 @@ test: export OMP_NUM_THREADS = 1
 
 # What a change of the core needs: format, types, and the tests of text to vectors, on the tree as it lies here. Where the
 # environment is there already, this needs no network, and never root, a browser or Java.
-CORE := characters tokens pieces inputs words vector_text pooling kernels training refine methods noppa parts extension \
+CORE := characters tokens pieces inputs words quantization vector_text pooling kernels training refine methods noppa parts extension \
   explain encoder embedded saved_folders atomic threads golden layers
 check:
 	@test -e $(VENV)/test || $(MAKE) --no-print-directory $(VENV)/test
@@ -41,7 +41,7 @@ build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') C
 	$(BIN)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Release \
 	  -DPython_EXECUTABLE=$(abspath $(BIN))/python > /dev/null
 	$(BIN)/cmake --build build/dev > /dev/null
-	cp build/dev/_native*.so src/noppa/kernels/
+	cp --remove-destination build/dev/_native*.so src/noppa/kernels/
 	touch $@
 
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.

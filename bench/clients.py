@@ -3,7 +3,7 @@
     pip install 'noppa[serve]' && python bench/clients.py [CLIENT ...]
 
 Each client is installed into a folder of its own (npm for the one in JavaScript), embeds a few texts, and must give the
-bytes that `encode(texts, normalize=True)` gives. The tests try openai, LangChain and Hugging Face's client themselves.
+bytes that `encode(texts, normalize=True)` gives. The tests try the others, LiteLLM in an environment of its own.
 """
 
 from __future__ import annotations
@@ -31,12 +31,6 @@ url, model, texts = json.loads(sys.argv[1])
 client = OpenAIEmbedding(model_name=model, api_base=url, api_key="none")
 print(json.dumps(client.get_text_embedding_batch(texts)))
 """
-LITELLM = """
-import json, sys, litellm
-url, model, texts = json.loads(sys.argv[1])
-answer = litellm.embedding(model=f"openai/{model}", input=texts, api_base=url, api_key="none")
-print(json.dumps([item["embedding"] for item in answer.data]))
-"""
 NODE = """
 const OpenAI = require("openai");
 const [url, model, texts] = JSON.parse(process.argv[2]);
@@ -46,7 +40,6 @@ client.embeddings.create({ model, input: texts }).then((answer) =>
 """
 CLIENTS = {
     "llama-index-embeddings-openai": LLAMAINDEX,
-    "litellm": LITELLM,
     "openai-node": NODE,
 }
 

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 import sys
 
-from pages import evaluation, integrations, reliability, scale, server, tables
+from pages import (
+    classify,
+    dedupe,
+    embedded,
+    evaluation,
+    integrations,
+    pictures,
+    reliability,
+    scale,
+    search,
+    server,
+    tables,
+)
 from pages.results import ROOT
 
 #: What is made: whole pages, and in pages that are written by hand the named blocks
@@ -16,7 +28,13 @@ from pages.results import ROOT
 WHOLE = {"docs/evaluation.md": evaluation.page, "docs/reliability.md": reliability.page}
 BLOCKS = {
     "README.md": {"results": tables.short_table},
-    "docs/default-model.md": {"quality": tables.model_card},
+    "docs/classify.md": {"classifier": classify.measured},
+    "docs/dedupe.md": {"measured": dedupe.measured},
+    "docs/default-model.md": {
+        "quality": embedded.quality,
+        "cost": embedded.cost,
+        "tried": embedded.tried,
+    },
     "docs/integrations.md": {
         "sklearn": integrations.sklearn,
         "mteb": integrations.mteb,
@@ -24,6 +42,7 @@ BLOCKS = {
         "onnx": integrations.onnx,
     },
     "docs/scale.md": {"cost": scale.made},
+    "docs/search.md": {"quality": search.quality, "million": search.million},
     "docs/server.md": {"load": server.measured},
 }
 
@@ -52,10 +71,15 @@ def pages() -> dict[str, str]:
 def main(check: bool) -> None:
     made = pages()
     old = [path for path in made if (ROOT / path).read_text(encoding="utf-8") != made[path]]
-    if check and old:
-        sys.exit(f"not what bench/results makes: {', '.join(old)}; run python bench/document.py")
+    plots = pictures.stale(ROOT)
+    if check and old + plots:
+        sys.exit(
+            f"not what bench/results makes: {', '.join(old + plots)}; run python bench/document.py"
+        )
     for path in old:
         (ROOT / path).write_text(made[path], encoding="utf-8")
+    for path in plots:
+        pictures.draw(ROOT, path)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 import noppa
+from noppa.classify.folds import stratified_folds
 from noppa.evaluate import TASKS, Recipe, check, read, score
 from noppa.evaluate import results as records
-from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.probes import (
     SENTEVAL_FOLDS,
     SENTEVAL_HELD_OUT,

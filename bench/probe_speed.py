@@ -31,8 +31,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 
 import noppa
+from noppa.classify.folds import stratified_folds
 from noppa.evaluate import TASKS, Fixed, perceptron, probes, read, score
-from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.logistic import ITERATIONS, TOLERANCE
 from noppa.evaluate.perceptron import BATCH, EPOCH_SIZE, HIDDEN, Stream
 from noppa.evaluate.probes import (

@@ -25,7 +25,7 @@ NATIVE = (
     "tests/test_binding.py tests/test_kernels.py tests/test_pooling.py tests/test_tokens.py tests/test_vector_text.py "
     "tests/test_pieces.py tests/test_words.py tests/test_training.py tests/test_threads.py tests/test_refine.py "
     "tests/test_methods.py tests/test_noppa.py tests/test_encoder.py tests/test_explain.py tests/test_golden.py "
-    "tests/test_inputs.py tests/test_fuzz.py"
+    "tests/test_inputs.py tests/test_near_duplicates.py tests/test_fuzz.py"
 ).split()
 QUICK = (
     "tests/test_binding.py tests/test_kernels.py tests/test_pooling.py tests/test_vector_text.py"

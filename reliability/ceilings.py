@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ from tests.serving import Running, serving  # noqa: E402
 
 RESULTS = HERE / "results" / "ceilings.jsonl"
 MB = 1 << 20
+#: Every server has a key, since an index is changed with one alone.
+KEYS, KEY = {"NOPPA_API_KEYS": "ceilings"}, {"Authorization": "Bearer ceilings"}
 WORDS = "the girl eats a cake and two small children play in front of the old house"
 
 
@@ -43,6 +46,7 @@ class Case:
     body: makes the bytes of the body.
     before: (path, JSON) pairs posted first, in the same browser session.
     statuses: answers that are fine; a refusal is one.
+    made: makes folders in a folder, and gives the options that name them.
     at_once: how many clients send it at the same time.
     unfinished: the last byte of the body is never sent.
     """
@@ -56,6 +60,7 @@ class Case:
     statuses: tuple[int, ...] = (200,)
     before: tuple[tuple[str, Callable[[], Any]], ...] = ()
     options: tuple[str, ...] = ()
+    made: Callable[[Path], tuple[str, ...]] | None = None
     at_once: int = 1
     unfinished: bool = False
 
@@ -156,6 +161,62 @@ MANY_LINES: list[Case] = [
 ]
 
 
+def long_documents(count: int) -> list[str]:
+    """Documents that nearly fill a body."""
+    line = " ".join(noppa.load("similarity").words.words[:600])
+    return [f"{line} {number}" for number in range(count)]
+
+
+def reranked(documents: Callable[[int], list[str]], field: str, flag: str) -> Callable[[], bytes]:
+    """A query and all the documents that a request may have, which are sent back."""
+    return lambda: json_body({"query": WORDS, field: documents(8192), flag: True})()
+
+
+RANKS: list[Case] = [
+    Case("/rerank", "8,192 documents", reranked(lines, "documents", "return_documents"), 200, 10),
+    Case("/rerank", "8,192 long ones", reranked(long_documents, "documents", "return_documents"), 400, 20),
+    Case("/rerank", "8,192 texts, as TEI takes them", reranked(lines, "texts", "return_text"), 200, 10),
+    Case(
+        "/similarity",
+        "8,192 sentences, as TEI takes them",
+        lambda: json_body({"inputs": {"source_sentence": WORDS, "sentences": lines(8192)}})(),
+        200,
+        10,
+    ),
+    Case("/api/embed", "8,192 texts", lambda: json_body({"input": lines(8192)})(), 200, 10),
+]  # fmt: skip
+
+
+def made_classifier(folder: Path) -> tuple[str, ...]:
+    """A classifier of 128 labels, the most for all texts of a request."""
+    texts, labels = lines(1024), [f"label {at % 128}" for at in range(1024)]
+    classifier = noppa.Classifier(l2_vectors=1.0, l2_ngrams=1.0).fit(texts, labels)
+    classifier.save(folder / "labels")
+    return (str(folder / "labels"),)
+
+
+def made_index(folder: Path) -> tuple[str, ...]:
+    """An index of 100,000 lines."""
+    noppa.Index.open(folder / "texts").add(lines(100_000))
+    return ("--index", str(folder / "texts"))
+
+
+def searched(**fields: Any) -> Callable[[], bytes]:
+    return json_body({"query": WORDS, **fields})
+
+
+CLASSIFIED: list[Case] = [
+    Case("/predict", "8,192 texts with 128 labels", lambda: json_body({"inputs": lines(8192)})(), 300, 20, made=made_classifier),
+    Case("/predict/explain", "256 tokens with 128 labels", json_body({"inputs": "girl " * 256}), 200, 10, made=made_classifier),
+]  # fmt: skip
+INDEXED: list[Case] = [
+    Case("/index/search", "1,000 hits of 100,000 texts", searched(count=1000), 200, 10, made=made_index),
+    Case("/index/search", "8 at a time", searched(count=1000), 400, 20, made=made_index, at_once=8),
+    Case("/index/search", "20 hits with reasons", searched(count=20, explain=True), 200, 10, made=made_index),
+    Case("/index/add", "8,192 texts", lambda: json_body({"texts": lines(8192)})(), 300, 20, made=made_index),
+]  # fmt: skip
+
+
 CASES: list[Case] = [
     Case("/embed", "8,192 texts", lambda: json_body({"inputs": lines(8192)})(), 200, 10),
     Case(
@@ -229,6 +290,9 @@ CASES: list[Case] = [
         statuses=(503,),
         options=("--request-seconds", "0.2"),
     ),
+    *RANKS,
+    *CLASSIFIED,
+    *INDEXED,
     *MANY_LINES,
 ]
 
@@ -281,7 +345,11 @@ def status_bytes(pid: int, name: str) -> int:
 def measure(case: Case) -> Measured:
     """One case, with the embedded model and a server that has served nothing else."""
     measured, body = Measured(), case.body()
-    with serving(*case.options) as server, server.client() as client:
+    with (
+        tempfile.TemporaryDirectory(prefix="noppa-ceilings-") as folder,
+        serving(*case.options, *made_options(case, folder), environment=KEYS) as server,
+        server.client(headers=KEY) as client,
+    ):
         client.timeout = httpx.Timeout(600)
         client.post("/embed", json={"inputs": lines(20)}).raise_for_status()  # warm
         for path, value in case.before:
@@ -295,7 +363,7 @@ def measure(case: Case) -> Measured:
                 answer = own.post(server.url + case.path, content=body, headers=headers)
                 measured.statuses.append(answer.status_code)
 
-        headers = {"content-type": "application/json"}
+        headers = {"content-type": "application/json", **KEY}
         senders = [threading.Thread(target=send) for _ in range(case.at_once)]
         with peak_memory(server.process.pid, measured), asking_health(server, measured):
             began = time.monotonic()
@@ -307,9 +375,16 @@ def measure(case: Case) -> Measured:
     return measured
 
 
+def made_options(case: Case, folder: str) -> tuple[str, ...]:
+    return () if case.made is None else case.made(Path(folder))
+
+
 def begin(server: Running, path: str, body: bytes) -> int:
     """Send a request but for its last byte; the status of the answer."""
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    key = f"Authorization: {KEY['Authorization']}"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
     with server.connect() as connection:
         with suppress(ConnectionError):  # refused already
             connection.sendall(head.encode() + body[:-1])

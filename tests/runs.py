@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-PATIENCE = 60
+PATIENCE = 240
 
 
 @contextmanager

@@ -205,3 +205,48 @@ def made_encoder(folder: Path, whitened: bool = True) -> noppa.Encoder:
     model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0), refine=refine)
     model.fit(made_texts(200, words)).save(folder)
     return noppa.load(folder)
+
+
+def check_document(server: Running, client: httpx.Client, only: str = "/") -> set[tuple[str, str]]:
+    """What the OpenAPI document allows is answered as it says (schemathesis); its paths with their methods.
+
+    only: how the paths begin that are tried.
+    """
+    import hypothesis
+    import schemathesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
+    document = client.get("/openapi.json").json()
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.base_url = server.url
+    wanted = [
+        not_a_server_error,
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+    ]
+    tried = 0
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        if not operation.path.startswith(only):
+            continue
+        strategy = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
+
+        @hypothesis.settings(
+            max_examples=5,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        @hypothesis.given(case=strategy)
+        def run(case: Any) -> None:
+            nonlocal tried
+            tried += 1
+            cookies, headers = dict(client.cookies), dict(client.headers)
+            case.call_and_validate(session=None, cookies=cookies, headers=headers, checks=wanted)
+
+        run()
+    assert tried
+    return {(path, method) for path, methods in document["paths"].items() for method in methods}

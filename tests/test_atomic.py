@@ -10,12 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
-import numpy as np
 import pytest
 
 import noppa
 from noppa.io import atomic
-from noppa.search.index import Index
 from reliability.faults import ALLOCATION, each_fault
 from tests.conftest import ROOT, made_texts, made_words
 
@@ -34,10 +32,6 @@ def _encoder(seed: int) -> noppa.Encoder:
     return noppa.Encoder(words, noppa.NoPPA(k=2)).fit(made_texts(50, words))
 
 
-def _index(seed: int) -> Index:
-    return Index(TEXTS, np.random.default_rng(seed).normal(size=(2, 3)).astype(np.float32))
-
-
 KINDS: dict[str, Saved] = {
     "words": (
         _words(0).save,
@@ -49,7 +43,6 @@ KINDS: dict[str, Saved] = {
         _encoder(1).save,
         lambda path: noppa.load(path).encode(TEXTS).tobytes(),
     ),
-    "index": (_index(0).save, _index(1).save, lambda path: Index.load(path).vectors.tobytes()),
 }
 
 
@@ -111,7 +104,7 @@ print(kills, len(ends))
 
 @pytest.mark.found("outside review", "a save that was killed could leave nothing under its name")
 @pytest.mark.parametrize("system", ["exchange", "no exchange"])
-@pytest.mark.parametrize("kind", ["encoder", "index"])
+@pytest.mark.parametrize("kind", ["encoder"])
 def test_a_kill_at_any_call_leaves_the_old_or_the_new_one(
     tmp_path: Path, kind: str, system: str
 ) -> None:

@@ -13,7 +13,7 @@ import noppa
 from noppa.cli import program
 from noppa.distill import linear_algebra, vocabulary
 from noppa.distill import word_fit as fitting
-from noppa.distill.pipeline import distill
+from noppa.distill.pipeline import distill, side_by_side
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.word_fit import Fit, fitted
 
@@ -205,6 +205,23 @@ def test_distilled_vectors_follow_the_teacher(made: Path, tmp_path: Path) -> Non
         distill(teacher, words, texts, 7)
 
 
+def test_columns_of_two_teachers_side_by_side(made: Path, tmp_path: Path) -> None:
+    texts = made_sentences(800)
+    words = vocabulary.chosen(vocabulary.counted(texts), 50)
+    teachers = [Teacher(name, tmp_path / "kept") for name in (str(made), "model")]
+    both = side_by_side(teachers, words, texts, 4)
+    alone = side_by_side(teachers[:1], words, texts, 4)
+    assert both.vectors.shape == (10, 8)
+    assert both.words == alone.words  # the pieces are those of the first teacher
+    left, right = both.vectors[:, :4], both.vectors[:, 4:]
+    assert np.allclose(
+        left * np.linalg.norm(alone.vectors), alone.vectors * np.linalg.norm(left), atol=1e-4
+    )
+    assert np.linalg.norm(left) == pytest.approx(np.linalg.norm(right), rel=1e-4)
+    assert alone.word_vectors().ordered
+    assert not both.word_vectors().ordered
+
+
 def invoke(*arguments: str) -> Callable[[], str]:
     result = CliRunner().invoke(program(), ["distill", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -220,6 +237,8 @@ def test_command_line(made: Path, tmp_path: Path) -> None:
     assert encoder.words.matrix.dtype == np.int8
     assert encoder.encode(["bado kuku", "ba"], dim=3).shape == (2, 3)
     assert not list(tmp_path.glob(".*"))
+    invoke(str(made), str(text), "--beside", "model", "-o", str(out), "--dim", "5")
+    assert noppa.load(out).dim == 10
 
 
 def test_command_line_with_a_vocabulary_alone(made: Path, tmp_path: Path) -> None:

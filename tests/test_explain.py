@@ -29,6 +29,7 @@ pytestmark = [
 VARIANTS: dict[str, Any] = {
     **CASES,
     "noppa rich": noppa.NoPPA(k=0, parts=(*noppa.NoPPA.RICH, "std", "dct2")),
+    "noppa columns": noppa.NoPPA(k=0, parts=noppa.NoPPA.RICH, pair_columns=(2, 5)),
     "noppa cheap": noppa.NoPPA(a=None, k=2, kernel="abs", attend_self=False, position="reference"),
     "noppa places": noppa.NoPPA(k=0, unknown_takes_position=True, kernel="square"),
     "noppa windows": noppa.NoPPA(k=0, max_tokens=8, policy="window"),

@@ -101,7 +101,7 @@ def test_a_method_of_the_user_is_exported_as_it_declares(tmp_path: Path) -> None
 @pytest.mark.parametrize("to", ["model2vec", "word2vec", "safetensors"])
 def test_pairs_are_refused_with_the_reason(to: str, tmp_path: Path) -> None:
     place = tmp_path / {"word2vec": "m.bin", "safetensors": "m.safetensors"}.get(to, "m")
-    with pytest.raises(ParameterError, match=r"'context' is no sum over words.*onnx"):
+    with pytest.raises(ParameterError, match=r"'ordered' is no sum over words.*onnx"):
         export(noppa.load(), to, place)
     assert list(tmp_path.iterdir()) == []
 
@@ -140,8 +140,8 @@ def test_a_model2vec_folder_is_complete(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["similarity", "--to", "word2vec", "-o", "s.bin"], 0, "70000 words, 192 dimensions"),
-        (["default", "--to", "safetensors", "-o", "d.safetensors", "--words-only"], 0, "292 dim"),
+        (["similarity", "--to", "word2vec", "-o", "s.bin"], 0, "70000 words, 320 dimensions"),
+        (["default", "--to", "safetensors", "-o", "d.safetensors", "--words-only"], 0, "1212 dim"),
         (["similarity", "--to", "model2vec", "-o", "s"], 0, "s: model2vec"),
         (["default", "--to", "word2vec", "-o", "d.bin"], 1, "--words-only"),
         (["default", "--to", "tensorflow", "-o", "d"], 2, "must be one of"),

@@ -1,187 +1,350 @@
-"""Search by meaning: exact and with a graph, saved and opened, from the command line."""
+"""`noppa.Index`: what it finds by meaning, by words and by both, after any history; filters; explanations; bad input."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import math
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import noppa
 from noppa.errors import NoppaError
-from noppa.io import storage
+from noppa.search import cells, index_model
 from noppa.search.index import Index
-from noppa.search.index_graph import DESCRIPTION, HEAD, check_graph
+from noppa.search.postings import K1, B, terms_of
+from noppa.search.query import MODES, WEIGHT
 from tests.conftest import made_texts, made_words
-from tests.serving import PROGRAM, made_encoder
+
+pytestmark = pytest.mark.twin
+
+WORDS = made_words(dim=8, extra=40)
+TEXTS = [*made_texts(60, WORDS, seed=3), "xyzzy plugh", "", "the girl eats a delicious cake"]
+QUERIES = ["a girl eats cake", "w3 w4 unheard", "xyzzy", "the"]
 
 
-def rows_and_texts(count: int, dim: int = 24) -> tuple[np.ndarray, list[str]]:
-    rows = np.random.default_rng(1).normal(size=(count, dim)).astype(np.float32)
-    return rows, [f"text {number}" for number in range(count)]
+def encoder() -> noppa.Encoder:
+    return noppa.Encoder(WORDS, noppa.Average())
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 97, 40_000])
-def test_exact_is_what_sorting_all_cosines_gives(count: int) -> None:
-    rows, texts = rows_and_texts(count)
-    rows[count // 2] = 0
-    queries = np.vstack([rows[:2], np.zeros((1, rows.shape[1]), np.float32)])
-    numbers, cosines = Index(texts, rows).search(queries, 5)
-    unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    wanted = queries / np.maximum(np.linalg.norm(queries, axis=1, keepdims=True), 1e-12)
-    every = wanted @ unit.T
-    order = np.argsort(-every, axis=1, kind="stable")[:, :5]
-    assert cosines == pytest.approx(np.take_along_axis(every, order, 1), abs=1e-5)
-    assert numbers[:-1].tolist() == order[:-1].tolist()
-    assert numbers[-1].tolist() == list(range(min(5, count)))  # all alike: by number
+def made_index(texts: list[str] = TEXTS, **options: Any) -> Index:
+    index = Index(encoder(), dtype="float32", **options)
+    index.add(texts)
+    return index
 
 
-def test_equal_rows_come_by_number() -> None:
-    rows = np.ones((5000, 3), np.float32)
-    numbers, cosines = Index(["same"] * 5000, rows).search(rows[:1], 4)
-    assert numbers.tolist() == [[0, 1, 2, 3]]
-    assert cosines == pytest.approx(1, abs=1e-6)
+def bm25_of(query: str, texts: list[str]) -> np.ndarray:
+    """BM25 straight from its formula, in float64."""
+    split = [Counter(terms_of(text)) for text in texts]
+    lengths = np.array([counts.total() for counts in split])
+    scores = np.zeros(len(texts))
+    for term in terms_of(query):
+        counts = np.array([own[term] for own in split])
+        holding = np.count_nonzero(counts)
+        weight = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+        scores += weight * counts / (counts + K1 * (1 - B + B * lengths / lengths.mean()))
+    return scores
 
 
-def test_the_graph_finds_what_comparing_all_finds(tmp_path: Path) -> None:
-    rows, texts = rows_and_texts(5000)
-    rows[17] = 0
-    exact, graph = Index(texts, rows, exact=True), Index(texts, rows, exact=False)
-    graph.header = {"note": "kept"}
-    graph.save(tmp_path / "index")
-    again = Index.load(tmp_path / "index")
-    assert (tmp_path / "index" / "graph.npy").is_file()
-    assert again.header["note"] == "kept"
-    for one in (graph, again):
-        numbers, cosines = one.search(rows[:50], 10)
-        expected, same = exact.search(rows[:50], 10)
-        shared = [len({*a} & {*b}) for a, b in zip(numbers, expected, strict=True)]
-        assert np.mean(shared) > 9.5
-        best = numbers[:, 0] == expected[:, 0]
-        assert cosines[best, 0] == pytest.approx(same[best, 0], abs=1e-6)
-    assert again.texts[3] == "text 3"
-    assert again.texts[-1] == "text 4999"
+def most_of(query: str, texts: list[str]) -> float:
+    """The most that BM25 of a query can approach."""
+    split = [set(terms_of(text)) for text in texts]
+    holding = [sum(term in own for own in split) for term in terms_of(query)]
+    return sum(math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for n in holding)
 
 
-def test_saved_and_opened(tmp_path: Path) -> None:
-    rows, _ = rows_and_texts(3)
-    texts = ["", "café\nline", "\ud83d alone"]
-    Index(texts, rows).save(tmp_path / "index")
-    again = Index.load(tmp_path / "index")
-    assert list(again.texts) == texts
-    assert again.exact
-    assert again.search(rows[1:2], 1)[0].tolist() == [[1]]
+def ranked(scores: np.ndarray) -> list[str]:
+    order = np.lexsort((np.arange(len(scores)), -scores.round(6)))
+    return [str(row) for row in order if abs(scores[row]) > 1e-9]
 
 
-def test_mistakes(tmp_path: Path) -> None:
-    rows, texts = rows_and_texts(3)
-    with pytest.raises(NoppaError, match="as many vectors"):
-        Index(texts[:2], rows)
-    index = Index(texts, rows)
-    with pytest.raises(NoppaError, match="count"):
-        index.search(rows, 0)
-    with pytest.raises(NoppaError, match="queries must be"):
-        index.search(rows[:, :5], 1)
-    assert Index([], np.empty((0, 24), np.float32)).search(rows, 5)[0].shape == (3, 0)
+@pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_scores_are_those_of_the_formulas(query: str) -> None:
+    index = made_index()
+    cosines = encoder().similarity([query], TEXTS)[0]
+    bm25 = bm25_of(query, TEXTS)
+    both = WEIGHT * cosines + (1 - WEIGHT) * bm25 / most_of(query, TEXTS)
+    for mode, scores in {"meaning": cosines, "words": bm25, "hybrid": both}.items():
+        hits = index.search(query, 20, mode=mode)
+        if mode == "hybrid" and not cosines.any():
+            scores = np.where(bm25 > 0, scores, 0)
+        wanted = ranked(scores)[:20]
+        assert [hit.score for hit in hits] == pytest.approx(
+            [scores[int(id)] for id in wanted], abs=1e-5
+        )
+        assert hits.ids == wanted
+        for hit in hits:
+            assert hit.text == TEXTS[int(hit.id)]
+            if mode != "words" and cosines.any():
+                assert hit.cosine == pytest.approx(cosines[int(hit.id)], abs=1e-6)
+            if mode != "meaning":
+                assert hit.bm25 == pytest.approx(bm25[int(hit.id)], abs=1e-5)
 
 
-def run(*arguments: object, code: int = 0) -> str:
-    command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+def test_bm25_is_that_of_bm25s() -> None:
+    import bm25s
+
+    model = bm25s.BM25(method="lucene", k1=K1, b=B)
+    model.index([terms_of(text) for text in TEXTS], show_progress=False)
+    index = made_index()
+    for query in ("a girl eats cake", "the the girl", "w3 w4 café"):
+        scores = model.get_scores([term for term in terms_of(query) if term in model.vocab_dict])
+        hits = index.search(query, len(TEXTS), mode="words")
+        assert len(hits) == np.count_nonzero(scores)
+        for hit in hits:
+            assert hit.bm25 == pytest.approx(float(scores[int(hit.id)]), abs=1e-5)
 
 
-def test_command_line(tmp_path: Path) -> None:
-    """The same lines from a file and from a saved index, which remembers its encoder."""
-    model = made_encoder(tmp_path / "model")
-    other = made_encoder(tmp_path / "other", whitened=False)
-    texts = [*made_texts(300, made_words(dim=8, extra=40)), "the girl eats a delicious cake"]
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("\n".join(texts) + "\n")
-    query = "a girl eats cake"
-    found = run("search", corpus, query, "-m", model.path, "-n", 3).splitlines()
-    cosines = noppa.load(model.path).similarity([query], texts)[0]
-    for line, row in zip(found, np.argsort(-cosines, kind="stable")[:3], strict=True):
-        cosine, number, text = line.split("\t")
-        assert float(cosine) == pytest.approx(cosines[row], abs=1e-4)
-        assert texts[int(number) - 1] == text
-    folder = tmp_path / "corpus-index"
-    assert "301 texts" in run("index", corpus, "-o", folder, "-m", model.path)
-    assert run("search", folder, query, "-n", 3).splitlines() == found
-    assert "another encoder" in run("search", folder, query, "-m", other.path, code=1)
-    assert "does not exist" in run("search", tmp_path / "none", query, "-m", model.path, code=1)
+def test_terms_are_tokens_in_lower_case_without_punctuation() -> None:
+    assert terms_of("It's 3.50, ISN'T it? — Ünï-code U.S. 東京 ...") == [
+        "it", "'s", "3.50", "is", "n't", "it", "ünï-code", "u.s.", "東", "京",
+    ]  # fmt: skip
 
 
-@pytest.mark.found("outside review", "the checksum of a graph above 16 MB was never compared")
-def test_a_graph_of_any_size_is_compared_with_its_checksum(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows, texts = rows_and_texts(300)
-    Index(texts, rows, exact=False).save(tmp_path / "index")
-    monkeypatch.setattr(storage.read_folder, "__defaults__", (1,))  # every file counts as large
-    for name, damaged in {"vectors.npy": False, "graph.npy": True}.items():
-        content = bytearray((tmp_path / "index" / name).read_bytes())
-        content[700] ^= 1
-        (tmp_path / "index" / name).write_bytes(content)
-        if damaged:
-            with pytest.raises(NoppaError, match=r"graph\.npy is damaged: its checksum"):
-                Index.load(tmp_path / "index")
-        else:
-            Index.load(tmp_path / "index")
+def changed(index: Index, seed: int) -> dict[str, tuple[str, dict[str, Any]]]:
+    """A random history; gives what must be there after it, in order."""
+    rng = np.random.default_rng(seed)
+    there: dict[str, tuple[str, dict[str, Any]]] = {}
+    for step in range(25):
+        action = rng.choice(["add", "add", "delete", "update", "compact"])
+        some = [*rng.permutation([*there])[: rng.integers(1, 6)].tolist()]
+        if action == "add":
+            texts = made_texts(int(rng.integers(1, 12)), WORDS, seed=step)
+            facts = [{"step": step, "even": len(text) % 2 == 0} for text in texts]
+            there.update(
+                zip(index.add(texts, metadata=facts), zip(texts, facts, strict=True), strict=True)
+            )
+        elif action == "delete" and some:
+            index.delete(some)
+            for id in some:
+                del there[id]
+        elif action == "update" and some:
+            texts = made_texts(len(some), WORDS, seed=100 + step)
+            index.update(some, texts)
+            for id, text in zip(some, texts, strict=True):
+                there[id] = (text, there.pop(id)[1])
+        elif action == "compact":
+            index.compact()
+    return there
 
 
-@pytest.mark.found(
-    "outside review", "an index stored a path of the environment that it was made in"
-)
-def test_an_index_of_a_preset_names_the_preset(tmp_path: Path) -> None:
-    (tmp_path / "texts.txt").write_text("a cake\na train\n")
-    run("index", tmp_path / "texts.txt", "-o", tmp_path / "index")
-    header = (tmp_path / "index" / storage.HEADER).read_text("utf-8")
-    assert not {"/", "\\"} & set(header), "a path"
-    index = Index.load(tmp_path / "index")
-    assert index.header["model"] == "similarity"
-    found = run("search", tmp_path / "index", "some cake", "-n", 1)
-    assert found.endswith("a cake\n")
-    index.header["model"] = "/gone/site-packages/noppa/model/similarity"  # as it was stored before
-    index.save(tmp_path / "index")
-    assert run("search", tmp_path / "index", "some cake", "-n", 1) == found
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_any_history_finds_what_a_new_index_finds(tmp_path: Path, seed: int, dtype: str) -> None:
+    encoder().save(tmp_path / "model")
+    saved = noppa.load(tmp_path / "model")
+    history = [Index(saved, dtype=dtype), Index.open(tmp_path / "index", saved, dtype=dtype)]
+    for index in history:
+        there = changed(index, seed)
+    fresh = Index(saved, dtype=dtype)
+    rows = [*there.values()]
+    fresh.add([text for text, _ in rows], [*there], [facts for _, facts in rows])
+    again = Index.open(tmp_path / "index")
+    for index in (*history, again):
+        assert len(index) == len(there)
+        assert [(row.text, row.metadata) for row in index.get([*there])] == rows
+        for mode in MODES:
+            for where in (None, {"even": True, "step": {">": 3}}):
+                for query in QUERIES[:2]:
+                    found = index.search(query, 7, where, mode)
+                    wanted = fresh.search(query, 7, where, mode)
+                    assert found.ids == wanted.ids
+                    assert [hit.score for hit in found] == [hit.score for hit in wanted]
 
 
-GRAPH_ROWS, GRAPH_DIM = 40, 4
-#: Where parts of a graph of so many rows lie.
-DESCRIBED = 8 + GRAPH_ROWS * GRAPH_DIM * 4
-NUMBERS = DESCRIBED + DESCRIPTION
-LEVELS = NUMBERS + 5 * 8
-NODES = LEVELS + 2 * GRAPH_ROWS
+def test_equal_texts_come_in_the_order_they_were_added() -> None:
+    index = made_index(["the cake"] * 5000)
+    for mode in MODES:
+        assert index.search("cake", 4, mode=mode).ids == ["0", "1", "2", "3"]
+
+
+def test_several_queries_at_once_find_what_each_finds_alone() -> None:
+    index = made_index()
+    for hits, query in zip(index.search(QUERIES, 5), QUERIES, strict=True):
+        assert repr(hits) == repr(index.search(query, 5))
+    assert index.search([]) == []
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_smaller_vectors_give_nearly_the_same_cosines(dtype: str) -> None:
+    exact, small = made_index(), Index(encoder(), dtype=dtype)
+    small.add(TEXTS)
+    for a, b in zip(
+        exact.search(QUERIES[0], 5, mode="meaning"),
+        small.search(QUERIES[0], 5, mode="meaning"),
+        strict=True,
+    ):
+        assert a.score == pytest.approx(b.score, abs=0.02 if dtype == "int8" else 1e-3)
+
+
+@pytest.mark.parametrize("mode", ["meaning", "hybrid"])
+def test_cells_find_nearly_all_by_meaning(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    monkeypatch.setattr(cells, "EXACT", 1000)
+    texts = made_texts(4000, WORDS, seed=5)
+    indexes = [Index(encoder()), Index(encoder(), threads=1)]
+    for index in indexes:
+        index.add(texts)
+        assert index._state.parts[0].segment.cells is not None
+        index.delete([str(row) for row in range(0, 4000, 3)])
+    queries = made_texts(30, WORDS, seed=6)
+    found, same = (index.search(queries, 10, mode=mode) for index in indexes)
+    exact = indexes[0].search(queries, 10, mode=mode, exact=True)
+    assert [hits.ids for hits in found] == [hits.ids for hits in same]
+    shared = [len({*a.ids} & {*b.ids}) for a, b in zip(found, exact, strict=True)]
+    assert np.mean(shared) > (9 if mode == "meaning" else 9.99)
+    assert not {id for hits in found for id in hits.ids} & set(map(str, range(0, 4000, 3)))
+
+
+def test_a_hit_says_why() -> None:
+    hit = made_index().search("a girl eats cake", 1)[0]
+    why = hit.explain()
+    assert hit.text == "the girl eats a delicious cake"
+    assert sum(why.terms.values()) == pytest.approx(hit.bm25, abs=1e-5)
+    assert {*why.terms} == {"a", "girl", "eats", "cake"}
+    assert why.pair is not None
+    total = why.pair.pairs.sum() + sum(why.pair.remainders.values())
+    assert total == pytest.approx(hit.cosine, abs=1e-5)
+    assert [pair[2] for pair in why.aligned] == sorted((p[2] for p in why.aligned), reverse=True)
+    assert "cake~cake" in str(why)
+    assert "BM25" in str(why)
+    assert why.described()["terms"] == why.terms
+    by_words = made_index().search("a girl eats cake", 1, mode="words")[0].explain()
+    assert by_words.pair is None
+    assert by_words.aligned == []
+
+
+def test_hits_print_and_go_to_json() -> None:
+    index = Index(encoder())
+    index.add(["the girl\nand the cake " * 20], ids=["x"], metadata=[{"year": 2021}])
+    hits = index.search("girl")
+    assert "year=2021" in repr(hits)
+    assert "\n" not in repr(hits)
+    assert len(repr(hits)) < 150
+    assert hits[0].described()["metadata"] == {"year": 2021}
+    assert set(index.search("girl", mode="words").described()["hits"][0]) == {
+        "id", "score", "bm25", "text", "metadata",
+    }  # fmt: skip
+    assert hits[:1] == [hits[0]]
+    assert index.described()["fields"] == ["year"]
+    assert "1 texts of 8 dimensions" in repr(index)
 
 
 @pytest.mark.parametrize(
-    ("start", "values"),
-    {
-        "more rows": (0, [200]),
-        "another name": (DESCRIBED, [0]),
-        "another metric": (DESCRIBED + 13, [0]),
-        "another count": (DESCRIBED + 17, [7]),
-        "another size": (NUMBERS, [7]),
-        "no links": (NUMBERS + 8, [0] * 8),
-        "too many links": (NUMBERS + 16, [255] * 8),
-        "too high": (NUMBERS + 24, [255] * 8),
-        "a wild entry": (NUMBERS + 32, [255] * 8),
-        "a negative level": (LEVELS, [255, 255]),
-        "another level": (LEVELS + 2, [60, 0]),
-        "a wild key": (NODES, [255] * 8),
-        "a node of another level": (NODES + 8, [9]),
-        "more links than there is room for": (NODES + HEAD, [255] * 4),
-        "a wild link": (NODES + HEAD + 4, [255] * 4),
-    }.values(),
+    ("query", "mode", "note"),
+    [
+        ("", "hybrid", "the query is empty"),
+        (" \n", "words", "the query is empty"),
+        ("unheard", "meaning", "no word of 'unheard' is known"),
+        ("unheard", "hybrid", "no word of 'unheard' is known"),
+        ("unheard", "words", "no text holds a word of 'unheard'"),
+        ("...", "words", "no text holds"),
+    ],
 )
-def test_a_damaged_graph_is_refused(start: int, values: list[int]) -> None:
-    rows, texts = rows_and_texts(GRAPH_ROWS, GRAPH_DIM)
-    graph = np.frombuffer(Index(texts, rows, exact=False)._graph.save(), np.uint8).copy()
-    check_graph(graph, GRAPH_ROWS, GRAPH_DIM, Path("graph.npy"))
-    graph[start : start + len(values)] = values
-    with pytest.raises(NoppaError, match=r"graph\.npy is no graph of 40 vectors"):
-        check_graph(graph, GRAPH_ROWS, GRAPH_DIM, Path("graph.npy"))
+def test_a_query_that_finds_nothing_says_why(query: str, mode: str, note: str) -> None:
+    hits = made_index().search(query, mode=mode)
+    assert len(hits) == 0
+    assert note in hits.note
+    assert note in repr(hits)
+
+
+def test_nothing_to_search() -> None:
+    assert Index(encoder()).search("cake").note == "the index is empty"
+    assert made_index().search("cake", where={"year": 1}).note == "no text satisfies where"
+
+
+def test_any_encoder_in_memory() -> None:
+    peer = noppa.external(lambda texts: [[text.count("a"), 1.0] for text in texts])
+    index = Index(peer)
+    index.add(["a a a", "b"])
+    hit = index.search("a a", 1)[0]
+    assert hit.id == "0"
+    assert hit.explain().pair is None
+    with pytest.raises(NoppaError, match="in memory alone"):
+        index_model.fields_of(peer)
+
+
+def test_vectors_that_are_known_already() -> None:
+    index, rows = Index(encoder()), np.eye(3, 8, dtype=np.float32) * 5
+    index.add(["x", "y", "z"], vectors=rows)
+    found = index._state.parts[0].segment.vectors
+    assert np.array_equal(found, rows / 5)
+    with pytest.raises(NoppaError, match=r"2 texts need vectors \(2, 8\), not float32 \(3, 8\)"):
+        index.add(["x", "y"], vectors=rows)
+    with pytest.raises(NoppaError, match="finite"):
+        index.add(["x", "y", "z"], vectors=np.full((3, 8), np.nan))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda i: i.add(["x"], ids=["1"]), "the id '1' is in the index already"),
+        (lambda i: i.add(["x", "y"], ids=["n", "n"]), "the id 'n' is given twice"),
+        (lambda i: i.add(["x"], ids=["n", "m"]), "1 texts need as many ids, not 2"),
+        (lambda i: i.add(["x"], ids=[1.5]), "an id must be a str or a whole number, not 1.5"),
+        (lambda i: i.add(["x"], ids=["a\nb"]), "an id must be printable"),
+        (lambda i: i.delete(1.5), "ids must be a list"),
+        (lambda i: i.add([5]), "item 0 is a int"),
+        (lambda i: i.add(["x"], metadata=[{}, {}]), "1 texts need as many dicts"),
+        (lambda i: i.add(["x"], metadata={"a": [1]}), "metadata must be a list of dicts"),
+        (lambda i: i.add(["x"], metadata=[5]), "metadata 0 is 5: it must be a dict"),
+        (lambda i: i.add(["x"], metadata=[{1: 2}]), "has the name 1"),
+        (lambda i: i.add(["x"], metadata=[{"a": object}]), "'a' of metadata 0 is"),
+        (lambda i: i.add(["x"], metadata=[{"a": 1 << 70}]), "'a' of metadata 0 is"),
+        (lambda i: i.add(["x"], metadata=[{str(n): 1 for n in range(1001)}]), "1001 different"),
+        (lambda i: i.delete(["1", "99"]), "there is no text with the id '99'"),
+        (lambda i: i.update(["1", "99"], ["x", "y"]), "there is no text with the id '99'"),
+        (lambda i: i.update(["1"], ["x", "y"]), "1 ids need as many texts"),
+        (lambda i: i.get("99"), "there is no text with the id '99'"),
+        (lambda i: i.search("x", 0), "n must be a whole number from 1"),
+        (lambda i: i.search("x", mode="both"), "mode must be one of"),
+        (lambda i: i.search(5), "neither a text nor"),
+        (lambda i: i.search("x", where=["a"]), "where must be a dict"),
+        (lambda i: Index(5), "encoder must have encode"),
+        (lambda i: Index(dtype="float64"), "dtype must be one of"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_changes_nothing(call: Any, message: str) -> None:
+    index = made_index(["the cake", "a girl"])
+    before = repr(index.search("cake girl", 9))
+    with pytest.raises(NoppaError, match=message) as raised:
+        call(index)
+    assert "\n" not in str(raised.value)
+    assert len(index) == 2
+    assert repr(index.search("cake girl", 9)) == before
+
+
+def test_single_texts_ids_and_numbers() -> None:
+    index = Index(encoder(), first_id=1)
+    assert index.add("the cake") == ["1"]
+    assert index.add("a girl", ids=7) == ["7"]
+    assert index.add([]) == []
+    assert index.add(["a boy"]) == ["3"]
+    assert "7" in index
+    assert "8" not in index
+    index.delete(7)
+    assert index.get("1").text == "the cake"
+    index.update("1", metadata=[{"a": 1}])
+    assert index.get(["1"])[0].metadata == {"a": 1}
+    assert index.search("cake", 1)[0].text == "the cake"
+    index.delete(["1", "3"])
+    assert len(index) == 0
+    index.compact()
+    assert index.search("cake").note == "the index is empty"
+
+
+def test_pieces_of_unknown_words_mean_nothing() -> None:
+    """The embedded model makes a vector of any letters, which is near to arbitrary texts."""
+    index = noppa.Index()
+    index.add(["the girl eats a cake", "a film by qqqzzz"])
+    assert len(index.search("qqqzzz", mode="meaning")) == 0
+    assert [hit.text for hit in index.search("qqqzzz")] == ["a film by qqqzzz"]
+    assert len(index.search("qqqzzz cake", mode="meaning")) == 2
+
+
+@pytest.mark.parametrize("value", [math.inf, [1, -math.inf], [[[[[[[[[1]]]]]]]]]])
+def test_metadata_that_no_json_holds(value: object) -> None:
+    with pytest.raises(noppa.NoppaError, match=r"finite number|nested too deeply: up to 8"):
+        noppa.Index().add(["a cake"], metadata=[{"far": value}])

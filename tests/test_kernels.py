@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,13 @@ from noppa.methods.numpy_form import NumpyPooler
 SIZES = (0, 1, 2, 7, 63, 64, 65, 97, 200)
 DIMS = (1, 3, 8, 50, 100, 300)
 WORDS = 40
+STORAGES = ("float32", "float16", "int8", "4 and 8 bits")
 NO_STEPS = _native.Steps([])
 NOTHING_LEARNT: dict[str, Any] = {}
 
 
 def stored(kind: str, dim: int, words: int = WORDS) -> noppa.WordVectors:
-    """Words as float32, float16 or int8, with probabilities."""
+    """Words in one of `STORAGES`, with probabilities."""
     rng = np.random.default_rng(dim)
     rows, scales = rng.normal(size=(words, dim)).astype(np.float32), None
     if kind == "int8":
@@ -28,6 +31,11 @@ def stored(kind: str, dim: int, words: int = WORDS) -> noppa.WordVectors:
         rows = np.round(rows / scales[:, None])
     names = [f"w{row}" for row in range(words)]
     probabilities = rng.dirichlet(np.ones(words))
+    if kind == "4 and 8 bits":
+        real = noppa.WordVectors(names, rows, probabilities)
+        return real.quantized(
+            [4, 8] if dim > 2 else 4, [dim - dim // 3, dim // 3] if dim > 2 else dim
+        )
     return noppa.WordVectors(names, rows.astype(kind), probabilities, scales=scales)
 
 
@@ -71,7 +79,7 @@ def assert_close(
 
 
 @pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("kind", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("kind", STORAGES)
 def test_noppa_at_odd_sizes(instruction_set: str, kind: str, dim: int) -> None:
     assert_close(noppa.NoPPA(k=0), stored(kind, dim))
 
@@ -95,7 +103,43 @@ def test_every_setting(instruction_set: str, options: dict[str, Any]) -> None:
     assert_close(noppa.NoPPA(**{"k": 0, **options}), stored("float32", 50))
 
 
-def noppa_kernel(matrix: np.ndarray, **changes: Any) -> _native.Pooling:
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("kind", STORAGES)
+def test_pairs_in_some_columns(instruction_set: str, kind: str, dim: int) -> None:
+    """The first column, the last, and an odd number from an odd one on."""
+    parts = ("product", "word", "ordered", "context")
+    for columns in {(0, 1), (dim - 1, dim), (dim // 3, dim - dim // 4), (0, dim)}:
+        assert_close(noppa.NoPPA(k=0, parts=parts, pair_columns=columns), stored(kind, dim))
+
+
+def before_a_guard(array: np.ndarray) -> np.ndarray:
+    """A copy that ends where memory may not be read: one byte too far ends the process."""
+    page = mmap.PAGESIZE
+    pages = -(-array.nbytes // page)
+    memory = mmap.mmap(-1, (pages + 1) * page)
+    whole = np.frombuffer(memory, np.uint8)
+    guard = ctypes.c_void_p(whole.ctypes.data + pages * page)
+    assert ctypes.CDLL(None).mprotect(guard, page, 0) == 0
+    copy = whole[pages * page - array.nbytes : pages * page].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+@pytest.mark.parametrize("kind", STORAGES)
+def test_nothing_is_read_past_the_table(instruction_set: str, kind: str) -> None:
+    """Whole vectors are read where there is room for them, and never beyond the last row, its scales and its place."""
+    for dim in (1, 5, 16, 31, 33, 64, 100):
+        rows = stored(kind, dim).rows
+        scales = None if rows.scales is None else before_a_guard(rows.scales)
+        table = _native.Table(before_a_guard(rows.values), scales, rows.blocks, rows.bits)
+        ids = np.arange(WORDS, dtype=np.int32)
+        places = np.zeros((WORDS, 32), np.float32)
+        changes = {"positions": before_a_guard(places), "pair_columns": [dim - 1, dim]}
+        found = noppa_kernel(table, **changes)(ids, np.array([0, WORDS]), NO_STEPS, 1)[0]
+        assert np.allclose(found[0, 1:], rows.vectors(ids).mean(axis=0), atol=1e-5)
+
+
+def noppa_kernel(rows: np.ndarray | _native.Table, **changes: Any) -> _native.Pooling:
     """NoPPA without weights and positions, unless told otherwise."""
     arguments = {
         "weights": None,
@@ -104,8 +148,10 @@ def noppa_kernel(matrix: np.ndarray, **changes: Any) -> _native.Pooling:
         "attend_self": True,
         "dropped_take_position": False,
         "parts": [0, 1],
+        "pair_columns": None,
     }
-    return _native.Pooling("noppa", _native.Table(matrix, None), arguments | changes)
+    table = rows if isinstance(rows, _native.Table) else _native.Table(rows, None)
+    return _native.Pooling("noppa", table, arguments | changes)
 
 
 def one_text(tokens: int) -> tuple[Any, ...]:

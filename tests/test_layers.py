@@ -23,7 +23,7 @@ ROOT = "noppa"
 #: its consumers, so only those can use `from noppa import Encoder`.
 CORE = (
     "errors", "extras", "parameters", "threads", "processes",
-    "text", "kernels", "io", "words", "refine", "methods", "explain", "encoder", "search",
+    "text", "kernels", "io", "words", "refine", "methods", "explain", "encoder", "classify", "search", "dedupe", "topics",
 )  # fmt: skip
 CONSUMERS = (
     "records", "plot", "evaluate", "distill", "export", "cluster", "serve", "integrations", "cli",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 
 import noppa
 from noppa.errors import ParameterError
-from noppa.methods.equations import PARTS, attention, positions
+from noppa.methods.equations import PAIR_PARTS, PARTS, attention, positions
+from noppa.methods.registry import described, made
 
 from .conftest import made_texts, made_words
 from .test_kernels import DIMS, native_rows, stored, twin_rows
@@ -75,6 +78,47 @@ def test_ordered_turns_its_sign_with_the_sentence() -> None:
     assert np.allclose(there[:7], back[:7], atol=1e-6)
     assert np.allclose(there[7:], -back[7:], atol=1e-6)
     assert np.abs(there[7:]).max() > 0.01
+
+
+@pytest.mark.twin
+@pytest.mark.parametrize("columns", [(0, 3), (2, 7), (6, 7), (0, 7)])
+def test_pair_parts_are_those_of_words_with_these_columns_alone(columns: tuple[int, int]) -> None:
+    words, parts = made_words(), ("context", "max", "ordered", "word", "product")
+    texts, method = made_texts(20, words), noppa.NoPPA(k=0, parts=parts)
+    both = [noppa.Encoder(some, method).encode(texts) for some in (words, words.columns(*columns))]
+    whole, few = (np.split(rows, 5, axis=1) for rows in both)
+    expected = [few[at] if part in PAIR_PARTS else whole[at] for at, part in enumerate(parts)]
+    cut = noppa.Encoder(words, replace(method, pair_columns=columns))
+    assert cut.dim == sum(part.shape[1] for part in expected)
+    assert np.allclose(cut.encode(texts), np.hstack(expected), rtol=1e-5, atol=1e-6)
+
+
+def test_pair_columns_are_saved(tmp_path: Path) -> None:
+    method = noppa.NoPPA(k=0, pair_columns=np.array([2, 5]))  # type: ignore[arg-type]
+    encoder = noppa.Encoder(made_words(), method)
+    encoder.save(tmp_path / "cut")
+    loaded = noppa.load(tmp_path / "cut")
+    assert loaded.method == encoder.method == noppa.NoPPA(k=0, pair_columns=(2, 5))
+    assert loaded.encode("the girl eats").tobytes() == encoder.encode("the girl eats").tobytes()
+
+
+def test_a_method_of_an_earlier_version_compares_in_all_columns() -> None:
+    stored = described(noppa.NoPPA())
+    del stored["pair_columns"]
+    assert made(noppa.METHODS, stored) == noppa.NoPPA()
+
+
+@pytest.mark.parametrize(
+    "columns", [(), (3,), (1, 2, 3), (3, 3), (5, 2), (-1, 2), (0.0, 2.0), "02", 3, ("0", "2")]
+)
+def test_bad_pair_columns(columns: Any) -> None:
+    with pytest.raises(ParameterError, match=r"pair_columns must be \(start, stop\), the first"):
+        noppa.NoPPA(pair_columns=columns)
+
+
+def test_pair_columns_that_the_words_lack() -> None:
+    with pytest.raises(ParameterError, match=r"pair_columns=\(5, 8\) do not lie within the 7"):
+        noppa.Encoder(made_words(), noppa.NoPPA(k=0, pair_columns=(5, 8)))
 
 
 def test_the_rich_preset_is_saved_like_any_other(tmp_path: Any) -> None:

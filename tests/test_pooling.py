@@ -19,6 +19,7 @@ from .test_kernels import (
     DIMS,
     NO_STEPS,
     SIZES,
+    STORAGES,
     WORDS,
     assert_close,
     batch,
@@ -75,7 +76,7 @@ def learnt(dim: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("kind", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("kind", STORAGES)
 @pytest.mark.parametrize("name", METHODS)
 def test_native_equals_twin(instruction_set: str, name: str, kind: str, dim: int) -> None:
     if dim < 8 and name.startswith(("gem", "s3e")):
@@ -185,6 +186,9 @@ WRONG = [
     ("gem", {"values": np.ones(2)}, ValueError, "'values' must have 3 values, not 2"),
     ("gem", {"window": 0}, ValueError, "'window' must be at least 1"),
     ("gem", {"removed": 4}, ValueError, "'removed' must lie between 1 and 3"),
+    ("noppa", {"pair_columns": [0, 9]}, ValueError, "'pair_columns' has an item that must lie"),
+    ("noppa", {"pair_columns": [2, 2]}, ValueError, "'pair_columns' must be a first column"),
+    ("noppa", {"pair_columns": [1]}, ValueError, "'pair_columns' must be a first column"),
     ("noppa", {"parts": [0, 7]}, ValueError, "'parts' has a part that does not exist"),
     ("noppa", {"parts": [-1]}, ValueError, "'parts' has an item that must lie between 0"),
     ("noppa", {"parts": [0.5]}, TypeError, "'parts' must hold ints"),

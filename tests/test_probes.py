@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from noppa.classify.folds import stratified_folds
 from noppa.evaluate import logistic, perceptron
 from noppa.evaluate.correlation import cosines, pearson, spearman
-from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.perceptron import Stream
 from noppa.evaluate.probes import PROBES, ProbeData, ProbeResult
 

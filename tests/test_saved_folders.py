@@ -16,7 +16,7 @@ import pytest
 
 import noppa
 from noppa.io import storage
-from noppa.search.index import Index
+from noppa.search.segment import Segment
 from reliability.fuzz import saved_folder as target
 from reliability.fuzz.saved_folder import Files, folders, use, write
 from tests.conftest import made_texts, made_words
@@ -49,6 +49,20 @@ def put(at: Any, value: Any) -> Callable[[np.ndarray], None]:
 def header(field: str, value: Any, name: str = HEADER) -> Change:
     def changed(files: Files) -> None:
         files[name][field] = value
+
+    return changed
+
+
+def words_header(field: str, value: Any) -> Change:
+    """Of the words of an encoder."""
+    return header(field, value, f"words/{HEADER}")
+
+
+def without(name: str) -> Change:
+    """A folder whose header does not know of an array."""
+
+    def changed(files: Files) -> None:
+        del files[name], files[HEADER]["files"][name]
 
     return changed
 
@@ -100,6 +114,14 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "too few slots": ("words", both(with_slots(put(0, 1)), shape("slots.npy", "(31,)")), "slots"),
     "blocks that overflow": ("int8", header("blocks", [2**62, 2**62]), "'blocks' is"),
     "blocks that do not add up": ("int8", header("blocks", [4, 3]), "'blocks' add up to 7"),
+    "bits of no kind": ("packed", words_header("bits", [4, 5]), "'bits' must be 4 or 8 for each of 2 blocks"),
+    "bits that are too few": ("packed", words_header("bits", [4]), "'bits' must be 4 or 8 for each of 2"),
+    "bits that are too many": ("packed", words_header("bits", [4, 4, 4]), "'bits' must be 4 or 8 for each"),
+    "bits that are too large": ("packed", words_header("bits", [8, 64]), "'bits' is"),
+    "bits that do not fit the rows": ("packed", words_header("bits", [8, 8]), r"\(words, row_bytes\) belongs"),
+    "blocks of packed rows that overflow": ("packed", words_header("blocks", [2**62, 2**62]), "'blocks' is"),
+    "blocks of packed rows that do not add up": ("packed", words_header("blocks", [4, 3]), "'blocks' add up to 7"),
+    "packed rows without bits": ("packed", words_header("bits", []), "holds u1 where f4"),
     "more words than rows": ("words", header("words", 11), r"has the shape \(11,\)"),
     "pieces that are all": ("int8", header("pieces", 10), "at least one must be a word"),
     "an unknown policy": ("words", header("unknown", "guess"), "'unknown' is 'guess'"),
@@ -157,12 +179,16 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
         "0 steps for 3 refinements",
     ),
     "nothing learnt": ("tfidf", header("learnt", []), "'learnt' are no arrays"),
-    "an index without texts": ("index", array("bounds.npy", lambda a: a[:-1]), "bounds.npy.*texts"),
-    "texts outside": ("index", array("bounds.npy", put(1, 10**12)), "bounds.npy.*must rise"),
-    "a text for a model": ("index", header("model", 5), "'model' is 5"),
-    "a graph cut short": ("graph", array("graph.npy", lambda a: a[:-9]), "no graph of 60 vectors"),
-    "a graph of wild links": ("graph", array("graph.npy", put(slice(-400, None), 255)), "no graph"),
-    "a wild entry": ("graph", array("graph.npy", put(slice(1064, 1072), 255)), "no graph"),
+    "fewer lengths than texts": ("segment", array("lengths.npy", lambda a: a[:-1]), "lengths.npy.*rows"),
+    "terms outside": ("segment", array("term_bounds.npy", put(1, 10**12)), "must rise"),
+    "postings outside": ("segment", array("posting_bounds.npy", put(1, 10**12)), "must rise"),
+    "postings of rows that are not there": ("segment", array("posting_rows.npy", put(0, 60)), "posting_rows.npy.*below 60"),
+    "a field without a name": ("segment", header("fields", [5]), "'fields' is"),
+    "a number for a table": ("segment", header("table", 5), "'table' is 5"),
+    "int8 vectors without scales": ("cells", without("scales.npy"), "scales belong together"),
+    "cells outside": ("cells", array("cell_bounds.npy", put(1, 10**12)), "must rise"),
+    "cells of rows that are not there": ("cells", array("cell_rows.npy", put(0, -1)), "cell_rows.npy.*below 60"),
+    "half of the cells": ("cells", without("cell_rows.npy"), "a part of its cells is missing"),
 }  # fmt: skip
 
 
@@ -176,7 +202,7 @@ def test_wrong_structure_under_right_checksums_is_refused(tmp_path: Path, damage
     files = copy.deepcopy(folders()[kind])
     change(files)
     write(files, tmp_path / "saved")
-    load = {"index": Index.load, "graph": Index.load}.get(
+    load = {"segment": Segment.read, "cells": Segment.read}.get(
         kind, noppa.load if "method" in folders()[kind][HEADER] else noppa.WordVectors.load
     )
     with pytest.raises(noppa.NoppaError, match=message) as raised:

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 import noppa
 from noppa.serve import receive, service
+from noppa.serve.answers import written
 from noppa.serve.app import Application
 from noppa.serve.gate import PIECE
 from noppa.serve.openai import answer
 from noppa.serve.problems import Problem
+from noppa.serve.served import Served
 from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
-from noppa.serve.tei import written
 from tests.serving import ask, made_encoder
 
 TEXT = "the girl eats a cake"
@@ -42,7 +43,7 @@ class Apps:
 
     def __call__(self, **settings: Any) -> Application:
         told = Settings(log_requests=False, **settings)
-        self.made.append(Application(told, Models({"small": self.encoder}, told)))
+        self.made.append(Application(told, Served(Models({"small": self.encoder}, told))))
         return self.made[-1]
 
 
@@ -124,18 +125,33 @@ def test_only_the_fields_of_a_route_are_kept(make: Apps) -> None:
     assert kept == [{"inputs": TEXT, "normalize": True}] * 2
 
 
+RIGHT = {
+    "inputs": {"source_sentence": TEXT, "sentences": [TEXT]},
+    "documents": [TEXT],
+    "texts": [TEXT],
+}
+
+
 def test_every_route_with_a_body_knows_its_fields(make: Apps) -> None:
     """A wrong value of any declared field is an error that names it; and every handler takes what its fields declare."""
     app = make()
-    bodies = [operation for operation in app.operations if operation.body is not None]
+    bodies = [
+        contract
+        for operation in app.operations
+        if operation.body is not None
+        for contract in operation.contracts
+    ]
     assert len(bodies) > 10
     for operation in bodies:
         assert operation.method == "POST"
         taken = [*inspect.signature(operation.handler).parameters]
         assert sorted(taken) == sorted(["request", *operation.body]), operation.path
-        right = dict.fromkeys(("inputs", "input", "text", "a", "b", "query"), TEXT)
+        right = dict.fromkeys(("input", "text", "a", "b", "query", "prompt"), TEXT)
+        right |= {name: RIGHT[name] for name in operation.body if name in RIGHT}
+        if operation.path in ("/embed", "/"):
+            right["inputs"] = TEXT
         for name in operation.body:
-            wrong = json.dumps({**right, name: {"no": "value"}}).encode()
+            wrong = json.dumps({**right, name: [{"no": "value"}]}).encode()
             if name != "user":
                 refused = asyncio.run(ask(app, operation.path, wrong))
                 assert refused.error["param"] == name, operation.path

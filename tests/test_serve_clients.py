@@ -87,3 +87,63 @@ def test_langchain_text_embeddings_inference(server: Running, encoder: noppa.Enc
     assert rows.tobytes() == encoder.encode(TEXTS, normalize=True).tobytes()
     row = np.array(embeddings.embed_query(TEXTS[1]), np.float32)
     assert row.tobytes() == encoder.encode(TEXTS[1], normalize=True).tobytes()
+
+
+def test_huggingface_hub(server: Running, encoder: noppa.Encoder) -> None:
+    """It posts to the very address that it is given."""
+    from huggingface_hub import InferenceClient
+
+    client = InferenceClient(f"{server.url}/similarity", token="sk-test")
+    cosines = client.sentence_similarity(TEXTS[0], TEXTS[1:])
+    expected = encoder.similarity(TEXTS[0], TEXTS[1:])
+    np.testing.assert_allclose(cosines, expected, atol=1e-6)
+    rows = InferenceClient(server.url, token="sk-test").feature_extraction(TEXTS)
+    assert rows.tobytes() == encoder.encode(TEXTS, normalize=True).tobytes()
+
+
+def test_cohere(server: Running, encoder: noppa.Encoder) -> None:
+    """Both editions of its API."""
+    import cohere
+
+    cosines = encoder.similarity(TEXTS[0], TEXTS)
+    order = np.argsort(-cosines, kind="stable").tolist()
+    with cohere.ClientV2("sk-test", base_url=server.url) as newer:
+        answer = newer.rerank(model="small", query=TEXTS[0], documents=TEXTS, top_n=2)
+        assert [result.index for result in answer.results] == order[:2]
+        with pytest.raises(cohere.NotFoundError):
+            newer.rerank(model="rerank-v3.5", query=TEXTS[0], documents=TEXTS)
+    with cohere.Client("sk-test", base_url=server.url) as older:
+        named = older.rerank(
+            model="small",
+            query=TEXTS[0],
+            documents=[{"text": text} for text in TEXTS],
+            return_documents=True,
+        )
+    assert [result.index for result in named.results] == order
+    for result in named.results:
+        assert result.relevance_score == pytest.approx(max(0, cosines[result.index]), abs=1e-6)
+        assert result.document is not None
+        assert result.document.text == TEXTS[result.index]
+    with (
+        cohere.ClientV2("wrong", base_url=server.url) as stranger,
+        pytest.raises(cohere.UnauthorizedError),
+    ):
+        stranger.rerank(model="small", query="a", documents=["a"])
+
+
+def test_ollama(server: Running, encoder: noppa.Encoder) -> None:
+    import ollama
+
+    with ollama.Client(server.url, headers={"Authorization": "Bearer sk-test"}) as client:
+        (listed,) = client.list().models
+        expected = encoder.encode(TEXTS, normalize=True)
+        answer = client.embed(model=listed.model or "", input=TEXTS)
+        assert np.array(answer.embeddings, np.float32).tobytes() == expected.tobytes()
+        assert answer.prompt_eval_count == 12
+        one = client.embeddings(model="small", prompt=TEXTS[1])
+        assert np.array(one.embedding, np.float32).tobytes() == expected[1].tobytes()
+        small = client.embed(model="small", input=TEXTS[0], dimensions=4)
+        assert np.shape(small.embeddings) == (1, 4)
+        with pytest.raises(ollama.ResponseError, match="model_not_found") as missing:
+            client.embed(model="nomic-embed-text", input=TEXTS)
+        assert missing.value.status_code == 404

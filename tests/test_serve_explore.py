@@ -19,10 +19,11 @@ from noppa.methods import registry
 from noppa.serve import method_field, variants
 from noppa.serve.app import Application
 from noppa.serve.overview import alike, plane
+from noppa.serve.served import Served
 from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
-from tests.serving import Running, ask, made_encoder, serving
+from tests.serving import Running, ask, check_document, made_encoder, serving
 
 TEXT = "the girl eats zzqx a cake ."
 LINES = [*made_texts(80, made_words(dim=8, extra=40), seed=3), "the girl eats", "the girl eats"]
@@ -134,7 +135,7 @@ class Choosy(Largest):
 def test_methods_of_users(encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A method is offered from when it is registered: by name, with its parameters, in the document, too."""
     settings = Settings(log_requests=False)
-    app = Application(settings, Models({"small": encoder}, settings))
+    app = Application(settings, Served(Models({"small": encoder}, settings)))
 
     def answered(path: str, body: Any = None) -> Any:
         sent = {"method": "GET"} if body is None else {"pieces": json.dumps(body).encode()}
@@ -291,10 +292,12 @@ def test_the_map_shows_the_first_principal_axes() -> None:
     assert found["shares"] == pytest.approx((sizes[:2] ** 2 / (sizes**2).sum()).tolist(), abs=1e-6)
 
 
-def test_a_single_line(client: httpx.Client) -> None:
-    client.post("/lines", json={"lines": ["zzqx"]})
+@pytest.mark.parametrize(("line", "name"), [("zzqx", "zzqx"), ("!?", "cluster 1")])
+def test_a_single_line(client: httpx.Client, line: str, name: str) -> None:
+    """A cluster is named by its words, and where it has none, by its number."""
+    client.post("/lines", json={"lines": [line]})
     assert client.post("/lines/clusters", json={}).json()["clusters"] == [
-        {"size": 1, "central": [0]}
+        {"size": 1, "central": [0], "name": name}
     ]
     assert client.post("/lines/map", json={}).json()["points"] == [[0.0, 0.0]]
     assert client.post("/lines/duplicates", json={}).json()["groups"] == []
@@ -303,40 +306,6 @@ def test_a_single_line(client: httpx.Client) -> None:
 @pytest.mark.filterwarnings("default")
 def test_the_document_is_true(server: Running, client: httpx.Client) -> None:
     """What the OpenAPI document allows is answered as it says, what it forbids is refused (schemathesis)."""
-    import hypothesis
-    import schemathesis
-    from schemathesis.checks import not_a_server_error
-    from schemathesis.specs.openapi import checks
-
-    document = client.get("/openapi.json").json()
-    paths = {(path, method) for path, methods in document["paths"].items() for method in methods}
-    assert ("/v1/embeddings", "post") in paths
     client.post("/lines", json={"lines": LINES})
-    schema = schemathesis.openapi.from_dict(document)
-    schema.config.base_url = server.url
-    wanted = [
-        not_a_server_error,
-        checks.status_code_conformance,
-        checks.content_type_conformance,
-        checks.response_schema_conformance,
-    ]
-    tried = 0
-    for result in schema.get_all_operations():
-        operation = result.ok()
-        strategy = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
-
-        @hypothesis.settings(
-            max_examples=5,
-            deadline=None,
-            database=None,
-            derandomize=True,
-            suppress_health_check=list(hypothesis.HealthCheck),
-        )
-        @hypothesis.given(case=strategy)
-        def run(case: Any) -> None:
-            nonlocal tried
-            tried += 1
-            case.call_and_validate(session=None, cookies=dict(client.cookies), checks=wanted)
-
-        run()
-    assert tried > 50
+    paths = check_document(server, client)
+    assert ("/v1/embeddings", "post") in paths

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 import os
 import re
 import shutil
@@ -153,7 +155,8 @@ def test_a_method_of_a_user(page: Any, encoder: noppa.Encoder) -> None:
         page.get_by_label("Method", exact=True).select_option("average")
         assert page.get_by_label("power", exact=True).count() == 0
         assert [text for text in page.wrong if not text.startswith(running.url)] == []
-        page.wrong.clear()
+        page.goto("about:blank")  # no request is under way when the server stops
+    page.wrong.clear()
 
 
 @needs_browser
@@ -298,6 +301,71 @@ def test_many_lines(page: Any, server: Running, encoder: noppa.Encoder, tmp_path
 
 
 @needs_browser
+def test_a_click_shows_what_it_is_on_the_map(page: Any, server: Running) -> None:
+    """A cluster, a hit and a group of duplicates, by mouse and keyboard; one at a time, and none after new lines."""
+    page.goto(f"{server.url}/#tab=lines&query=The band plays a concert.&threshold=0.9")
+    page.get_by_role("button", name="Example lines").click()
+    wait(page, "document.querySelectorAll('#clusters > li').length === 6")
+    wait(page, "document.querySelectorAll('#found li').length === 10")
+    wait(page, "document.querySelectorAll('#duplicates > li').length > 0")
+    wait(page, "document.querySelector('#map-title').textContent === 'Map of 400 lines'")
+    pressed = page.locator(".pick[aria-pressed=true]")
+    cluster = page.locator("#clusters .pick").nth(2)
+    cluster.click()
+    size = int(re.findall(r"(\d+) lines", cluster.inner_text())[-1])
+    assert page.locator("#map").get_attribute("data-lit") == str(size)
+    assert f"{size} lines" in page.locator("#lit-state").inner_text()
+    assert page.locator("#map").is_visible()
+    page.locator("#found .pick").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#map").get_attribute("data-lit") == "1"
+    assert page.locator("#map-point").inner_text() in pressed.inner_text()
+    assert pressed.count() == 1
+    group = page.locator("#duplicates .pick").first
+    group.click()
+    lit = page.locator("#map").get_attribute("data-lit")
+    assert group.inner_text().startswith(f"{lit} lines")
+    group.press("Space")
+    assert page.locator("#lit").is_hidden()
+    assert pressed.count() == 0
+    cluster.click()
+    page.get_by_role("button", name="Clear highlight").click()
+    assert page.locator("#map").get_attribute("data-lit") == ""
+    assert page.evaluate("document.activeElement.classList.contains('pick')")
+    cluster.click()
+    page.get_by_label("How many").fill("3")
+    wait(page, "document.querySelectorAll('#clusters > li').length === 3")
+    assert page.locator("#lit").is_hidden()
+
+
+@needs_browser
+def test_labels_to_take_home(page: Any, server: Running, tmp_path: Path) -> None:
+    page.goto(f"{server.url}/#tab=lines&clusters=2")
+    lines = ["The dog runs.", '=the "band" plays', "The dog runs.", "The band plays."]
+    page.get_by_label("Paste lines").fill("\n".join(lines))
+    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
+    wait(page, "document.querySelectorAll('#duplicates > li').length > 0")
+    names = page.locator("#clusters b").all_inner_texts()
+    files = {}
+    for name in ("Labels as CSV", "Labels as JSON lines"):
+        with page.expect_download() as started:
+            page.get_by_role("button", name=name).click()
+        file = tmp_path / started.value.suggested_filename
+        started.value.save_as(file)
+        files[file.suffix] = file.read_bytes().decode()
+    rows = [json.loads(row) for row in files[".jsonl"].splitlines()]
+    assert [row["text"] for row in rows] == lines
+    assert [row["line"] for row in rows] == [1, 2, 3, 4]
+    assert all(row["name"] == names[row["cluster"] - 1] for row in rows)
+    assert rows[0]["duplicates"] == rows[2]["duplicates"] == 1
+    table = [*csv.DictReader(io.StringIO(files[".csv"]))]
+    assert table[1]["text"] == "'" + lines[1]  # no formula
+    for row, cells in zip(rows, table, strict=True):
+        assert cells["cluster"] == str(row["cluster"])
+        assert cells["duplicates"] == str(row["duplicates"] or "")
+
+
+@needs_browser
 def test_files_and_pasted_lines(page: Any, server: Running, tmp_path: Path) -> None:
     page.goto(f"{server.url}/#tab=lines")
     table = tmp_path / "reviews.csv"
@@ -407,6 +475,52 @@ def test_lines_taken_late_are_forgotten_all_the_same(page: Any, server: Running)
     page.unroute("**/lines")
     page.get_by_label("Paste lines").fill("A girl sings.\n")
     wait(page, "document.querySelector('#lines-state').textContent === '1 line.'")
+
+
+@needs_browser
+def test_classify(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: Path) -> None:
+    """Labels with probabilities as one types, and what speaks for each; without a classifier there is no such tab."""
+    page.goto(f"{server.url}/#tab=classify")
+    wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
+    assert page.get_by_role("tab", name="Classify").is_hidden()
+    page.get_by_role("tab", name="One sentence").press("End")
+    assert page.get_by_role("tab", name="Many lines").get_attribute("aria-selected") == "true"
+    kinds = {"dog": "animals", "band": "music", "match": "sport"}
+    rows = [(text, kind) for text in EXAMPLES for word, kind in kinds.items() if word in text]
+    made = noppa.Classifier(encoder).fit(*map(list, zip(*rows, strict=True)))
+    made.save(tmp_path / "topics")
+    with serving(str(tmp_path / "topics"), environment={"NOPPA_API_KEYS": "sesame"}) as running:
+        page.goto(f"{running.url}/#tab=classify&label=another")
+        page.get_by_label("Key", exact=True).fill("sesame")
+        page.locator("#key").blur()
+        page.get_by_label("Text to classify").fill("The band plays a dog song.")
+        decision = made.explain("The band plays a dog song.")
+        percent = f"{100 * decision.probabilities.max():.1f} %"
+        first = page.locator("#labels button").first
+        first.filter(has_text=percent).wait_for()
+        assert first.inner_text().split() == [*percent.split(), str(decision.label)]
+        assert first.get_attribute("aria-pressed") == "true"
+        assert page.locator("#logit").inner_text() == f"{decision.logits.max():.4f}"
+        assert page.locator("#decided").inner_text() == "The band plays a dog song ."
+        other = page.locator("#labels button").nth(1)
+        label = other.get_attribute("data-label")
+        other.press("Enter")
+        page.locator("#reasons-title").filter(has_text=label).wait_for()
+        assert page.evaluate("document.activeElement.dataset.label") == label
+        name, share = decision.reasons(label)[0]
+        row = page.locator("#reasons tbody tr").first.inner_text().split()
+        assert row == [*name.split(), f"{share:.4f}".replace("-", "−")]
+        page.set_viewport_size({"width": 360, "height": 700})
+        page.reload()
+        page.locator("#reasons-title").filter(has_text=label).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        tab = page.get_by_role("tab", name="Classify").bounding_box()
+        assert tab["x"] + tab["width"] <= 360  # the chosen tab is in view
+        page.get_by_label("Text to classify").fill("")
+        wait(page, "document.querySelectorAll('#labels button').length === 0")
+        page.get_by_role("tab", name="Classify").press("ArrowRight")
+        wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
+    page.wrong.clear()  # another server than the one that this page is meant for
 
 
 @needs_browser

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa.classify.folds import stratified_folds
 from noppa.evaluate import TASKS, check, read
-from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.task_files import available, tasks_of
 from tests.made_senteval import write_folder
 

@@ -29,8 +29,12 @@ SOURCES = ROOT / "src" / "noppa" / "integrations"
 # Keeps environments small; see the file.
 CONSTRAINTS = TESTS / "constraints.txt"
 AT_ONCE = 2
-# No telemetry. Bytecode is written at first import, because --no-compile leaves it out at installation.
-ENVIRONMENT = {**os.environ, "HAYSTACK_TELEMETRY_ENABLED": "false"}
+# No telemetry, no download of prices. Bytecode is written at first import, because --no-compile leaves it out at installation.
+ENVIRONMENT = {
+    **os.environ,
+    "HAYSTACK_TELEMETRY_ENABLED": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
 ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
 # Packages installed with --no-deps, and the dependencies they really need. This is BERTopic's own light installation: the
 # full one brings UMAP and torch, 1.4 GB, and imports for most of a minute.

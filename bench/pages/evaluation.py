@@ -10,7 +10,7 @@ from pages.ablations import ablations
 from pages.classifier import parity, senteval
 from pages.methods import methods, peers
 from pages.positions import positions
-from pages.results import records_of
+from pages.results import EMBEDDED, FIRST_EDITION, records_of
 from pages.selection import selection
 
 HEAD = """# Evaluation
@@ -59,15 +59,26 @@ def used_files(rows: Sequence[records.Record], kind: str) -> list[str]:
 
 
 def conditions() -> str:
-    names = ("ablations", "methods", "peers", "position", "presets", "search", "senteval")
-    rows = records_of(*names)
+    names = (
+        "ablations",
+        "methods",
+        "peers",
+        "position",
+        "presets",
+        "first_edition",
+        "search",
+        "senteval",
+    )
+    # Read apart: the first edition's rows have the names of today's presets.
+    rows = [*records_of(*names), *records_of("first_edition")]
     commits = sorted({row["commit"] for row in rows})
     machines = sorted(
         {f"{row['machine']['processor']}, {row['machine']['threads']} cores" for row in rows}
     )
     return (
-        f"Vectors: {', '.join(used_files(rows, 'vectors'))}, where `embedded` is those of the embedded model and the others "
-        "have a shortened vocabulary; counts: "
+        f"Vectors: {'; '.join(used_files(rows, 'vectors'))}; where `{EMBEDDED}, {FIRST_EDITION}` is the words of the embedded "
+        "model before the one that the package has now, on which these methods have not been run, and the others have a "
+        "shortened vocabulary. Counts: "
         f"{', '.join(used_files(rows, 'counts'))}. {OUTER_FOLDS} outer folds, seed {SEED}. Commits {', '.join(commits)}; "
         f"{'; '.join(machines)}.\n\n"
     )

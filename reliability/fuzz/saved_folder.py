@@ -23,7 +23,13 @@ import noppa
 from noppa import Encoder, WordVectors
 from noppa.io import storage
 from noppa.methods import METHODS
-from noppa.search.index import Index
+from noppa.search import cells
+from noppa.search.index_state import Part, State
+from noppa.search.query import Collection, find
+from noppa.search.row_table import Row
+from noppa.search.segment import TABLE, Segment
+from noppa.search.stored_vectors import stored
+from noppa.search.where import Condition
 
 WORDS = ["the", "a", "girl", "boy", "eats", "cake", "café", "##ing", "##s", "<unk>"]
 TEXTS = ["the girl eats a cake", "a boy", "cakes eating café", "unknown", ""]
@@ -95,20 +101,32 @@ def folders() -> dict[str, Files]:
             WORDS, rng.integers(-9, 9, (10, 6)).astype(np.int8), np.full(10, 0.1),
             scales=np.ones((10, 2), np.float32), blocks=(4, 2), pieces=3, unknown="pieces",
         ),
-        "index": Index(TEXTS, matrix[: len(TEXTS)]),
+        "segment": made_segment("float16"),
+        "cells": made_segment("int8"),
     }  # fmt: skip
     for name, kind in METHODS.items():
         made[name] = Encoder(plain, kind(**options.get(name, {}))).fit(corpus)
     steps = (noppa.CommonComponents(1), noppa.Whitening(dim=4), noppa.Normalize())
     made["refined"] = Encoder(plain, noppa.Average(), steps).fit(corpus)
-    with suppress(noppa.NoppaError):  # without usearch
-        made["graph"] = Index(["x"] * 60, rng.normal(size=(60, 4)).astype(np.float32), exact=False)
+    packed = plain.quantized([4, 8], [3, 3])
+    made["packed"] = Encoder(packed, noppa.NoPPA(k=0, pair_columns=(1, 4)))
     return {name: _files(value) for name, value in made.items()}
+
+
+def made_segment(dtype: str) -> Segment:
+    """A segment of an index; of int8 vectors, one with cells."""
+    vectors = np.random.default_rng(4).normal(size=(60, 4)).astype(np.float32)
+    rows = [Row(str(at), f"{TEXTS[at % len(TEXTS)]} {at}", {"at": at}) for at in range(60)]
+    made = Segment.made(rows, stored(vectors, dtype))
+    if dtype == "int8":
+        arrays = {**made.arrays, **cells.made_arrays(made.arrays)}
+        made = Segment(arrays, made.table)
+    return made
 
 
 def _files(saved: Any) -> Files:
     with tempfile.TemporaryDirectory() as folder:
-        saved.save(Path(folder, "saved"))
+        (saved.write if isinstance(saved, Segment) else saved.save)(Path(folder, "saved"))
         found = {
             str(path.relative_to(Path(folder, "saved"))): path.read_bytes()
             for path in sorted(Path(folder, "saved").rglob("*"))
@@ -167,6 +185,11 @@ def changed_array(content: bytes, choices: Choices) -> bytes:
             with np.errstate(all="ignore"):
                 numbers[choices.below(len(numbers))] = np.array(value).astype(dtype)
         return bytes(changed)
+    return changed_bytes(content, choices)
+
+
+def changed_bytes(content: bytes, choices: Choices) -> bytes:
+    changed = bytearray(content)
     for _ in range(1 + choices.below(8)):
         changed[choices.below(len(changed))] = choices.below(256)
     return bytes(changed)
@@ -193,7 +216,8 @@ def write(files: Files, folder: Path) -> None:
     ):
         header = files[name]
         listed = header.get("files")
-        for file, facts in listed.items() if isinstance(listed, dict) else ():
+        listed = {**listed, TABLE: header.get("table")} if isinstance(listed, dict) else {}
+        for file, facts in listed.items():
             content = files.get(str(Path(name).parent / file))
             if isinstance(content, bytes) and isinstance(facts, dict):
                 facts.update(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
@@ -207,10 +231,13 @@ def write(files: Files, folder: Path) -> None:
 def use(folder: Path) -> None:
     """Load a folder by what its header says, and do with it what people do."""
     kind = storage.kind_of(folder)
-    if kind == "index":
-        index = Index.load(folder)
-        index.search(np.ones((1, index.dim), np.float32), 3)
-        list(index.texts[:3])
+    if kind == "index segment":
+        segment = Segment.read(folder)
+        collection = Collection(State((Part(segment),)), [Condition("at", ">", 3)])
+        query = np.full(segment.dim, 0.5, np.float32)
+        found, _ = find(collection, TEXTS[0], query, "hybrid", 3, False, 1)
+        collection.rows(np.array([one.number for one in found], np.int64))
+        segment.table.all_rows()
     elif kind == "encoder":
         encoder = noppa.load(folder)
         assert np.isfinite(encoder.encode(TEXTS, threads=1)).all()
@@ -228,8 +255,10 @@ def once(data: bytes) -> None:
     names = sorted(files)
     for _ in range(1 + choices.below(3)):
         name = names.pop(choices.below(len(names)))
-        if isinstance(files[name], bytes):
+        if name.endswith(".npy"):
             files[name] = changed_array(files[name], choices)
+        elif isinstance(files[name], bytes):
+            files[name] = changed_bytes(files[name], choices)
         else:
             change_header(files[name], choices)
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None

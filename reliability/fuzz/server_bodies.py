@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from functools import cache
 
 import noppa
 from noppa.serve.app import Application
 from noppa.serve.method_field import offered
+from noppa.serve.served import Served
+from noppa.serve.served_classifier import ServedClassifier
+from noppa.serve.served_index import ServedIndex
 from noppa.serve.served_models import Models
 from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
@@ -17,6 +21,15 @@ from tests.serving import Answer, ask
 PATHS = (
     "/v1/embeddings",
     "/embed",
+    "/rerank",
+    "/v2/rerank",
+    "/api/embed",
+    "/api/embeddings",
+    "/predict",
+    "/predict/explain",
+    "/index/search",
+    "/index/add",
+    "/index/delete",
     "/explain",
     "/similarity",
     "/search",
@@ -35,6 +48,19 @@ BODIES = (
     {"a": "the girl", "b": "a boy", "explain": True},
     {"a": ["the girl", "x"], "b": ["a boy"]},
     {"query": "the girl", "lines": ["a boy", "cake"], "count": 3},
+    {"query": "the girl", "documents": ["a boy", {"text": "\ud83d"}], "return_documents": True},
+    {"query": "the girl", "texts": ["a boy", "cake"], "raw_scores": True, "return_text": True},
+    {"inputs": {"source_sentence": "the girl", "sentences": ["a boy"]}, "parameters": {}},
+    {"model": "small:latest", "input": ["the girl"], "prompt": "a boy", "truncate": False},
+    {"inputs": ["the girl", "\ud83d"], "raw_scores": True},
+    {"inputs": "the girl", "parameters": {"top_k": 1, "function_to_apply": "none"}, "label": "b"},
+    {
+        "query": "the girl",
+        "where": {"n": {">": 1}, "\ud83d": None},
+        "mode": "words",
+        "explain": True,
+    },
+    {"texts": ["a boy"], "ids": ["x"], "metadata": [{"n": 1e400, "\ud83d": [{}]}]},
     {"lines": ["a boy", "\ud83d", "", "cake"]},
     {"threshold": 0.9, "count": 3, "format": "csv"},
     {"format": "jsonl", "count": 10**30, "threshold": 1e400},
@@ -59,17 +85,34 @@ class Server:
         encoder = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0), refine=[noppa.Whitening(dim=12)])
         encoder.fit(made_texts(200, words))
         settings = Settings(
-            max_inputs=64, max_tokens=64, max_lines=64, request_seconds=20, log_requests=False
+            max_inputs=64,
+            max_tokens=64,
+            max_lines=64,
+            request_seconds=20,
+            log_requests=False,
+            keys=("key",),
         )
-        self.app = Application(settings, Models({"small": encoder}, settings))
+        texts = made_texts(40, words)
+        classifier = noppa.Classifier(encoder, folds=2).fit(texts, ["a", "b"] * 20)
+        served = Served(
+            Models({"small": encoder}, settings),
+            ServedClassifier("labels", classifier),
+            ServedIndex("texts", noppa.Index(encoder)),
+        )
+        self.app = Application(settings, served)
         self.loop = asyncio.new_event_loop()
         stored = self.post("/lines", json.dumps({"lines": made_texts(60, words)}).encode())
         self.cookie = stored.headers[b"set-cookie"].decode().partition(";")[0]
 
     def post(self, path: str, body: bytes) -> Answer:
         # POST /lines without the cookie: each makes a new session, and that of the cookie keeps its lines.
-        headers = {} if path == "/lines" else {"cookie": self.cookie}
-        return self.loop.run_until_complete(ask(self.app, path, body, headers))
+        headers = {"authorization": "Bearer key"}
+        if path != "/lines":
+            headers["cookie"] = self.cookie
+        with warnings.catch_warnings():
+            # As in a server process: texts without a known word are counted, and not reported.
+            warnings.simplefilter("ignore", noppa.NoppaWarning)
+            return self.loop.run_until_complete(ask(self.app, path, body, headers))
 
 
 server = cache(Server)

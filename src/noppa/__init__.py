@@ -12,7 +12,8 @@ model.encode(["a cake", "cake"])
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import external
@@ -37,9 +38,24 @@ from noppa.methods import (
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Refinement, Whitening
 from noppa.words.word_vectors import WordVectors
 
+if TYPE_CHECKING:
+    from noppa.classify.classifier import Classifier, load_classifier
+    from noppa.dedupe.deduplicate import deduplicate
+    from noppa.search.index import Index
+    from noppa.topics.keywords import keywords
+
+#: Imported when somebody asks: few processes need them, and each would slow every start.
+LATE = {
+    "Classifier": "noppa.classify.classifier",
+    "Index": "noppa.search.index",
+    "deduplicate": "noppa.dedupe.deduplicate",
+    "keywords": "noppa.topics.keywords",
+    "load_classifier": "noppa.classify.classifier",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """`__version__`, read when somebody asks: finding it takes longer than all the rest; and names of earlier versions."""
+    """Names that are found when somebody asks: they take longer than all the rest, or are of earlier versions."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -48,6 +64,8 @@ def __getattr__(name: str) -> Any:
         from noppa import refine
 
         return refine.Normalise
+    if name in LATE:
+        return getattr(import_module(LATE[name]), name)
     raise AttributeError(f"module 'noppa' has no attribute {name!r}")
 
 
@@ -60,9 +78,11 @@ __all__ = [
     "USIF",
     "VLAWE",
     "Average",
+    "Classifier",
     "CommonComponents",
     "Encoder",
     "FastSent",
+    "Index",
     "Method",
     "Moments",
     "NoPPA",
@@ -76,7 +96,10 @@ __all__ = [
     "Whitening",
     "WordVectors",
     "__version__",
+    "deduplicate",
     "external",
+    "keywords",
     "load",
+    "load_classifier",
     "register",
 ]

@@ -74,7 +74,7 @@ def test_vectors_of_documents_and_words_and_the_plain_call() -> None:
 
 
 def test_no_texts_and_texts_without_words() -> None:
-    assert NoppaBackend().embed([]).shape == (0, 192)
+    assert NoppaBackend().embed([]).shape == (0, 320)
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
         assert not NoppaBackend().embed([""]).any()
 

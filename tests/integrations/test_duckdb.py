@@ -26,7 +26,7 @@ def connection() -> Any:
 def test_vectors_are_arrays_of_length_one(connection: Any) -> None:
     register(connection)
     made = connection.execute("SELECT noppa_embed(text) AS v FROM texts ORDER BY number")
-    assert str(made.description[0][1]) == "FLOAT[192]"
+    assert str(made.description[0][1]) == "FLOAT[320]"
     rows = [row for (row,) in made.fetchall()]
     assert rows[3] is None
     expected = noppa.load("similarity").encode(TEXTS, normalize=True)
@@ -55,7 +55,7 @@ def test_cosines_of_two_columns_of_constants_and_of_null(connection: Any) -> Non
 
 def test_rows_come_in_blocks_and_a_constant_is_encoded_once(connection: Any) -> None:
     class Counted:
-        dim = 192
+        dim = 320
         asked: list[int] = []  # noqa: RUF012
 
         def encode(self, texts: Any, **options: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,13 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import noppa
+from noppa.distill.teacher import Teacher
 from noppa.errors import ParameterError
 from noppa.export import export
-from noppa.integrations.onnx import padded
+from noppa.integrations.onnx import classifier_inputs, padded
 from tests.conftest import made_texts, made_words
 
 
@@ -31,6 +34,9 @@ METHODS = {
     "reference": noppa.NoPPA(k=3, noise="reference", position="reference", a=None),
     "parts": noppa.NoPPA(
         k=0, parts=("max", "ordered", "std", "product", "dct2", "min", "context", "word")
+    ),
+    "columns": noppa.NoPPA(
+        k=0, parts=("product", "word", "context", "ordered"), pair_columns=(1, 4)
     ),
     "alone": noppa.NoPPA(k=0, attend_self=False, position=None),
     "absolute": noppa.NoPPA(k=0, kernel="abs", unknown_takes_position=True),
@@ -119,6 +125,15 @@ def test_tables_as_they_are_stored(dtype: str, tmp_path: Path) -> None:
     assert tables[words.matrix.shape] == stored[dtype]
 
 
+@pytest.mark.parametrize("unknown", ["skip", "zero"])
+def test_packed_tables_are_widened_to_8_bits(unknown: str, tmp_path: Path) -> None:
+    words = made_words(extra=500, unknown=unknown).quantized([4, 8], [4, 3])
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0))
+    texts = made_texts(20, words)
+    found = run(encoder, texts, tmp_path / "m.onnx")
+    np.testing.assert_allclose(found, encoder.encode(texts), atol=2e-5)
+
+
 @pytest.mark.filterwarnings("ignore::noppa.NoppaWarning")
 @pytest.mark.parametrize("preset", ["default", "similarity"])
 def test_the_embedded_model(preset: str, tmp_path: Path) -> None:
@@ -191,3 +206,77 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == "m.onnx: onnx, 18 words, 14 dimensions\n"
     onnx.checker.check_model(str(tmp_path / "m.onnx"))
+
+
+def made_teacher(folder: Path) -> Path:
+    """A sentence transformer of one look-up as an ONNX graph, with a tokenizer of whole words and pieces."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    names = ["[CLS]", "[SEP]", "[UNK]", "a", "girl", "eats", "##ing", "cake"]
+    vocabulary = {name: at for at, name in enumerate(names)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 0), ("[SEP]", 1)]
+    )
+    (folder / "onnx").mkdir(parents=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    table = np.random.default_rng(0).normal(size=(len(names), 6)).astype(np.float32)
+    ids, mask = (
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["n", "tokens"])
+        for name in ("input_ids", "attention_mask")
+    )
+    states = helper.make_tensor_value_info(
+        "last_hidden_state", TensorProto.FLOAT, ["n", "tokens", 6]
+    )
+    gather = helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])
+    graph = helper.make_graph(
+        [gather], "teacher", [ids, mask], [states], [numpy_helper.from_array(table, "table")]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, str(folder / "onnx" / "model.onnx"))
+    return folder
+
+
+def test_a_graph_teaches_without_torch(tmp_path: Path) -> None:
+    teacher = Teacher(str(made_teacher(tmp_path / "made")), tmp_path / "kept", 1)
+    rows = teacher.sentences(["a girl", "a girl eats a cake", "cake"]).astype(float)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-3)
+    assert np.allclose(rows[2], teacher.pieces(["cake"])[0].astype(float), atol=1e-3)
+    assert teacher.known_pieces() == ["a", "girl", "eats", "##ing", "cake"]
+    unknown, text = teacher.pieces(["##girl"])[0], teacher.sentences(["girl"])[0]
+    assert np.allclose(unknown.astype(float), text.astype(float), atol=1e-3)
+
+
+GOOD, BAD = ["lovely", "bright", "fine", "warm"], ["dull", "grey", "poor", "cold"]
+REVIEWS = [f"a {word} film, a {word} story" for word in GOOD + BAD] * 4
+TOPICS = {
+    "two": ["good"] * 4 + ["bad"] * 4,
+    "three": ["good"] * 4 + ["bad"] * 2 + ["cold"] * 2,
+    "several": [["good"]] * 4 + [["bad"]] * 2 + [["bad", "cold"]] * 2,
+}
+
+
+@pytest.mark.parametrize("labels", TOPICS)
+@pytest.mark.parametrize("encoder", [None, False, "zero-shot"])
+def test_a_classifier_gives_our_probabilities(labels: str, encoder: object, tmp_path: Path) -> None:
+    if encoder == "zero-shot":
+        model = noppa.Classifier.zero_shot(
+            ["fine weather", "dull work", "cold food"][: 2 + (labels != "two")]
+        )
+    else:
+        model = noppa.Classifier(encoder, folds=2).fit(REVIEWS, TOPICS[labels] * 4)
+    export(model, "onnx", tmp_path / "m.onnx")
+    session = onnxruntime.InferenceSession(
+        str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"]
+    )
+    texts = ["a lovely dull film", "unheardofword", "", "a grey story, a grey story"]
+    logits, p = session.run(None, classifier_inputs(model, texts))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", noppa.NoppaWarning)
+        np.testing.assert_allclose(p, model.predict_proba(texts), atol=1e-4)
+    assert logits.shape == p.shape
+    ngrams = (tmp_path / "m.ngrams.txt").read_text().splitlines()
+    assert ngrams == model.contents.features.ngram_names
+    with pytest.raises(ParameterError, match="export it to onnx"):
+        export(model, "word2vec", tmp_path / "m.bin")

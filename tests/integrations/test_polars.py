@@ -26,7 +26,7 @@ def test_a_lazy_frame_knows_its_schema_and_streams() -> None:
         text=pl.format("{} cakes and {} lakes", "number", pl.col("number") % 7)
     )
     vectors = frame.select(pl.col("text").noppa.encode("similarity", normalize=True))
-    assert vectors.collect_schema()["text"] == pl.Array(pl.Float32, 192)
+    assert vectors.collect_schema()["text"] == pl.Array(pl.Float32, 320)
     streamed = vectors.collect(engine="streaming")["text"].to_numpy()
     texts = frame.collect()["text"].to_list()
     expected = noppa.load("similarity").encode(texts, normalize=True)

@@ -15,16 +15,16 @@ import numpy as np
 import pandas
 import pytest
 import sklearn.exceptions
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
 import noppa
 from noppa.errors import InputError, ParameterError
-from noppa.integrations.sklearn import NoppaTransformer
+from noppa.integrations.sklearn import NoppaTransformer, pipeline_of
 from tests.conftest import made_texts, made_words
 
 GOOD = "fine great lovely superb brilliant charming".split()
@@ -180,3 +180,29 @@ def test_checks_of_scikit_learn(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sklearn.exceptions.SkipTestWarning)
         getattr(estimator_checks, name)("NoppaTransformer", NoppaTransformer())
+
+
+REVIEWS = [f"a {word} film" for word in ("lovely", "bright", "fine", "dull", "grey", "poor")] * 6
+OPINIONS = (["good"] * 3 + ["bad"] * 3) * 6
+
+
+def test_the_classifier_is_one_of_scikit_learns() -> None:
+    model = noppa.Classifier(folds=2)
+    assert is_classifier(model)
+    assert clone(model).get_params() == model.get_params()
+    search = GridSearchCV(model, {"ngrams": [(1, 1), None]}, cv=3).fit(REVIEWS, OPINIONS)
+    assert search.best_score_ > 0.9
+    assert cross_val_score(make_pipeline(model), REVIEWS, OPINIONS, cv=3).min() > 0.9
+    assert search.best_estimator_.predict_proba(["a lovely film"]).shape == (1, 2)
+
+
+@pytest.mark.parametrize("labels", [OPINIONS, ["good", "good", "fine", "bad", "bad", "poor"] * 6])
+def test_a_classifier_becomes_a_pipeline(labels: list[str]) -> None:
+    model = noppa.Classifier(folds=2).fit(REVIEWS, labels)
+    pipeline = pipeline_of(model)
+    texts = ["a lovely dull film", "grey grey", "nothing known: xqzt"]
+    np.testing.assert_allclose(pipeline.predict_proba(texts), model.predict_proba(texts), atol=1e-6)
+    assert pipeline.predict(texts).tolist() == model.predict(texts).tolist()
+    several = noppa.Classifier(folds=2).fit(REVIEWS, [[one] for one in OPINIONS])
+    with pytest.raises(ParameterError, match="one label a row"):
+        pipeline_of(several)

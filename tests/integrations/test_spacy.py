@@ -39,7 +39,7 @@ def test_the_component_is_found_by_its_name_alone() -> None:
         "nlp = spacy.blank('en'); nlp.add_pipe('noppa'); print(nlp('a cake').vector.shape)"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert run.stdout.strip() == "(192,)", run.stderr
+    assert run.stdout.strip() == "(320,)", run.stderr
 
 
 def test_a_doc_has_the_vector_of_its_text() -> None:
@@ -83,7 +83,7 @@ def test_texts_without_words_are_zeros() -> None:
     nlp = pipeline()
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
         empty, doc = nlp.pipe(["", TEXTS[0]])
-    assert empty.vector.shape == (192,)
+    assert empty.vector.shape == (320,)
     assert not empty.has_vector
     assert empty.vector_norm == 0
     assert doc.similarity(empty) == empty.similarity(doc) == 0.0

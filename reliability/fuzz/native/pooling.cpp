@@ -45,9 +45,9 @@ struct Words {
     int64_t words, dim;
     Exact<float> floats;
     Exact<uint16_t> halves;
-    Exact<int8_t> bytes;
+    Exact<uint8_t> bytes;
     Exact<float> scales;
-    Exact<int64_t> edges;
+    Exact<Block> blocks;
     Table table;
 
     Words(FuzzedDataProvider& input, double largest)
@@ -55,15 +55,22 @@ struct Words {
           dim(input.ConsumeIntegralInRange(1, 70)),
           floats(words * dim, [&] { return number(input, largest); }),
           halves(words * dim, [&] { return input.ConsumeIntegral<uint16_t>() & 0xfbff; }),  // never infinite
-          bytes(words * dim, [&] { return input.ConsumeIntegral<int8_t>(); }),
+          bytes(0),
           scales(words * 2, [&] { return std::fabs(number(input, largest / 127)); }),
-          edges(3) {
-        edges.values[0] = 0;
-        edges.values[1] = input.ConsumeIntegralInRange<int64_t>(0, dim);
-        edges.values[2] = dim;
+          blocks(2) {
+        const int64_t middle = input.ConsumeIntegralInRange<int64_t>(0, dim);
         const int storage = input.ConsumeIntegralInRange(0, 2);
+        int64_t row = 0;
+        for (int64_t b = 0; b < 2; ++b) {
+            const int64_t start = b ? middle : 0, stop = b ? dim : middle, bits = input.ConsumeBool() ? 4 : 8;
+            blocks.values[size_t(b)] = {start, stop, row, bits};
+            row += bits == 8 ? stop - start : (stop - start + 1) / 2;
+        }
+        const int64_t row_bytes = storage == QUANTIZED ? row : dim * (storage == FLOAT32 ? 4 : 2);
+        bytes = Exact<uint8_t>(words * row, [&] { return input.ConsumeIntegral<uint8_t>(); });
         const void* rows[] = {floats.values.get(), halves.values.get(), bytes.values.get()};
-        table = {rows[storage], scales.values.get(), edges.values.get(), storage, words, dim, dim, 2};
+        table = {rows[storage],       storage, words, dim, row_bytes, row_bytes, blocks.values.get(), 2,
+                 scales.values.get(), false,   1.0f};
     }
 };
 
@@ -114,7 +121,15 @@ void compare(const Words& words, const Sentences& sentences, const std::string& 
 }
 
 void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& sentences, Arguments arguments) {
-    const int64_t wide = (words.dim + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
+    int64_t compared = words.dim;
+    arguments.set("pair_columns", std::monostate{});
+    if (input.ConsumeBool()) {
+        const int64_t start = input.ConsumeIntegralInRange<int64_t>(0, words.dim - 1);
+        const int64_t stop = input.ConsumeIntegralInRange<int64_t>(start + 1, words.dim);
+        arguments.set("pair_columns", std::vector<int64_t>{start, stop});
+        compared = stop - start;
+    }
+    const int64_t wide = (compared + POSITION_UNIT - 1) / POSITION_UNIT * POSITION_UNIT;
     std::vector<int64_t> parts(input.ConsumeIntegralInRange<size_t>(1, 4));
     for (int64_t& part : parts) {
         part = input.ConsumeIntegralInRange<int64_t>(0, COSINES + 3);
@@ -122,7 +137,7 @@ void noppa_rows(FuzzedDataProvider& input, const Words& words, const Sentences& 
     }
     Exact<float> positions(sentences.longest * wide);
     for (int64_t at = 0; at < positions.count; ++at)
-        positions.values[size_t(at)] = at % wide < words.dim ? float(number(input, 1)) : 0.0f;
+        positions.values[size_t(at)] = at % wide < compared ? float(number(input, 1)) : 0.0f;
     arguments.set("parts", parts);
     if (input.ConsumeBool() && sentences.longest)
         arguments.set("positions", borrowed(Array::FLOAT32, positions, 2, sentences.longest));

@@ -36,6 +36,9 @@ NB_MODULE(_native, module) {
     module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name); });
     binding::bind_text(module);
     binding::bind_pooling(module);
+    binding::bind_search(module);
+    binding::bind_sparse(module);
     binding::bind_training(module);
+    binding::bind_duplicates(module);
     binding::bind_vector_text(module);
 }

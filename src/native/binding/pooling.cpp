@@ -57,8 +57,8 @@ nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> k
 
 void bind_pooling(nb::module_& module) {
     nb::class_<PyTable>(module, "Table")
-        .def(nb::init<AnyMatrix, std::optional<Scales>, std::vector<int64_t>>(), "matrix"_a, "scales"_a.none(),
-             "blocks"_a = std::vector<int64_t>{});
+        .def(nb::init<AnyMatrix, std::optional<Scales>, std::vector<int64_t>, std::vector<int64_t>>(), "matrix"_a,
+             "scales"_a.none(), "blocks"_a = std::vector<int64_t>{}, "bits"_a = std::vector<int64_t>{});
     nb::class_<PySteps>(module, "Steps").def(nb::init<nb::list>(), "steps"_a);
     nb::list names;
     for (const std::string& name : method_names()) names.append(name);

@@ -28,12 +28,14 @@ struct TaskMemory {
 
 // The rows of a sentence lie far apart in memory: those of the next sentence are fetched while this one is pooled.
 void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
-    const int64_t size = table.storage == FLOAT32 ? 4 : table.storage == FLOAT16 ? 2 : 1;
-    const int64_t bytes = table.dim * size, apart = table.stride * size;
-    for (int64_t t = 0; t < std::min(tokens, MOST_PREFETCHED); ++t)
-        if (ids[t] >= 0 && ids[t] < table.words)
-            for (int64_t at = 0; at < bytes; at += 64)
-                __builtin_prefetch(static_cast<const char*>(table.rows) + int64_t(ids[t]) * apart + at);
+    const int64_t scale_bytes = table.block_count * (table.half_scales ? 2 : 4);
+    for (int64_t t = 0; t < std::min(tokens, MOST_PREFETCHED); ++t) {
+        const int64_t id = ids[t];
+        if (id < 0 || id >= table.words) continue;
+        for (int64_t at = 0; at < table.row_bytes; at += 64)
+            __builtin_prefetch(static_cast<const char*>(table.rows) + id * table.row_apart + at);
+        if (table.scales) __builtin_prefetch(static_cast<const char*>(table.scales) + id * scale_bytes);
+    }
 }
 
 int64_t width_after(const std::vector<Step>& steps, int64_t width) {

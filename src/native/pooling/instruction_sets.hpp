@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "duplicates/codes.hpp"
 #include "pooling/arguments.hpp"
 #include "pooling/method.hpp"
 #include "refine/steps.hpp"
+#include "search/dots.hpp"
 
 namespace noppa {
 
@@ -17,6 +19,8 @@ struct InstructionSet {
     const char* name;
     bool (*runs_here)();
     ApplyStep* apply_step;
+    DotRows* dot_rows;
+    const CodeKernels* code_kernels;
     MakeMethod* const* makers;  // in the order of method_names()
 };
 

@@ -27,11 +27,13 @@ inline void store(float* at, vf value) { *reinterpret_cast<vf_anywhere*>(at) = v
 
 // The first `count` floats, zeros behind them. Ends of rows go through these and never through scalar code: a compiler
 // may fuse or reorder scalar sums differently from one place to the next, and then bytes would differ.
-inline vf load(const float* at, int64_t count) {
-    if (count >= WIDTH) return load(at);
+__attribute__((noinline, cold)) inline vf load_end(const float* at, int64_t count) {
     vf some = {};
     __builtin_memcpy(&some, at, size_t(count) * sizeof(float));
     return some;
+}
+inline vf load(const float* at, int64_t count) {
+    return __builtin_expect(count >= WIDTH, 1) ? load(at) : load_end(at, count);
 }
 inline void store(float* at, vf value, int64_t count) {
     if (count >= WIDTH) return store(at, value);

@@ -1,4 +1,4 @@
-"""`noppa cluster encode` and `noppa cluster fit`: past one machine."""
+"""`noppa cluster encode`, `predict` and `fit`: past one machine."""
 
 from __future__ import annotations
 
@@ -59,6 +59,13 @@ OnBad = Annotated[
         help="What to do with a record without text: error, empty (a row of zeros), drop."
     ),
 ]
+Keep = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of the input to keep, with commas between them; all if not given.",
+        show_default=False,
+    ),
+]
 ShardSize = Annotated[float, typer.Option(help="Megabytes of text of a task.")]
 
 app = typer.Typer(no_args_is_help=True, help="Past one machine: Dask and Spark.")
@@ -77,13 +84,7 @@ def encode(
     on_bad: OnBad = "error",
     normalize: Normalize = False,
     dim: Dim = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            help="Columns of the input to keep, with commas between them; all if not given.",
-            show_default=False,
-        ),
-    ] = None,
+    keep: Keep = None,
     into: Annotated[str, typer.Option(help="Name of the column of vectors.")] = "embedding",
     source: From = None,
     no_header: NoHeader = False,
@@ -95,7 +96,6 @@ def encode(
     """
     from noppa import cluster
 
-    columns = None if keep is None else [name for name in keep.split(",") if name]
     with _progress("encode", inputs) as progress:
         report = cluster.encode(
             inputs,
@@ -109,17 +109,58 @@ def encode(
             on_bad=on_bad,
             normalize=normalize,
             dim=dim,
-            keep=columns,
+            keep=_names(keep),
             into=into,
             form=source,
             header=not no_header,
             shard_size=_bytes(shard_size),
             progress=progress,
         )
-    print_faults(report, on_bad, f" {report.bad_rows} lists them")
-    earlier = f", {report.before} of them from before" if report.before else ""
-    rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
-    print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
+    _print_report(output, report, on_bad)
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="The folder of a classifier, see `noppa train`.")],
+    inputs: Inputs,
+    output: Annotated[str, typer.Option("--output", "-o", help="Folder for the parts of Parquet.")],
+    column: Annotated[
+        str | None, typer.Option("--text", help="Column with the text.", show_default="text")
+    ] = None,
+    engine: EngineName = "dask",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    on_bad: OnBad = "error",
+    keep: Keep = None,
+    into: Annotated[str, typer.Option(help="Column for the label.")] = "predicted",
+    source: From = None,
+    no_header: NoHeader = False,
+    shard_size: ShardSize = 16,
+) -> None:
+    """Labels of any amount of text as a folder of Parquet, in order; the same command again goes on where one stopped.
+
+    Example: noppa cluster predict model 's3://bucket/reviews/*.parquet' -o s3://bucket/labels --text body --engine spark
+    """
+    from noppa import cluster
+
+    with _progress("predict", inputs) as progress:
+        report = cluster.predict(
+            inputs,
+            output,
+            model,
+            column=column,
+            engine=engine,
+            scheduler=scheduler,
+            workers=workers,
+            on_bad=on_bad,
+            keep=_names(keep),
+            into=into,
+            form=source,
+            header=not no_header,
+            shard_size=_bytes(shard_size),
+            progress=progress,
+        )
+    _print_report(output, report, on_bad)
 
 
 @app.command()
@@ -187,6 +228,17 @@ def fit(
         f"{output}: fitted on {report.sentences:,} sentences of {report.records:,} records, "
         f"passes over {report.shards} shard{'s' * (report.shards != 1)}: {', '.join(report.passes)}"
     )
+
+
+def _names(keep: str | None) -> list[str] | None:
+    return None if keep is None else [name for name in keep.split(",") if name]
+
+
+def _print_report(output: str, report: Any, on_bad: str) -> None:
+    print_faults(report, on_bad, f" {report.bad_rows} lists them")
+    earlier = f", {report.before} of them from before" if report.before else ""
+    rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
+    print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
 
 
 def _bytes(megabytes: float) -> int:

@@ -16,6 +16,7 @@ from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
+from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.protocols import SEED
 from noppa.processes import processes
 
@@ -37,13 +38,14 @@ def compare(
 ) -> None:
     """All methods on your own labelled texts: accuracy in ten folds, time and size, and a recommendation.
 
-    Without --vectors on the words of the embedded model.
+    Without --vectors on some columns of the embedded words, whose presets are compared too. Without --method, also a bag of
+    words and the classifier of `noppa train`.
 
     Example: noppa compare data.csv --text review --label stars --vectors glove.6B.100d.npy --counts counts.txt
     """
     rows = comparison.read(data, text, label)
     candidates = None if method is None else [kind_of(name) for name in method]
-    words = noppa.load().words if vectors is None else words_of(vectors, counts)
+    words = _embedded_words() if vectors is None else words_of(vectors, counts)
     if words.probabilities is None:
         # The methods need probabilities, and most files are sorted by frequency.
         words = words.with_ranks()
@@ -53,12 +55,19 @@ def compare(
     warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
     lines = []
     with processes(scoring.jobs_of(jobs)) as run:
-        for recipe in recipes.every_method(words, candidates):
+        compared: list[Candidate] = [*recipes.every_method(words, candidates)]
+        if candidates is None and vectors is None:
+            compared += comparison.presets()
+        for candidate in compared:
             try:
-                lines.append(comparison.line_of(rows, recipe, seed, run))
+                lines.append(comparison.line_of(rows, candidate, seed, run))
             # Such as more directions than dimensions; the other methods can still be compared.
             except NoppaError as error:
-                typer.echo(f"noppa: {recipe.name} is left out: {error}", err=True)
+                typer.echo(f"noppa: {candidate.name} is left out: {error}", err=True)
+        if candidates is None:
+            lines += [
+                comparison.classifier_line(rows, name, seed, run) for name in comparison.CLASSIFIERS
+            ]
     table = Table("method", "accuracy %", "± error", "µs a text", "dim")
     for line in sorted(lines, key=lambda line: -line.accuracy):
         table.add_row(
@@ -74,6 +83,13 @@ def compare(
         f"Take {choice.name}: the smallest vectors ({choice.dim}) among the methods within one standard error "
         "of the best."
     )
+
+
+def _embedded_words() -> noppa.WordVectors:
+    """The embedded words in the columns in which `noppa.load()` compares pairs: some methods make long vectors of all of them."""
+    model = noppa.load()
+    columns = getattr(model.method, "pair_columns", None)
+    return model.words.columns(*columns) if columns else model.words
 
 
 def register(app: typer.Typer) -> None:

@@ -13,8 +13,10 @@ from noppa.cli.record_options import Column, From, NoHeader, OnBad, texts_of_inp
 from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
+from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.io.outputs import refuse_input_as_output
+from noppa.methods import Average
 from noppa.parameters import one_of, whole
 from noppa.words import frequencies
 from noppa.words.formats.arrays import read_words
@@ -22,7 +24,12 @@ from noppa.words.formats.load_options import DTYPES
 
 
 def distill(
-    model: Annotated[str, typer.Argument(help="A sentence-transformers model: folder or name.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A sentence-transformers model: folder or name; or a folder with onnx/model.onnx."
+        ),
+    ],
     inputs: Annotated[
         list[str] | None,
         typer.Argument(help="Files with unlabelled text in the language of the model."),
@@ -30,12 +37,19 @@ def distill(
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path(
         "distilled"
     ),
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another model, whose columns stand beside those of the first; may be given again.",
+            show_default=False,
+        ),
+    ] = None,
     vocabulary: Annotated[
         Path | None,
         typer.Option(help="The words, one a line, most frequent first.", show_default=False),
     ] = None,
     size: Annotated[int, typer.Option(help="How many words to take from the texts.")] = 50_000,
-    dim: Annotated[int, typer.Option(help="Length of a vector.")] = 256,
+    dim: Annotated[int, typer.Option(help="Columns of each model.")] = 256,
     dtype: Annotated[str, typer.Option(help="float32, float16 or int8.")] = "int8",
     sentences: Annotated[
         int, typer.Option(help="How many texts the model encodes, at most.")
@@ -65,8 +79,9 @@ def distill(
     one_of(dtype, "dtype", DTYPES)
     for name, number in {"--size": size, "--dim": dim, "--sentences": sentences}.items():
         whole(number, name, 1)
-    local = model if Path(model).exists() else None
-    refuse_input_as_output(output, [local, vocabulary, kept, *(inputs or [])])
+    models = [model, *(beside or [])]
+    local = [name for name in models if Path(name).exists()]
+    refuse_input_as_output(output, [*local, vocabulary, kept, *(inputs or [])])
     texts = list(texts_of_inputs(inputs, form, column, no_header, on_bad)) if inputs else []
     if vocabulary is not None:
         words = [word.decode("utf-8", "replace") for word in read_words(vocabulary)]
@@ -80,15 +95,15 @@ def distill(
     ranks = dict(zip(words, frequencies.from_ranks(len(words)).values.tolist(), strict=True))
     cache = output.with_name(f".{output.name}.answers") if kept is None else kept
     with counts_bar() as progress:
-        distilled = pipeline.distill(
-            Teacher(model, cache, jobs, progress),
+        distilled = pipeline.side_by_side(
+            [Teacher(name, cache, jobs, progress) for name in models],
             words,
             texts[:sentences],
             dim,
             frequencies=None if texts else ranks,
             progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.3f}"),
         )
-    encoder = pipeline.encoder_of(distilled.word_vectors(dtype), texts)
+    encoder = Encoder(distilled.word_vectors(dtype), Average())
     encoder.save(output)
     if kept is None:
         shutil.rmtree(cache)

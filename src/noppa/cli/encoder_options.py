@@ -140,7 +140,10 @@ def _value(text: str, annotation: str) -> Any:
     if "None" in annotation and text.lower() == "none":
         return None
     if annotation.startswith("tuple"):
-        return tuple(item.strip(" '\"") for item in text.strip("()[] ").split(",") if item.strip())
+        items = (item.strip(" '\"") for item in text.strip("()[] ").split(",") if item.strip())
+        return tuple(
+            _value(item, annotation.removeprefix("tuple[").split(",")[0]) for item in items
+        )
     if annotation.startswith("bool"):
         return {"true": True, "false": False}.get(text.lower(), text)
     try:

@@ -8,15 +8,18 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.export import FORMATS
+from noppa.classify.classifier_folder import KIND
+from noppa.export import FORMATS, export_classifier
 from noppa.export import export as write
+from noppa.io.outputs import refuse_input_as_output
+from noppa.io.storage import kind_of
 
 
 def export(
     model: Annotated[
         str,
         typer.Argument(
-            help="A preset of the embedded model (default, similarity), or the folder of a saved encoder."
+            help="A preset of the embedded model (default, similarity), or the folder of a saved encoder or classifier."
         ),
     ],
     to: Annotated[str, typer.Option(help=f"The format: {', '.join(FORMATS)}.")],
@@ -40,12 +43,18 @@ def export(
 
     model2vec, word2vec and safetensors hold one vector a word, whose mean is the vector of a text: that is any average of
     weighted words, such as the preset similarity or SIF, with its refinement. onnx holds the method itself, NoPPA too; it
-    takes ids, and the words lie beside it, one a line.
+    takes ids, and the words lie beside it, one a line. A classifier goes to onnx.
 
     Example: noppa export similarity --to model2vec -o similarity-model2vec
     """
     if to not in FORMATS:
         raise typer.BadParameter(f"--to must be one of {', '.join(FORMATS)}, not {to!r}")
+    if kind_of(Path(model)) == KIND:
+        classifier = noppa.load_classifier(model)
+        refuse_input_as_output(output, [model])
+        export_classifier(classifier, to, output)
+        print(f"{output}: {to}, {len(classifier.classes_)} classes")
+        return
     encoder = noppa.load(model)
     write(encoder, to, output, words_only=words_only)
     dim = encoder.words.dim if words_only else encoder.dim

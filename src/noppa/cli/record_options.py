@@ -14,6 +14,7 @@ from noppa.cli.progress import records_bar
 from noppa.cli.terminal import visible
 from noppa.errors import FileError, ParameterError
 from noppa.records import FORMATS, Input, Outcome, read
+from noppa.records.batch import Batch
 from noppa.records.checkpoint import LISTED
 from noppa.records.fingerprint import file_statuses, refuse_changed
 from noppa.records.job import ON_BAD
@@ -62,6 +63,22 @@ def texts_of_inputs(
     paths: list[str] | None, form: str | None, column: str | None, no_header: bool, on_bad: str
 ) -> Iterator[str]:
     """The texts of the inputs, with a progress bar; bad records are reported at the end."""
+    for batch in batches_of_inputs(paths, form, column, no_header, on_bad):
+        yield from (text for text in batch.texts if text is not None)
+
+
+def batches_of_inputs(
+    paths: list[str] | None,
+    form: str | None,
+    column: str | None,
+    no_header: bool,
+    on_bad: str,
+    fields: bool = False,
+) -> Iterator[Batch]:
+    """The records of the inputs, with a progress bar; bad records are reported at the end.
+
+    fields: whether batches hold the other fields of each record too.
+    """
     if on_bad not in ON_BAD:
         raise typer.BadParameter(f"--on-bad must be one of {', '.join(ON_BAD)}, not {on_bad!r}")
     try:
@@ -71,12 +88,12 @@ def texts_of_inputs(
     outcome = Outcome()
     before = file_statuses(source.paths)
     with records_bar("read", size_of(source)) as progress:
-        for batch in read(source):
+        for batch in read(source, fields):
             outcome.count(batch)
             if batch.bad and on_bad == "error":
                 raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip")
             progress(outcome.records, batch.position)
-            yield from (text for text in batch.texts if text is not None)
+            yield batch
     refuse_changed(before)
     print_faults(outcome, on_bad, listed_faults(outcome))
 

@@ -1,25 +1,22 @@
-"""`noppa search` and `noppa index`: nearest texts by cosine."""
+"""`noppa search`: the best texts for a query, from a file or an index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-import noppa
-from noppa import Encoder
+from noppa.cli.index import Id, added
 from noppa.cli.options import Model, Threads
-from noppa.cli.record_options import Column, From, NoHeader, OnBad, texts_of_inputs
-from noppa.cli.terminal import printable
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.cli.record_options import Column, From, NoHeader, OnBad
+from noppa.cli.terminal import printable, visible
+from noppa.search.hits import Hit
 from noppa.search.index import Index
-from noppa.search.index_model import encoder_of, model_fields
-
-#: The preset for cosines.
-COSINES = "similarity"
+from noppa.search.query import HYBRID, MEANING, MODES
+from noppa.search.where import EXAMPLE, parsed_where
 
 
 def search(
@@ -29,74 +26,65 @@ def search(
     ],
     query: Annotated[str, typer.Argument(help="What to look for.")],
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 10,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(MODES)}: by {HYBRID} in an index and by {MEANING} in a file where not given."
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help=f"What the other fields must be, {EXAMPLE}; all of several must hold."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
     model: Model = None,
     source: From = None,
     column: Column = None,
+    id_column: Id = None,
     no_header: NoHeader = False,
     on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
-    """The texts nearest to a query: cosine, number of the record from 1 on, text.
+    """The best texts for a query: score, id (the number of the record from 1 on where it has none), text.
 
-    Example: noppa search reviews.txt "the food was cold" -n 5
+    Exit code 1 if there are none. Examples:
+
+    noppa search reviews.txt "the food was cold" -n 5
+
+    noppa search reviews-index "cold food" --where 'year > 2020' --json
     """
+    if mode not in (None, *MODES):
+        raise typer.BadParameter(f"--mode must be one of {', '.join(MODES)}, not {mode!r}")
+    wanted = parsed_where(where or [])
     if Path(corpus).is_dir():
-        index = Index.load(corpus)
-        encoder = encoder_of(index, corpus, model)
+        index = Index.open(corpus, model, create=False, threads=threads)
     else:
-        encoder = noppa.load(model or COSINES)
-        texts = texts_of_inputs([corpus], source, column, no_header, on_bad)
-        index = _made(encoder, texts, threads)
-    vector = encoder.encode([query], threads, normalize=True)
-    numbers, cosines = index.search(vector, count)
-    for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True):
-        line = printable(" ".join(index.texts[number].split()))
-        print(f"{cosine:.4f}\t{number + 1}\t{line}")  # typer.echo would strip colours from the data
+        index = Index(model, dtype="float32", first_id=1, threads=threads)
+        added(index, [corpus], source, column, id_column, no_header, on_bad)
+        mode = mode or MEANING
+    # exact: one query over a million texts takes less time than the program takes to start
+    hits = index.search(query, count, wanted, mode or HYBRID, exact=True)
+    for hit in hits:
+        _show(hit, as_json, explain)
+    if not hits:
+        sys.exit(f"noppa: nothing was found: {visible(hits.note)}")
 
 
-def index(
-    inputs: Annotated[
-        list[str] | None, typer.Argument(help="Files with text; - or none for standard input.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for the index.")
-    ] = None,
-    model: Model = None,
-    source: From = None,
-    column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
-    threads: Threads = None,
-) -> None:
-    """Texts, their vectors and a graph for fast search, in one folder for `noppa search`.
-
-    Example: noppa index reviews.csv --column body -o reviews-index
-    """
-    if output is None:
-        raise typer.BadParameter("give --output")
-    encoder = noppa.load(model or COSINES)
-    refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
-    texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
-    made = _made(encoder, texts, threads)
-    made.header = model_fields(encoder)
-    made.save(output)
-    kind = "compared one by one" if made.exact else "with a graph of neighbours"
-    typer.echo(f"{output}: {len(made)} texts of {made.dim} dimensions, {kind}")
-
-
-def _made(encoder: Encoder, texts: Iterable[str], threads: int | None) -> Index:
-    indexed: list[str] = []
-
-    def recorded() -> Iterator[str]:
-        for text in texts:
-            indexed.append(text)
-            yield text
-
-    parts = list(encoder.encode_iter(recorded(), 4096, threads, normalize=True))
-    vectors = np.concatenate(parts) if parts else np.empty((0, encoder.dim), np.float32)
-    return Index(indexed, vectors)
+def _show(hit: Hit, as_json: bool, explain: bool) -> None:
+    reasons = hit.explain() if explain else None
+    if as_json:
+        facts = hit.described()
+        if reasons is not None:
+            facts["why"] = reasons.described()
+        print(json.dumps(facts))
+    else:
+        line = printable(" ".join(hit.text.split()))
+        # typer.echo would strip colours from the data
+        print(f"{hit.score:.4f}\t{printable(hit.id)}\t{line}")
+        if reasons is not None:
+            print("\n".join(printable(line) for line in str(reasons).split("\n")[1:]))
 
 
 def register(app: typer.Typer) -> None:
     app.command()(search)
-    app.command()(index)

@@ -14,7 +14,14 @@ def serve(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="A preset of the embedded model or the folder of a saved encoder; all presets where not given.",
+            help="A preset of the embedded model, or the folder of a saved encoder or classifier; all presets where not given.",
+            show_default=False,
+        ),
+    ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            help="The folder of an index to search; with keys, also to add to and delete from.",
             show_default=False,
         ),
     ] = None,
@@ -95,7 +102,7 @@ def serve(
         bool, typer.Option("--log-requests/--no-log-requests", help="A JSON line a request.")
     ] = True,
 ) -> None:
-    """An HTTP server: OpenAI's /v1/embeddings, text-embeddings-inference's /embed, and a page at /.
+    """An HTTP server: vectors, ranks and labels as OpenAI, Cohere, Jina, Ollama and TEI give them, and a page at /.
 
     Example: noppa serve my-encoder --port 8000
     """
@@ -104,6 +111,7 @@ def serve(
         from noppa.serve.settings import Settings, keys_of
     settings = Settings(
         model=model,
+        index=index,
         name=name,
         any_model=any_model,
         empty_input=empty_input,

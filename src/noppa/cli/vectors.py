@@ -92,7 +92,7 @@ def convert(
                 file, (source, keep, counts, *_vocabularies(words, source, options))
             )
         formats.write(words, target, pieces)
-        print(f"{target}: {len(words)} words, {words.dim} dimensions, {words.matrix.dtype}")
+        print(f"{target}: {len(words)} words, {words.dim} dimensions, {words.rows.storage}")
         del words  # unmaps the scratch file
 
 
@@ -113,7 +113,7 @@ def info(
         "words": f"{words.lexicon.whole_words}",
         "pieces": f"{words.pieces}",
         "dimensions": f"{words.dim}",
-        "type": str(words.matrix.dtype),
+        "type": words.rows.storage,
         "probabilities": "yes" if words.probabilities is not None else "none",
         "repeated words": f"{len(words.repeated)}",
         "first words": printable(" ".join(words.words[:8])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -28,6 +28,7 @@ from noppa.cluster.plan import SHARD_SIZE, Inputs, Plan, Shard
 from noppa.cluster.shard_task import BadRecord, Model, Outcome
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaWarning, ParameterError
+from noppa.io.outputs import folders_of
 from noppa.parameters import one_of
 from noppa.records.batch import Batch
 from noppa.records.columns import Fields
@@ -87,29 +88,47 @@ def encode(
     """
     options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
     one_of(dtype, "dtype", DTYPES)
-    start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     encoder.encode([], dim=dim)  # fails here, not on a worker, where `dim` does not fit
     source = Inputs.of(inputs, form, column, header)
     target = Place.of(output)
     sent_model = Model.of(encoder)
-    source.refuse_as_output(target, encoder)
+    source.refuse_as_output(target, folders_of(encoder))
     facts = {
         "model": sent_model.identity.checksum,
         **source.facts(),
         "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],
-        **program_facts(sent_model),
+        **program_facts(sent_model.instructions),
     }
+
+    def shard_job(plan: Plan) -> EncodeShard:
+        return EncodeShard(
+            sent_model, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim
+        )
+
+    def plan() -> Plan:
+        return checked_plan(source.plan(options.shard_size, keep), [into])
+
+    return run_shards(options, source, target, facts, plan, shard_job, progress)
+
+
+def run_shards(
+    options: RunOptions,
+    source: Inputs,
+    target: Place,
+    facts: dict[str, Any],
+    make_plan: Callable[[], Plan],
+    shard_job: Callable[[Plan], EncodeShard],
+    progress: Progress | None,
+) -> Report:
+    """Run the job of every shard that no earlier run has done; `facts` are all that decides the bytes of the output."""
+    start = time.perf_counter()
     run_folder = RunFolder.of_output(target)
     if not run_folder.has_manifest() and set(target.names()) - {RUN_FOLDER}:
         raise FileError(f"{target} holds something else already: choose a new or an empty folder")
     with run_folder.locked(target.address):
-        plan = run_folder.plan(
-            facts, target.address, lambda: _checked(source.plan(options.shard_size, keep), into)
-        )
-        job = EncodeShard(
-            sent_model, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim
-        )
+        plan = run_folder.plan(facts, target.address, make_plan)
+        job = shard_job(plan)
         before = _intact(run_folder.outcomes(), target, plan.shards)
         outcomes = before
         if len(before) < len(plan.shards) or not run_folder.is_finished():
@@ -124,16 +143,18 @@ def encode(
     return Report(len(plan.shards), len(before), **counts, seconds=seconds, bad_rows=bad_rows)
 
 
-def program_facts(model: Model) -> dict[str, Any]:
+def program_facts(instructions: str) -> dict[str, Any]:
     """What the manifest says of the program, on which the last bits of a vector depend."""
-    return {"version of noppa": version("noppa"), "instruction set": model.instructions}
+    return {"version of noppa": version("noppa"), "instruction set": instructions}
 
 
-def _checked(plan: Plan, into: str) -> Plan:
-    if into in plan.fields.schema.names:
-        raise ParameterError(
-            f"the input has a column {into!r} already: choose another name with --into, or what to keep with --keep"
-        )
+def checked_plan(plan: Plan, new_columns: Iterable[str]) -> Plan:
+    """Refuse an input that has a column of the output's own already."""
+    for name in new_columns:
+        if name in plan.fields.schema.names:
+            raise ParameterError(
+                f"the input has a column {name!r} already: choose another name with --into, or what to keep with --keep"
+            )
     return plan
 
 
@@ -197,7 +218,7 @@ def _finish(
 class EncodeShard:
     """What a worker does with each shard."""
 
-    model: Model
+    model: Any
     fields: Fields
     output: str
     column: str = "embedding"
@@ -213,15 +234,14 @@ class EncodeShard:
         run_folder = RunFolder.of_output(output)
         counts = {"records": 0, "rows": 0, "bad": 0, "zero": 0}
         bad: list[tuple[int, str]] = []
-        dim = self.dim or self.model.open().dim
         with (output / shard.part).new() as path:
-            with PartWriter(str(path), self.fields.schema, self.column, self.dtype, dim) as part:
+            with self._writer(str(path)) as part:
                 for batch in shard.batches(self.fields):
                     bad += [(counts["records"] + at, fault) for at, fault in batch.bad]
                     if bad and self.on_bad == "error":
                         raise BadRecord(shard.number, *bad[0])
                     counts["records"] += len(batch.texts)
-                    self._encode(batch, part, counts)
+                    self._write(batch, part, counts)
             size = path.stat().st_size
         counts["bad"] = len(bad)
         if bad:
@@ -236,11 +256,20 @@ class EncodeShard:
         run_folder.write_outcome(outcome)
         return outcome
 
-    def _encode(self, batch: Batch, part: PartWriter, counts: dict[str, int]) -> None:
+    def _writer(self, path: str) -> Any:
+        dim = self.dim or self.model.open().dim
+        return PartWriter(path, self.fields.schema, self.column, self.dtype, dim)
+
+    def chosen(self, batch: Batch) -> tuple[Any, list[str]]:
+        """The kept columns and the texts of the records that become rows."""
         columns, texts = batch.columns, [text or "" for text in batch.texts]
         if batch.bad and self.on_bad == "drop":
             good = [at for at, text in enumerate(batch.texts) if text is not None]
             columns, texts = columns.take(np.array(good, np.int64)), [texts[at] for at in good]
+        return columns, texts
+
+    def _write(self, batch: Batch, part: Any, counts: dict[str, int]) -> None:
+        columns, texts = self.chosen(batch)
         encoder = self.model.open()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoppaWarning)

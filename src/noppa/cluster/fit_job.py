@@ -44,6 +44,7 @@ from noppa.cluster.shard_task import Model, Outcome, Run
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
+from noppa.io.outputs import folders_of
 from noppa.io.storage import kind_of
 from noppa.methods import Average, registry
 from noppa.methods.protocol import SUMS, TEXT
@@ -106,7 +107,7 @@ def fit(
         raise ParameterError(f"{target}: an encoder is saved on this machine's disk: give a path")
     folder = Path(target.path)
     for written in (target, *([] if work is None else [Place.of(work)])):
-        source.refuse_as_output(written, encoder)
+        source.refuse_as_output(written, folders_of(encoder))
     with _saved(encoder) as words_model:
         facts = {
             "model": words_model.identity.checksum,
@@ -115,7 +116,7 @@ def fit(
             "source of frequencies": counted,
             **source.facts(),
             "on_bad": on_bad,
-            **program_facts(words_model),
+            **program_facts(words_model.instructions),
         }
         run_folder = RunFolder(Place.of(work or folder.with_name(f".{folder.name}.work")))
         if folder.exists() and not _unrecorded(target, run_folder):

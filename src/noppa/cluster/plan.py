@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import refuse_input_as_output
 from noppa.records.batch import Batch
 from noppa.records.columns import Fields, Selection
 from noppa.records.places import Place, explained
@@ -129,12 +128,12 @@ class Inputs:
         ]
         return Plan([Shard(at, path, *section) for at, (path, section) in enumerate(pairs)], fields)
 
-    def refuse_as_output(self, target: Place, encoder: Encoder) -> None:
-        """Refuse an output that is an input, lies in one, or contains one, on any file system."""
+    def refuse_as_output(self, target: Place, folders: Iterable[os.PathLike[str] | None]) -> None:
+        """Refuse an output that is an input, lies in one, or contains one, on any file system; `folders` are those of the model."""
         sources = [*map(Place.of, self.source.paths), *(file.place for file in self.files)]
         if target.is_local:
             local = [place.path for place in sources if place.is_local]
-            refuse_input_as_output(target.path, [*local, *folders_of(encoder)])
+            refuse_input_as_output(target.path, [*local, *folders])
         for source in sources:
             if f"{target}/".startswith(f"{source}/") or f"{source}/".startswith(f"{target}/"):
                 raise FileError(f"{target} and the input {source} overlap: choose another output")

@@ -109,13 +109,7 @@ class Model:
 
     def open(self) -> Encoder:
         """The encoder, mapped into memory the first time."""
-        if self.instructions != kernels.instruction_set():
-            if self.instructions not in kernels.instruction_sets():
-                raise ParameterError(
-                    f"a worker lacks the instruction set {self.instructions}, without which it gives other bytes: "
-                    f"set NOPPA_ISA={kernels.instruction_sets()[0]} where you start the run"
-                )
-            kernels.use_instruction_set(self.instructions)
+        use_instructions(self.instructions)
         for name, kind in self.registered:
             registry.register(name, kind)
         return _opened(self.identity, self.sent)
@@ -136,6 +130,18 @@ class Model:
                     copy.write(file.read_bytes())
         inside = source.relative_to(top).as_posix()
         return replace(self, sent=(target if inside == "." else target / inside).address)
+
+
+def use_instructions(name: str) -> None:
+    """Switch to the driver's instruction set, on which the last bits of a vector depend."""
+    if name == kernels.instruction_set():
+        return
+    if name not in kernels.instruction_sets():
+        raise ParameterError(
+            f"a worker lacks the instruction set {name}, without which it gives other bytes: "
+            f"set NOPPA_ISA={kernels.instruction_sets()[0]} where you start the run"
+        )
+    kernels.use_instruction_set(name)
 
 
 @lru_cache(maxsize=2)

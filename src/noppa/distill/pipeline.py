@@ -6,21 +6,18 @@ words and pieces -> teacher's vectors -> projected to principal axes -> weighted
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.distill.linear_algebra import principal_axes, root_mean_square_length
+from noppa.distill.linear_algebra import principal_axes, root_mean_square_length, with_length
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import needed_pieces
 from noppa.distill.word_fit import Fit, fitted
-from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
-from noppa.methods import Average
 from noppa.methods.weighting import inverse_frequency_weight
 from noppa.parameters import whole
-from noppa.refine import Whitening
 from noppa.words.formats import in_dtype
 from noppa.words.word_vectors import WordVectors
 
@@ -29,20 +26,21 @@ Float = NDArray[np.float32]
 #: Words start with the weight a / (a + p).
 START_A = 1e-3
 
-#: Half of full whitening, without centring: cosines keep their meaning, and the first dimensions stay the largest.
-WHITENING = Whitening(strength=0.5, centred=False)
-
 
 @dataclass(frozen=True)
 class Distilled:
     """Words and pieces (the last `pieces` rows), the teacher's vector of each (rows, width), the fitted vectors
-    (rows, dim), and the probabilities (rows,)."""
+    (rows, dim), and the probabilities (rows,).
+
+    ordered: whether the first columns matter most.
+    """
 
     words: list[str]
     pieces: int
     teacher_vectors: Float
     vectors: Float
     probabilities: Float
+    ordered: bool = True
 
     def word_vectors(self, dtype: str = "float32") -> WordVectors:
         matrix, scales = in_dtype(self.vectors, dtype)
@@ -53,7 +51,36 @@ class Distilled:
             scales=scales,
             unknown="pieces" if self.pieces else "skip",
             pieces=self.pieces,
+            ordered=self.ordered,
         )
+
+
+def side_by_side(
+    teachers: Sequence[Teacher],
+    words: Sequence[str],
+    texts: Sequence[str],
+    dim: int,
+    *,
+    frequencies: Mapping[str, float] | None = None,
+    fit: Fit | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> Distilled:
+    """Words with the columns of each teacher in a row, `dim` each, equally long on average; arguments as of `distill`."""
+    options = {"frequencies": frequencies, "fit": fit, "progress": progress}
+    first = distill(teachers[0], words, texts, dim, **options)  # type: ignore[arg-type]
+    parts = [first]
+    for teacher in teachers[1:]:
+        pieces = first.words[len(words) :]
+        parts.append(distill(teacher, words, texts, dim, pieces=pieces, **options))  # type: ignore[arg-type]
+    if len(parts) == 1:
+        return first
+    equal = [part.vectors / root_mean_square_length(part.vectors) for part in parts]
+    return replace(
+        first,
+        vectors=np.hstack(equal).astype(np.float32),
+        teacher_vectors=np.hstack([part.teacher_vectors for part in parts]),
+        ordered=False,
+    )
 
 
 def distill(
@@ -63,16 +90,20 @@ def distill(
     dim: int,
     *,
     frequencies: Mapping[str, float] | None = None,
+    pieces: Sequence[str] | None = None,
     fit: Fit | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Distilled:
     """Word vectors of `dim` dimensions whose sums approximate the teacher's vectors of `texts`.
 
-    Without texts, each word has the teacher's vector of it, weighted by frequency.
-    frequencies: of the words; counted in the texts where None. progress: as in `word_fit.fitted`.
+    Without texts, each word has the teacher's vector of it, weighted by frequency. Vectors are taken around their mean:
+    those of some teachers all point one way, and no sum of words would follow them.
+    frequencies: of the words; counted in the texts where None. pieces: of words; the teacher's own where None.
+    progress: as in `word_fit.fitted`.
     """
     dim = whole(dim, "dim", 1)
-    pieces = needed_pieces(teacher.known_pieces(), words)
+    if pieces is None:
+        pieces = needed_pieces(teacher.known_pieces(), words)
     rows = [*words, *pieces]
     parts = [teacher.sentences(words)] + ([teacher.pieces(pieces)] if pieces else [])
     teacher_vectors = np.concatenate(parts).astype(np.float32)
@@ -82,25 +113,21 @@ def distill(
     ids, offsets = _look_up(rows, len(pieces), texts)
     probabilities = _probabilities(rows, len(pieces), ids, frequencies)
     centred = teacher_vectors - teacher_vectors.mean(axis=0)
-    sentences = teacher.sentences(texts) if texts else centred
+    sentences = _around_mean(teacher.sentences(texts)) if texts else centred
     axes = principal_axes(sentences, dim)
     start = centred @ axes
     start *= inverse_frequency_weight(probabilities.astype(float), START_A)[:, None]
     start /= root_mean_square_length(start)
     word_vectors = start.astype(np.float32)
     if texts:
-        targets = sentences.astype(np.float32) @ axes
-        targets /= np.maximum(np.linalg.norm(targets, axis=1, keepdims=True), 1e-6)
+        targets = with_length(sentences @ axes)
         fit = fit or Fit().for_texts(len(texts))
         word_vectors = fitted(word_vectors, ids, offsets, targets, fit, progress)
     return Distilled(rows, len(pieces), teacher_vectors, word_vectors, probabilities)
 
 
-def encoder_of(words: WordVectors, texts: Sequence[str]) -> Encoder:
-    """The encoder for cosines: the mean, mildly whitened where there is text to fit on."""
-    if not texts:
-        return Encoder(words, Average())
-    return Encoder(words, Average(), refine=WHITENING).fit(texts)
+def _around_mean(rows: NDArray[np.float16]) -> Float:
+    return np.asarray(rows - rows.mean(axis=0, dtype=np.float64), np.float32)
 
 
 def _look_up(

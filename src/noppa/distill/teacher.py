@@ -6,17 +6,17 @@ interruption changes a bit of the vectors.
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.encoder.external import sentence_transformer
+from noppa.distill.onnx_model import OnnxModel, is_onnx
+from noppa.distill.torch_model import TorchModel
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.atomic import whole_file
@@ -24,15 +24,14 @@ from noppa.processes import processes
 from noppa.text.rules import PIECE_MARK
 from noppa.threads import thread_count
 
-SHARD = 8192
-BATCH = 64
+SHARD = 4096
 
 Progress = Callable[[str, int, int], None]
 Shard = tuple[str, str, Sequence[str]]
 
 
 class Teacher:
-    """A sentence-transformers model by folder or name; `cache` is the folder of its vectors.
+    """A sentence-transformers model by folder or name, or a folder with an ONNX graph; `cache` is the folder of its vectors.
 
     progress: called with the kind of text, how many are done, and how many there are.
     """
@@ -107,47 +106,19 @@ def identity(model: str) -> str:
 
 def _encode_shard(shard: Shard) -> NDArray[np.float16]:
     model, kind, texts = shard
-    encode = _model(model)
-    if kind == "pieces":
-        return _encode_pieces(encode.func.__self__, texts)
-    rows = encode(list(texts), batch_size=BATCH, normalize_embeddings=True)
-    return np.asarray(rows, np.float16)
-
-
-def _encode_pieces(model: Any, pieces: Sequence[str]) -> NDArray[np.float16]:
-    """The vectors of single tokens, given as ids because the tokenizer would split `##ing` as text."""
-    import torch
-
-    begin, end = model.tokenizer.cls_token_id, model.tokenizer.sep_token_id
-    ids = torch.tensor(
-        [[begin, token, end] for token in model.tokenizer.convert_tokens_to_ids(pieces)]
-    )
-    rows = []
-    with torch.inference_mode():
-        for part in ids.split(BATCH):
-            features = {"input_ids": part, "attention_mask": torch.ones_like(part)}
-            rows.append(model(features)["sentence_embedding"])
-    unit_rows = torch.nn.functional.normalize(torch.cat(rows), dim=1)
-    return np.asarray(unit_rows.numpy(), np.float16)
+    encodes = _model(model)
+    return encodes.pieces(texts) if kind == "pieces" else encodes.sentences(texts)
 
 
 def _pieces(path: str) -> list[str]:
-    tokenizer = _model(path).func.__self__.tokenizer
-    order = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-    special = set(tokenizer.all_special_tokens)
-    names = [name for name, _ in order if name not in special and not name.startswith("[unused")]
+    order = sorted(_model(path).vocabulary().items(), key=lambda item: item[1])
+    names = [name for name, _ in order if not re.fullmatch(r"\[.+\]", name)]
     return (
         names if any(name.startswith(PIECE_MARK) and name != PIECE_MARK for name in names) else []
     )
 
 
 @cache
-def _model(path: str) -> Any:
-    """The `encode` of the model, loaded once in each process."""
-    if Path(path).is_dir():
-        os.environ["HF_HUB_OFFLINE"] = "1"
-    encode = sentence_transformer(path)
-    import torch
-
-    torch.set_num_threads(1)
-    return encode
+def _model(path: str) -> OnnxModel | TorchModel:
+    """The model, loaded once in each process."""
+    return OnnxModel(Path(path)) if is_onnx(path) else TorchModel(path)

@@ -29,7 +29,7 @@ class Fit:
     """Settings of the fit: epochs, learning rate, batch size, weights of the two other losses, sentences held out."""
 
     epochs: int = 4
-    rate: float = 2e-3
+    rate: float = 5e-3
     batch: int = 1024
     pairs: float = 10.0
     pull: float = 0.02

@@ -153,6 +153,8 @@ class Encoder:
     @property
     def ordered(self) -> bool:
         """Whether the first dimensions matter most, so that `dim` of them mean something."""
+        if not self._state.steps and self.method.mean_obstacle == "":
+            return self.words.ordered
         return any(isinstance(step, Map) for step in self._state.steps)
 
     @property

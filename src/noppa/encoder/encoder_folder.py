@@ -139,8 +139,11 @@ def _words(folder: Folder) -> tuple[WordVectors, str]:
         raise FileError(f"{folder.path} was written for other words than {place}: copy both again")
     if header.get("columns") is not None:
         words = words.columns(*header["columns"])
-    sizes = {"words": len(words), "blocks": len(words.rows.blocks)}
-    if scales := folder.read({f"?{SCALES}": word_folder.scales_line(words.rows.blocks)}, sizes):
+    rows = words.rows
+    sizes = {"words": len(words), "blocks": len(rows.blocks)}
+    if scales := folder.read(
+        {f"?{SCALES}": word_folder.scales_line(rows.blocks, rows.bits)}, sizes
+    ):
         words = words.with_scales(scales[SCALES])
     return words, checksum
 

@@ -9,11 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from noppa.classify.classifier import Classifier
+from noppa.classify.folds import stratified_folds
+from noppa.encoder import embedded
+from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
-from noppa.evaluate.candidates import Candidate
+from noppa.evaluate.candidates import Candidate, Fixed
 from noppa.evaluate.protocols import OUTER_FOLDS, SEED, score
 from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
@@ -23,9 +28,18 @@ from noppa.processes import Run
 TOLERATED_ERRORS = 1.0
 
 
+#: What a name in the table does not say by itself.
+EXPLAINED = {"TfIdf": "TfIdf (weighted average of word vectors)"}
+#: Whole classifiers, by their parameters: no vectors and a probe, but what `noppa train` makes.
+CLASSIFIERS: dict[str, dict[str, Any]] = {
+    "TF-IDF of words and pairs (no vectors)": {"encoder": False},
+    "Classifier (vectors and n-grams)": {},
+}
+
+
 @dataclass(frozen=True)
 class Line:
-    """One method: accuracy in percent with its standard error over folds, µs a text, numbers a vector."""
+    """One method: accuracy in percent with its standard error over folds, µs a text, numbers that a probe sees of a text."""
 
     name: str
     accuracy: float
@@ -74,8 +88,46 @@ def line_of(rows: Sequence[Row], candidate: Candidate, seed: int = SEED, run: Ru
     start = time.perf_counter()
     vectors = np.asarray(encoder.encode(texts))
     seconds = time.perf_counter() - start
-    error = float(np.std(outcome.folds, ddof=1) / np.sqrt(len(outcome.folds)))
-    return Line(candidate.name, outcome.score, error, 1e6 * seconds / len(texts), vectors.shape[1])
+    name = EXPLAINED.get(candidate.name, candidate.name)
+    return _line(name, outcome.folds, seconds / len(texts), vectors.shape[1])
+
+
+def _line(name: str, folds: Sequence[float], seconds: float, dim: int) -> Line:
+    error = float(np.std(folds, ddof=1) / np.sqrt(len(folds)))
+    return Line(name, float(np.mean(folds)), error, 1e6 * seconds, dim)
+
+
+def presets() -> list[Candidate]:
+    """The embedded model and its presets, as they are."""
+    names = {f'noppa.load("{name}")': name for name in embedded.presets()}
+    return [Fixed(load(name), title) for title, name in names.items()]
+
+
+def classifier_line(rows: Sequence[Row], name: str, seed: int = SEED, run: Run = map) -> Line:
+    """A classifier of `CLASSIFIERS` in the same ten folds, trained anew in each; its time is for predicting all texts once."""
+    codes = {label: at for at, label in enumerate(dict.fromkeys(row.label for row in rows))}
+    labels = np.array([codes[row.label] for row in rows])
+    folds = [
+        (CLASSIFIERS[name], [rows[at] for at in train], [rows[at] for at in test])
+        for train, test in stratified_folds(labels, OUTER_FOLDS, seed)
+    ]
+    scores = list(run(_fold_score, folds))
+    texts = [row.texts[0] for row in rows]
+    model = Classifier(**CLASSIFIERS[name]).fit(texts, [row.label for row in rows])
+    start = time.perf_counter()
+    model.predict(texts)
+    seconds = time.perf_counter() - start
+    features = model.contents.features
+    dim = features.ngram_columns + (0 if features.encoder is None else features.encoder.dim)
+    return _line(name, scores, seconds / len(texts), dim)
+
+
+def _fold_score(fold: tuple[dict[str, Any], list[Row], list[Row]]) -> float:
+    """The accuracy on the test rows of a fold, in percent."""
+    parameters, train, test = fold
+    model = Classifier(**parameters, threads=1)
+    model.fit([row.texts[0] for row in train], [row.label for row in train])
+    return 100 * model.score([row.texts[0] for row in test], [row.label for row in test])
 
 
 def recommended(lines: Sequence[Line]) -> Line:

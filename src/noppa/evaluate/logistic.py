@@ -15,14 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.classify.lbfgs import minimize
+
 Array = NDArray[np.float32]
 Float = NDArray[np.float64]
 
-HISTORY = 8
-ITERATIONS = 200
 TOLERANCE = 1e-4
-HALVINGS = 12
-SUFFICIENT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def fit(data: Rotated, labels: NDArray[np.int64], weights: Array, l2: Float, cla
     which are added to the mean loss.
     """
     problem = _Problem(data.rows, labels, weights, l2, classes, data.variances)
-    minima = _minimize(problem).reshape(len(l2), -1, classes)
+    minima = minimize(problem, np.zeros((len(l2), problem.size))).reshape(len(l2), -1, classes)
     return np.concatenate([data.axes @ minima[:, :-1], minima[:, -1:]], axis=1).astype(np.float32)
 
 
@@ -90,6 +88,9 @@ class _Problem:
         other.inverse = self.inverse[models]
         return other
 
+    def converged(self, gradients: Float) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(gradients).max(axis=1) < TOLERANCE)
+
     def __call__(self, points: Float) -> tuple[Float, Float]:
         models, classes = len(points), self.classes
         table = points.reshape(models, -1, classes)
@@ -109,80 +110,3 @@ class _Problem:
         losses += 0.5 * self.l2 * np.einsum("mdc,mdc->m", penalized, penalized)
         gradients[:, :-1] += self.l2[:, None, None] * penalized
         return losses, gradients.reshape(models, -1)
-
-
-def _minimize(problem: _Problem) -> Float:
-    """L-BFGS with backtracking; each model has its own history and step length, and leaves the batch when it converges."""
-    count = len(problem.l2)
-    result = np.zeros((count, problem.size))
-    active = np.arange(count)
-    points = result.copy()
-    losses, gradients = problem(points)
-    moves = np.zeros((0, count, problem.size))
-    changes = np.zeros((0, count, problem.size))
-    for _ in range(ITERATIONS):
-        converged = np.abs(gradients).max(axis=1) < TOLERANCE
-        if converged.any():
-            result[active[converged]] = points[converged]
-            rest = np.flatnonzero(~converged)
-            active, points = active[rest], points[rest]
-            losses, gradients = losses[rest], gradients[rest]
-            moves, changes, problem = moves[:, rest], changes[:, rest], problem.subset(rest)
-        if not len(active):
-            return result
-        steps = _direction(gradients, moves, changes, problem.inverse)
-        new, new_losses, new_gradients = _line_search(problem, points, losses, gradients, steps)
-        moves = np.concatenate([moves, [new - points]])[-HISTORY:]
-        changes = np.concatenate([changes, [new_gradients - gradients]])[-HISTORY:]
-        points, losses, gradients = new, new_losses, new_gradients
-    result[active] = points
-    return result
-
-
-def _dot(a: Float, b: Float) -> Float:
-    return np.asarray(np.einsum("md,md->m", a, b))
-
-
-def _direction(gradients: Float, moves: Float, changes: Float, diagonal: Float) -> Float:
-    """L-BFGS's two-loop recursion around a diagonal inverse Hessian; pairs without positive curvature are skipped.
-
-    moves and changes (history, models, parameters): differences of points and of gradients.
-    """
-    if not len(moves):
-        return -gradients * diagonal
-    curvatures = [_dot(move, change) for move, change in zip(moves, changes, strict=True)]
-    inverse = [np.where(c > 1e-12, 1 / np.where(c > 1e-12, c, 1), 0) for c in curvatures]
-    steps, shares = -gradients, []
-    for move, change, rho in reversed(list(zip(moves, changes, inverse, strict=True))):
-        share = rho * _dot(move, steps)
-        shares.append(share)
-        steps = steps - share[:, None] * change
-    last = _dot(changes[-1], diagonal * changes[-1])
-    scale = np.where(inverse[-1] > 0, curvatures[-1] / np.where(last > 0, last, 1), 1)
-    steps = scale[:, None] * diagonal * steps
-    for move, change, rho, share in zip(moves, changes, inverse, reversed(shares), strict=True):
-        steps += (share - rho * _dot(change, steps))[:, None] * move
-    uphill = _dot(steps, gradients) >= 0
-    steps[uphill] = -(diagonal * gradients)[uphill]
-    return steps
-
-
-def _line_search(
-    problem: _Problem, points: Float, losses: Float, gradients: Float, steps: Float
-) -> tuple[Float, Float, Float]:
-    """Halve the step of each model whose loss does not fall enough, until all do."""
-    slopes = _dot(steps, gradients)
-    lengths = np.ones(len(points))
-    new = points + steps
-    new_losses, new_gradients = problem(new)
-    for _ in range(HALVINGS):
-        # 1e-7: below it the float32 products are noise.
-        bad = np.flatnonzero(
-            new_losses > losses + SUFFICIENT * lengths * slopes + 1e-7 * np.abs(losses)
-        )
-        if not len(bad):
-            break
-        lengths[bad] /= 2
-        new[bad] = points[bad] + lengths[bad, None] * steps[bad]
-        new_losses[bad], new_gradients[bad] = problem.subset(bad)(new[bad])
-    return new, new_losses, new_gradients

@@ -10,8 +10,8 @@ from functools import wraps
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.classify.folds import stratified_folds
 from noppa.evaluate import logistic, perceptron
-from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.perceptron import Stream
 
 Array = NDArray[np.float32]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.classify.folds import stratified_folds
 from noppa.errors import ParameterError
 from noppa.evaluate.candidates import Candidate, Encodes
 from noppa.evaluate.correlation import cosines, pearson, spearman
-from noppa.evaluate.folds import stratified_folds
 from noppa.evaluate.probes import PROBES, ProbeData
 from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from noppa import Encoder
+from noppa.classify.classifier import Classifier
 from noppa.errors import ParameterError
 from noppa.export.means import mean_words
 from noppa.export.model2vec_folder import write_model2vec
@@ -52,13 +53,20 @@ FORMATS: dict[str, Callable[[Encoder, Path], None]] = {
 
 
 def export(
-    encoder: Encoder, to: str, path: str | PathLike[str], *, words_only: bool = False
+    encoder: Encoder | Classifier,
+    to: str,
+    path: str | PathLike[str],
+    *,
+    words_only: bool = False,
 ) -> None:
-    """Write an encoder in another program's format: model2vec, word2vec, safetensors or onnx.
+    """Write an encoder in another program's format: model2vec, word2vec, safetensors or onnx; or a classifier as onnx.
 
     words_only: the average of the word vectors as they are, in place of the encoder's own method.
     """
     one_of(to, "to", tuple(FORMATS))
+    if isinstance(encoder, Classifier):
+        export_classifier(encoder, to, Path(path))
+        return
     if not isinstance(encoder, Encoder):
         raise ParameterError(
             f"only noppa's own encoders can be exported, and this is a {type(encoder).__name__}"
@@ -67,6 +75,16 @@ def export(
     if words_only:
         encoder = Encoder(encoder.words, Average(), tokenizer=encoder.tokenizer)
     FORMATS[to](encoder, Path(path))
+
+
+def export_classifier(classifier: Classifier, to: str, path: Path) -> None:
+    """Write a classifier as ONNX, the one format that can hold it."""
+    from noppa.export.onnx_classifier import write_classifier
+
+    if to != "onnx":
+        raise ParameterError(f"{to} holds vectors of words, not a classifier: export it to onnx")
+    _need_ending(path, "onnx", (".onnx",))
+    write_classifier(classifier, path)
 
 
 def _need_ending(path: Path, to: str, endings: tuple[str, ...]) -> None:

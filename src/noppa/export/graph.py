@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,15 +74,14 @@ class Graph:
         return self.add("Where", self.add("Greater", name, zero), name, one)
 
     def texts(self, words: WordVectors, ids: str) -> Texts:
-        """The rows of the ids, from the table as it is stored."""
+        """The rows of the ids, from the table as it is stored, 4 bits widened to 8."""
         is_known = self.add("GreaterOrEqual", ids, self.numbers(0))
         lookup_ids = self.add("Where", is_known, ids, self.numbers(0))
         mask = self.add("Unsqueeze", self.real(is_known), self.numbers(2))
         known = self.total(mask, 1)
         one = self.constant(np.ones((1, 1)))
-        rows = self.table(
-            words.rows.values, words.rows.scales, words.rows.blocks, lookup_ids, words
-        )
+        stored = words.rows.unpacked()  # ONNX has no operators for 4 bits
+        rows = self.table(stored.values, stored.scales, stored.blocks, lookup_ids, words)
         return Texts(
             lookup_ids,
             self.add("Greater", known, self.constant(np.zeros((1, 1)))),
@@ -132,16 +131,15 @@ class Graph:
         after = self.add("CumSum", self.real(counted, double=True), self.constant(1, np.int64))
         return self.add("Sub", after, self.constant(1.0, np.float64))
 
-    def model(self, dim: int, facts: Mapping[str, str]) -> Any:
+    def tensor(self, name: str, dtype: Any, shape: Sequence[str | int]) -> Any:
+        """An input or an output of the whole."""
+        kind = self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.helper.make_tensor_value_info(name, kind, shape)
+
+    def model(self, inputs: list[Any], outputs: list[Any], facts: Mapping[str, str]) -> Any:
         """The whole file."""
         helper = self.helper
-        ids = helper.make_tensor_value_info(
-            "ids", helper.np_dtype_to_tensor_dtype(np.dtype(np.int64)), ["texts", "tokens"]
-        )
-        vectors = helper.make_tensor_value_info(
-            "vectors", helper.np_dtype_to_tensor_dtype(np.dtype(np.float32)), ["texts", dim]
-        )
-        graph = helper.make_graph(self.nodes, "noppa", [ids], [vectors], self.constants)
+        graph = helper.make_graph(self.nodes, "noppa", inputs, outputs, self.constants)
         opset = [helper.make_opsetid("", OPSET)]
         model = helper.make_model(graph, opset_imports=opset, producer_name="noppa")
         model.ir_version = IR_VERSION

@@ -41,6 +41,14 @@ def model_of(encoder: Encoder) -> Any:
     """An `onnx.ModelProto` with the input `ids` (texts, tokens) and the output `vectors` (texts, dim)."""
     with needs("onnx", "export to onnx"):
         from onnx import helper
+    graph = Graph(helper)
+    facts = add_vectors(graph, encoder)
+    ids = graph.tensor("ids", np.int64, ["texts", "tokens"])
+    return graph.model([ids], [graph.tensor("vectors", np.float32, ["texts", encoder.dim])], facts)
+
+
+def add_vectors(graph: Graph, encoder: Encoder) -> dict[str, str]:
+    """The operators from `ids` to `vectors`; gives what the file says of the encoder."""
     method, words, steps = encoder.method, encoder.words, encoder.fitted.steps
     build = GRAPHS.get(type(method))
     if build is None:
@@ -57,21 +65,19 @@ def model_of(encoder: Encoder) -> Any:
             f"the word vectors have {words.matrix.nbytes / 1e9:.1f} GB and a file of ONNX holds 2: load fewer words with "
             "limit=, or with dtype='int8'"
         )
-    graph = Graph(helper)
     texts = graph.texts(words, "ids")
     rows = build(graph, texts, method, words, encoder.fitted.learnt)
     for step in steps:
         rows = STEPS[type(step)](graph, rows, step)
     zeros = graph.constant(np.zeros((), np.float32))
     graph.add("Where", texts.any, rows, zeros, output="vectors")
-    facts = {
+    return {
         "method": repr(method),
         "unknown words": words.unknown,
         "case": words.case,
         "pieces": str(words.pieces),
         "words": str(words.lexicon.whole_words),
     }
-    return graph.model(encoder.dim, facts)
 
 
 def _remove(graph: Graph, rows: str, step: Remove) -> str:

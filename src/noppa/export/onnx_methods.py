@@ -117,8 +117,11 @@ def noppa(graph: Graph, texts: Texts, method: NoPPA, words: WordVectors, learnt:
     paired = [part for part in method.parts if part in equations.PAIR_PARTS]
     outputs: dict[str, str] = {}
     if paired:
-        positional = positions(graph, texts, method, words.dim)
-        shares = attention(graph, texts, positional, words.dim, method.attend_self)
+        start, stop = method.pair_columns or (0, words.dim)
+        edges = graph.numbers(start), graph.numbers(stop), graph.numbers(2)
+        compared = graph.add("Slice", texts.rows, *edges) if method.pair_columns else texts.rows
+        positional = positions(graph, texts, method, compared, stop - start)
+        shares = attention(graph, texts, positional, stop - start, method.attend_self)
         factors = graph.add("Mul", shares, shared)
         if "product" in paired:
             others = graph.add("MatMul", factors, positional)
@@ -131,17 +134,17 @@ def noppa(graph: Graph, texts: Texts, method: NoPPA, words: WordVectors, learnt:
     return graph.add("Concat", *[outputs[part] for part in method.parts], axis=1)
 
 
-def positions(graph: Graph, texts: Texts, method: NoPPA, dim: int) -> str:
-    """Equations 10 and 11: v'; sines in float64, a cosine as a sine shifted by a quarter period."""
+def positions(graph: Graph, texts: Texts, method: NoPPA, rows: str, dim: int) -> str:
+    """Equations 10 and 11: v' of rows (texts, tokens, dim); sines in float64, a cosine as one shifted by a quarter period."""
     if method.position is None:
-        return texts.rows
+        return rows
     index = np.arange(dim)
     exponent = 2 * (index // 2) / dim if method.position == "paper" else 2 * index / dim
     place = graph.places(texts, method.unknown_takes_position)
     angle = graph.add("Mul", place, graph.constant(np.power(10000.0, -exponent), np.float64))
     quarter = graph.constant(np.where(index % 2, np.pi / 2, 0), np.float64)
     sines = graph.real(graph.add("Sin", graph.add("Add", angle, quarter)))
-    return graph.add("Add", texts.rows, graph.add("Mul", sines, texts.mask))
+    return graph.add("Add", rows, graph.add("Mul", sines, texts.mask))
 
 
 def attention(graph: Graph, texts: Texts, positional: str, dim: int, attend_self: bool) -> str:
@@ -177,7 +180,7 @@ KERNELS: dict[str, Callable[[Graph, str], str]] = {
 def pairs(
     graph: Graph, positional: str, factors: str, kinds: list[str], kernel: str
 ) -> dict[str, str]:
-    """Sums over pairs by `Loop`, which adds token i against all others in iteration i; each (texts, dim)."""
+    """Sums over pairs by `Loop`, which adds token i against all others in iteration i; each (texts, columns)."""
     if not kinds:
         return {}
     helper, real = graph.helper, graph.helper.np_dtype_to_tensor_dtype(np.dtype(np.float32))

@@ -2,7 +2,7 @@
 
 >>> from noppa.integrations.bertopic import NoppaBackend
 >>> NoppaBackend().embed(["a cake", "a lake"]).shape
-(2, 192)
+(2, 320)
 """
 
 from __future__ import annotations

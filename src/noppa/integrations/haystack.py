@@ -2,7 +2,7 @@
 
 >>> from noppa.integrations.haystack import NoppaTextEmbedder
 >>> len(NoppaTextEmbedder().run("a cake")["embedding"])
-192
+320
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 >>> from noppa.integrations.langchain import NoppaEmbeddings
 >>> len(NoppaEmbeddings().embed_query("a cake"))
-192
+320
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 >>> from noppa.integrations.llamaindex import NoppaEmbedding
 >>> len(NoppaEmbedding().get_text_embedding("a cake"))
-192
+320
 """
 
 from __future__ import annotations

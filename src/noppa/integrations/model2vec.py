@@ -2,7 +2,7 @@
 
 >>> from noppa.integrations.model2vec import static_model
 >>> static_model("similarity").encode(["a cake"]).shape
-(1, 192)
+(1, 320)
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 >>> import noppa.integrations.polars
 >>> frame = polars.DataFrame({"text": ["a cake"]})
 >>> frame.select(polars.col("text").noppa.encode("similarity")).schema["text"]
-Array(Float32, shape=(192,))
+Array(Float32, shape=(320,))
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 >>> from noppa.integrations.sbert import sentence_transformer
 >>> model = sentence_transformer("similarity")
 >>> model.encode(["a cake", "a lake"]).shape
-(2, 192)
+(2, 320)
 """
 
 from __future__ import annotations

@@ -17,14 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import Encoder
+from noppa import Classifier, Encoder
+from noppa.classify.features import Texts
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.extras import needs
 from noppa.integrations import encoder_of
 from noppa.words.texts import texts_of
 
 with needs("sklearn", "noppa.integrations.sklearn"):
+    from scipy import sparse
     from sklearn.base import BaseEstimator, TransformerMixin
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
 
@@ -113,6 +117,45 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+class ClassifierFeatures(TransformerMixin, BaseEstimator):
+    """The columns that a noppa `Classifier` sees of texts, as a sparse matrix (n, columns): vectors, then n-grams."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
+
+    def fit(self, X: Any, y: Any = None) -> ClassifierFeatures:
+        """Nothing to learn: the classifier was trained."""
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Texts, or pairs, as rows of columns."""
+        features = self.classifier.contents.features
+        texts = Texts.of(X)
+        rows = features.sparse(texts, 1)
+        ngrams = sparse.csr_matrix((rows.values, rows.ids, rows.offsets), (len(rows), rows.width))
+        return sparse.hstack([*features.dense(texts, 1), ngrams], "csr")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> ClassifierFeatures:
+        return type(self)(self.classifier)
+
+
+def pipeline_of(classifier: Classifier) -> Pipeline:
+    """A trained noppa `Classifier` as a scikit-learn pipeline: its features, and a `LogisticRegression` with its weights."""
+    contents = classifier.contents
+    labels, model = contents.labels, contents.model
+    if not labels.exclusive:
+        raise ParameterError("a pipeline holds one label a row, and this classifier gives several")
+    linear = LogisticRegression()
+    linear.classes_ = labels.classes
+    linear.coef_ = np.concatenate([model.dense, model.ngrams]).T.astype(np.float64)
+    linear.intercept_ = np.asarray(model.biases, np.float64)
+    linear.n_features_in_ = linear.coef_.shape[1]
+    return Pipeline([("features", ClassifierFeatures(classifier)), ("model", linear)])
 
 
 def _ready(encoder: Any) -> bool:

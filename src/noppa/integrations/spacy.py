@@ -4,7 +4,7 @@
 >>> nlp = spacy.blank("en")
 >>> _ = nlp.add_pipe("noppa")
 >>> nlp("a cake").vector.shape
-(192,)
+(320,)
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from noppa.errors import FileError
 
 MAGIC = b"\x93NUMPY\x01\x00"
+#: More elements than memory can hold.
+LONGEST_AXIS = 1 << 48
 LONGEST_HEADER = 1024
 #: A file of up to this many bytes is read, a larger one mapped.
 READ_BYTES = 4096
@@ -62,7 +64,8 @@ def read(
         if hashlib.sha256(data).hexdigest() != checksum:
             raise FileError(f"{path} is damaged: its checksum does not match; copy it again")
     dtype, shape, start = _parsed_header(path, bytes(memoryview(data)[:LONGEST_HEADER]), types)
-    if start + dtype.itemsize * math.prod(shape) != size:
+    # Of an array of no numbers any other dimension would fit, also one that NumPy cannot count.
+    if start + dtype.itemsize * math.prod(shape) != size or max(shape, default=0) > LONGEST_AXIS:
         raise FileError(
             f"{path} is damaged: it is said to hold {dtype} {shape}, which {size} bytes are not; copy it again"
         )

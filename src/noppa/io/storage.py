@@ -103,9 +103,6 @@ def write_folder(
 
     inside: called with the folder being written, to add folders to it; returns more fields of the header.
     """
-    import hashlib
-    import json
-
     target = Path(path)
     if target.exists() and kind_of(target) != kind:
         raise FileError(
@@ -117,12 +114,22 @@ def write_folder(
             for name, array in arrays.items()
         }
         more = {} if inside is None else inside(new)
-        content = {"format": FORMAT, "kind": kind, **header, **more, "files": files}
-        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        if not _is_utf8(text):  # a source may be a file name that is not UTF-8
-            text = json.dumps(content, indent=1, allow_nan=False)
-        checksum = hashlib.sha256(text.encode()).hexdigest()
-        (new / HEADER).write_text(f"{text}\n{checksum}\n", encoding="utf-8", newline="\n")
+        write_header(new / HEADER, kind, {**header, **more}, files)
+
+
+def write_header(
+    path: Path, kind: str, header: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Write the header of a folder: its fields, its files with their sizes and checksums, and a checksum of all that."""
+    import hashlib
+    import json
+
+    content = {"format": FORMAT, "kind": kind, **header, "files": files}
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    if not _is_utf8(text):  # a source may be a file name that is not UTF-8
+        text = json.dumps(content, indent=1, allow_nan=False)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(f"{text}\n{checksum}\n", encoding="utf-8", newline="\n")
 
 
 def _is_utf8(text: str) -> bool:
@@ -209,13 +216,14 @@ COMMON = ("format", "kind", "files")
 COMMON_FIELDS = {
     "kind": schema.TEXT,
     "files": Field(
-        lambda files: type(files) is dict and all(map(_is_entry, files.values())),
+        lambda files: type(files) is dict and all(map(is_entry, files.values())),
         "an object of files with their bytes and their sha256",
     ),
 }
 
 
-def _is_entry(entry: Any) -> bool:
+def is_entry(entry: Any) -> bool:
+    """Whether a header says of a file how large it is and what its checksum is."""
     return (
         type(entry) is dict
         and type(entry.get("bytes")) is int

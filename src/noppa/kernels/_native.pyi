@@ -38,8 +38,9 @@ class Table:
     def __init__(
         self,
         matrix: NDArray[Any],
-        scales: NDArray[np.float32] | None,
+        scales: NDArray[Any] | None,
         blocks: Sequence[int] = (),
+        bits: Sequence[int] = (),
     ) -> None: ...
 
 class Vocabulary:
@@ -86,9 +87,54 @@ def train(
     ids: NDArray[np.int32],
     offsets: NDArray[np.int64],
 ) -> None: ...
+def sparse_product(
+    values: NDArray[np.float32],
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    matrix: NDArray[np.float32],
+    threads: int,
+) -> NDArray[Any]: ...
 def apply_steps(
     pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
 ) -> NDArray[Any]: ...
+def nearest_cells(
+    rows: NDArray[np.float32], centroids: NDArray[np.float32], probes: int, threads: int
+) -> NDArray[np.int32]: ...
+
+class Leaders:
+    """Near-duplicates in the order of the rows; calls from several threads wait for each other."""
+
+    def __init__(
+        self,
+        vectors: NDArray[np.float32],
+        centroids: NDArray[np.float32],
+        probes: int,
+        homes: int,
+        threshold: float,
+        reference: int = 0,
+    ) -> None: ...
+    def advance(
+        self, count: int, threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+
 def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows: ...
 def parse_records(block: bytes, dim: int, most: int) -> VectorRows: ...
 def format_rows(matrix: NDArray[np.float32], separator: str, threads: int) -> list[bytes]: ...
+def nearest_rows(
+    table: Table,
+    rows: NDArray[np.int32] | None,
+    allowed: NDArray[np.uint8] | None,
+    bonus: NDArray[np.float32] | None,
+    queries: NDArray[np.float32],
+    count: int,
+    threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+def add_term(
+    scores: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    counts: NDArray[np.uint16],
+    lengths: NDArray[np.uint32],
+    weight: float,
+    flat: float,
+    sloped: float,
+) -> None: ...

@@ -15,6 +15,11 @@ LONGEST_RUN = 512
 #: How a vocabulary looks for a word.
 CASE = {"exact-then-lower": 0, "exact": 1, "lower": 2}
 
+#: Quantized word vectors: 4 bits are the number of one of these levels, 8 bits a level itself, and a value is its scale times
+#: level / LEVEL_UNIT. They are the quantizer of the least squared error for a normal distribution (Lloyd, Max), rounded.
+FOUR_BIT_LEVELS = (-127, -96, -75, -58, -44, -31, -18, -6, 6, 18, 31, 44, 58, 75, 96, 127)
+LEVEL_UNIT = 128
+
 #: The native kernels read positions padded with zeros to a multiple of this many floats: whole vectors of any
 #: instruction set.
 POSITION_UNIT = 32

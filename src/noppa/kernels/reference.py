@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.kernels import packed_rows
 from noppa.kernels.constants import CASE, LONGEST_RUN
+from noppa.kernels.leaders import Leaders as Leaders
+from noppa.kernels.leaders import nearest_cells as nearest_cells
+from noppa.kernels.row_search import add_term as add_term
+from noppa.kernels.row_search import nearest_rows as nearest_rows
 from noppa.kernels.training import train as train
 from noppa.kernels.vector_text import format_rows as format_rows
 from noppa.kernels.vector_text import parse_records as parse_records
@@ -143,17 +148,21 @@ class Table:
     def __init__(
         self,
         matrix: NDArray[Any],
-        scales: NDArray[np.float32] | None,
+        scales: NDArray[Any] | None,
         blocks: Sequence[int] = (),
+        bits: Sequence[int] = (),
     ) -> None:
-        self.matrix = matrix
+        self.matrix, self.bits = matrix, list(bits)
         self.blocks = list(blocks) or [matrix.shape[1]]
         self.scales = None if scales is None else scales.reshape(len(matrix), len(self.blocks))
 
     def rows(self, ids: NDArray[np.int32]) -> Float:
-        words, dim = self.matrix.shape
-        found = np.zeros((len(ids), dim))
-        real = ids < words
+        found = np.zeros((len(ids), sum(self.blocks)))
+        real = ids < len(self.matrix)
+        if self.bits and self.scales is not None:
+            chosen = self.matrix[ids[real]], self.scales[ids[real]]
+            found[real] = packed_rows.values(*chosen, self.blocks, self.bits, np.float64)
+            return found
         found[real] = self.matrix[ids[real]]
         if self.scales is not None:
             found[real] *= np.repeat(self.scales[ids[real]], self.blocks, axis=1)
@@ -179,6 +188,22 @@ def apply_steps(
     out = np.array(rows).reshape(len(rows), width)
     if known is not None:
         out[known == 0] = 0
+    return out
+
+
+def sparse_product(
+    values: NDArray[np.float32],
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    matrix: NDArray[np.float32],
+    threads: int,
+) -> Float:
+    """Sparse rows times a matrix (width, columns): row r has `values` at the columns `ids` from offsets[r] to offsets[r + 1]."""
+    out = np.zeros((len(offsets) - 1, matrix.shape[1]))
+    filled = np.flatnonzero(np.diff(offsets))
+    if len(filled):
+        parts = np.asarray(values, np.float64)[:, None] * matrix[ids]
+        out[filled] = np.add.reduceat(parts, offsets[filled], axis=0)
     return out
 
 

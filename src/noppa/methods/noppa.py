@@ -50,6 +50,8 @@ class NoPPA(Method):
         with the sign of the difference, later word minus earlier one, which keeps their order; "product" has v'_i v'_j in
         place of the kernel; "max", "min" and "std" are those of the words; "dct1", "dct2", … are the word half times
         cos(pi (2t + 1) j / 2n), t counting the words and j being the number. `NoPPA.RICH` is a good set of seven.
+    pair_columns: (start, stop): equations 10 to 13 see these columns of the word vectors alone, so "context", "ordered" and
+        "product" are that wide; all other parts have every column. None is all of them.
     attend_self: whether a word attends to itself. It adds nothing to the sum, but takes its share of the softmax.
     unknown_takes_position: whether a skipped unknown word still counts as a position.
     max_tokens, policy: a bound on the tokens of a text and what to do beyond it: "error", "truncate" (the first ones,
@@ -80,6 +82,7 @@ class NoPPA(Method):
     unknown_takes_position: bool = False
     max_tokens: int | None = None
     policy: str = "error"
+    pair_columns: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         settle(
@@ -94,6 +97,7 @@ class NoPPA(Method):
             unknown_takes_position=boolean,
             max_tokens=optional(partial(whole, least=2)),
             policy=partial(one_of, choices=POLICIES),
+            pair_columns=optional(_checked_columns),
         )
 
     @property
@@ -114,7 +118,27 @@ class NoPPA(Method):
         return f"NoPPA(max_tokens={self.max_tokens}) bounds the text" if self.max_tokens else ""
 
     def width(self, words: WordVectors) -> int:
-        return words.dim * len(self.parts)
+        return sum(self._widths(words.dim))
+
+    def check(self, words: WordVectors) -> None:
+        if self.pair_columns is not None and self.pair_columns[1] > words.dim:
+            raise ParameterError(
+                f"pair_columns={self.pair_columns} do not lie within the {words.dim} columns of the words"
+            )
+        super().check(words)
+
+    def _widths(self, dim: int) -> list[int]:
+        """How long each part is."""
+        compared = self._pair_width(dim)
+        return [compared if part in equations.PAIR_PARTS else dim for part in self.parts]
+
+    @property
+    def _compared(self) -> slice:
+        """The columns in which words attend to each other and are compared."""
+        return slice(*(self.pair_columns or (None,)))
+
+    def _pair_width(self, dim: int) -> int:
+        return len(range(dim)[self._compared])
 
     def refinements(self) -> tuple[Refinement, ...]:
         return (NoiseRemoval(self.k, self.noise),) if self.k else ()
@@ -133,9 +157,9 @@ class NoPPA(Method):
         return np.concatenate([terms.sum(axis=0) for terms in self._terms(sentence)])
 
     def _terms(self, sentence: Sentence) -> list[Float]:
-        """Equation 9 before its outer sum: what each word adds to each part, (tokens, dim) a part."""
+        """Equation 9 before its outer sum: what each word adds to each part, (tokens, width of the part)."""
         if not len(sentence):
-            return [sentence.vectors] * len(self.parts)
+            return [np.zeros((0, width)) for width in self._widths(sentence.words.dim)]
         options = (sentence.weights, self.kernel, self.attend_self)
         positional = self._positional(sentence)
         numbers = map(equations.part_number, self.parts)
@@ -145,11 +169,12 @@ class NoPPA(Method):
         ]
 
     def _positional(self, sentence: Sentence) -> Float:
-        """Equation 10: word vectors plus positions, (tokens, dim)."""
+        """Equation 10: word vectors plus positions, in the columns that pairs are compared in, (tokens, columns)."""
+        vectors = sentence.vectors[:, self._compared]
         if self.position is None:
-            return sentence.vectors
+            return vectors
         places = self._places(sentence)
-        return sentence.vectors + equations.positions(places, sentence.words.dim, self.position)
+        return vectors + equations.positions(places, vectors.shape[1], self.position)
 
     def _places(self, sentence: Sentence) -> NDArray[np.int64]:
         return sentence.places if self.unknown_takes_position else np.arange(len(sentence))
@@ -178,6 +203,7 @@ class NoPPA(Method):
     def _split(self, sentence: Sentence) -> Split:
         tokens, terms, positional = len(sentence), self._terms(sentence), self._positional(sentence)
         attention = np.zeros((0, 0))
+        edges = np.cumsum(self._widths(sentence.words.dim))[:-1]
         if tokens:
             attention = equations.attention(positional, self.attend_self)
 
@@ -186,7 +212,7 @@ class NoPPA(Method):
             along = np.zeros((tokens, tokens))
             coefficients = sentence.weights[:, None] * attention / max(tokens, 1)
             np.fill_diagonal(coefficients, 0)
-            parts = zip(self.parts, np.split(direction, len(self.parts)), terms, strict=True)
+            parts = zip(self.parts, np.split(direction, edges), terms, strict=True)
             for name, part, term in parts:
                 if name in equations.PAIR_PARTS:
                     for i in range(tokens):
@@ -196,7 +222,8 @@ class NoPPA(Method):
                     along += np.diag(term @ part)
             return along
 
-        words = np.tile(sentence.vectors, len(self.parts))
+        each = dict.fromkeys(equations.PAIR_PARTS, sentence.vectors[:, self._compared])
+        words = np.hstack([each.get(part, sentence.vectors) for part in self.parts])
         places = self._places(sentence)
         return Split(np.hstack(terms), words, sentence.weights, places, attention, pairs)
 
@@ -213,6 +240,7 @@ class NoPPA(Method):
             "attend_self": self.attend_self,
             "dropped_take_position": self.unknown_takes_position,
             "parts": [equations.part_number(part) for part in self.parts],
+            "pair_columns": None if self.pair_columns is None else list(self.pair_columns),
         }
         return Kernel("noppa", words.table, arguments)
 
@@ -237,6 +265,18 @@ def _checked_parts(value: Any, name: str) -> tuple[str, ...]:
             f"not {shown(value)}"
         )
     return parts
+
+
+def _checked_columns(value: Any, name: str) -> tuple[int, int]:
+    try:
+        start, stop = (any_number(each, f"a column of {name}") for each in value)
+    except (TypeError, ValueError):
+        start = stop = 0
+    if start >= stop:
+        raise ParameterError(
+            f"{name} must be (start, stop), the first column and the one after the last, not {shown(value)}"
+        )
+    return start, stop
 
 
 def _too_long(text: int, tokens: int, limit: int) -> ParameterError:
@@ -303,7 +343,7 @@ class _Positioned:
         return pool(ids, offsets, steps, threads)
 
     def _made(self, count: int) -> tuple[int, Pooler]:
-        formula, dim = self.method.position, self.words.dim
+        formula, dim = self.method.position, self.method._pair_width(self.words.dim)
         if formula is None:
             return np.iinfo(np.int64).max, kernels.Pooling(*self.method.native(self.words, {}))
         table = np.zeros((count, dim + -dim % kernels.POSITION_UNIT), kernels.REAL)

@@ -8,6 +8,7 @@ plot.attention(model.explain("the girl eats a cake")).save("attention.html")
 from __future__ import annotations
 
 import noppa.plot.writers  # noqa: F401  fills the table of writers
+from noppa.plot.decisions import decision, training_page, training_pictures
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, Scatter, save
 from noppa.plot.views import (
     A_VALUES,
@@ -28,7 +29,10 @@ __all__ = [
     "alignment",
     "attention",
     "contributions",
+    "decision",
     "save",
     "sentence_map",
+    "training_page",
+    "training_pictures",
     "weights",
 ]

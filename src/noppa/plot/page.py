@@ -33,6 +33,7 @@ details { margin-top: .5rem } summary { cursor: pointer }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px }
 td, th { padding: .15rem .6rem; border-bottom: 1px solid var(--line); text-align: right; font-weight: normal }
 th { color: var(--faint) } th:first-child { text-align: start } th[scope=row] { color: var(--text) }
+.texts td, .texts th { text-align: start; vertical-align: top } .texts th[scope=row] { min-width: 14rem }
 """
 
 SCRIPT = """

@@ -205,7 +205,8 @@ def scatter(picture: Scatter) -> str:
         f'<text class="c" transform="translate(24 {top + side / 2}) rotate(-90)">{html.escape(picture.y_axis)}</text>'
     )
     legend = 40 + max(width_of(short(label)) for label in groups)
-    return _svg(left + side + legend, top + side + 34, len(picture.texts), body)
+    height = max(side, 22 * len(groups)) + 34
+    return _svg(left + side + legend, top + height, len(picture.texts), body)
 
 
 RENDERERS: dict[type[Any], Callable[[Any], str]] = {

@@ -17,13 +17,18 @@ class Batch:
     """Bytes of input read so far, for a progress bar."""
     columns: Any = None
     """The columns to keep, an Arrow record batch of as many rows; None where a file is read for its texts alone."""
+    fields: list[dict[str, Any]] | None = None
+    """The other fields of each record by name, where a stream was asked for them."""
+    records: list[dict[str, Any]] | None = None
+    """The whole records by the names of their columns, of bad ones what is there; None where nobody asked for them."""
     fingerprint: str = ""
     """Of all records up to the end of this batch, where a checkpoint needs it."""
 
     def after(self, count: int) -> Batch:
-        """The texts and faults without those of the first records."""
+        """The texts, faults and whole records without those of the first records."""
         bad = [(at - count, fault) for at, fault in self.bad if at >= count]
-        return Batch(self.texts[count:], bad, self.position)
+        records = None if self.records is None else self.records[count:]
+        return Batch(self.texts[count:], bad, self.position, records=records)
 
 
 def is_clean(text: str) -> bool:

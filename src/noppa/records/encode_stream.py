@@ -35,7 +35,8 @@ Progress = Callable[[int, int], None]
 class EncodeStream:
     """The middle of a job. Counts in `outcome`, and writes checkpoints where it has one to begin with."""
 
-    encode: Callable[[list[str]], NDArray[np.float32]]
+    encode: Callable[..., Any]
+    """From texts to vectors, (n, dim) float32."""
     writer: Writer
     file: IO[bytes]
     """What the writer writes to."""
@@ -62,11 +63,9 @@ class EncodeStream:
             warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
             for batch in read_ahead(batches):
                 fingerprint = batch.fingerprint
-                numbers, texts = self._chosen(batch)
-                vectors = self.encode(texts)
-                outcome.rows += len(vectors)
-                outcome.zero += _zero_rows(vectors)
-                pending.append(disk.submit(self.writer.write, numbers, vectors))
+                numbers, rows = self.rows_of(batch)
+                outcome.rows += len(rows)
+                pending.append(disk.submit(self.writer.write, numbers, rows))
                 if self.checkpoint is not None:
                     self._save_when_due(self.checkpoint, fingerprint, saver, disk)
                 elif self.flush:
@@ -82,7 +81,14 @@ class EncodeStream:
         self.writer.finish()
         return fingerprint
 
-    def _chosen(self, batch: Batch) -> tuple[NDArray[np.int64], list[str]]:
+    def rows_of(self, batch: Batch) -> tuple[NDArray[np.int64], Any]:
+        """What is written for a batch: the numbers of its records, and a row each."""
+        numbers, texts = self.chosen(batch)
+        vectors = self.encode(texts)
+        self.outcome.zero += _zero_rows(vectors)
+        return numbers, vectors
+
+    def chosen(self, batch: Batch) -> tuple[NDArray[np.int64], list[str]]:
         """The records of a batch that become rows, by number, and their texts."""
         first = self.outcome.records
         self.outcome.count(batch)

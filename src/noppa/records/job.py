@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -41,7 +41,7 @@ PROBED_WORDS = 1000
 class Job:
     """Encode `source` into `target` (`-` for standard output), under its name only when complete."""
 
-    model: Encoder
+    model: Any
     source: Input
     target: str
     form: str | None = None
@@ -55,21 +55,32 @@ class Job:
 
     def __post_init__(self) -> None:
         one_of(self.on_bad, "on_bad", ON_BAD)
-        one_of(self.form, "the output format", (None, *WRITERS))
+        one_of(self.form, "the output format", (None, *self.writers))
         writer = self.writer
         if self.target == STDIN and not writer.streams:
             raise ParameterError(f"{self.output_form} cannot go to standard output: name a file")
         if self.resume and (self.target == STDIN or not writer.resumable):
+            names = [f".{name}" for name, kind in self.writers.items() if kind.resumable]
             raise ParameterError(
-                "only .npy, .jsonl and .csv files can be resumed: choose one, or leave out --resume"
+                f"only {', '.join(names[:-1])} and {names[-1]} files can be resumed: choose one, or leave out --resume"
             )
         if self.resume and self.overwrite:
             raise ParameterError("go on with --resume or begin anew with --overwrite, not both")
         if self.target != STDIN:
             _require_writable(self.target)
-        sources = [*self.source.paths, *folders_of(self.model)]
+        sources = [*self.source.paths, *self.model_folders]
         refuse_input_as_output(self.target, sources)
         refuse_input_as_output(self.partial, sources)
+
+    @property
+    def writers(self) -> Mapping[str, type[Writer]]:
+        """The writer of each output format."""
+        return WRITERS
+
+    @property
+    def model_folders(self) -> list[Path | None]:
+        """Folders that the model is mapped from, which must not be written to."""
+        return folders_of(self.model)
 
     @property
     def output_form(self) -> str:
@@ -78,15 +89,15 @@ class Job:
         if self.target == STDIN:
             return "jsonl"
         suffix = Path(self.target).suffix.removeprefix(".")
-        if suffix not in WRITERS:
+        if suffix not in self.writers:
             raise ParameterError(
-                f"{self.target}: end the name in {', '.join('.' + name for name in WRITERS)}, or pass --to"
+                f"{self.target}: end the name in {', '.join('.' + name for name in self.writers)}, or pass --to"
             )
         return suffix
 
     @property
     def writer(self) -> type[Writer]:
-        return WRITERS[self.output_form]
+        return self.writers[self.output_form]
 
     @property
     def partial(self) -> Path:
@@ -103,7 +114,7 @@ class Job:
         if self.target == STDIN:
             outcome = Outcome()
             with _explained("standard output"):
-                stream = self._stream(sys.stdout.buffer, outcome)
+                stream = self.stream(sys.stdout.buffer, outcome)
                 replace(stream, flush=True).run(read(self.source))
                 sys.stdout.buffer.flush()
             refuse_changed(inputs)
@@ -137,7 +148,7 @@ class Job:
         file.truncate(size)
         file.seek(size)
         started = Checkpoint(self._facts, outcome, size, "", inputs)
-        stream = self._stream(file, outcome)
+        stream = self.stream(file, outcome)
         if self.writer.resumable:
             fingerprint = "" if earlier is None else earlier.fingerprint
             batches = remaining_batches(batches, outcome.records, fingerprint, self.target)
@@ -153,7 +164,8 @@ class Job:
             replace(started, outcome=outcome, bytes=0, fingerprint=fingerprint, finished=finished)
         )
 
-    def _stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
+    def stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
+        """What reads, encodes and writes, with its writer at the end of what is done."""
         encode = partial(self.model.encode, threads=self.threads, **self.options)
         writer = self.writer(file, self.dim, outcome.rows)
         return EncodeStream(encode, writer, file, self.on_bad, outcome, self.progress)
@@ -231,6 +243,11 @@ class Job:
     def dim(self) -> int:
         return int(self.options.get("dim") or self.model.dim)
 
+    @property
+    def model_checksum(self) -> str:
+        """Tells the model from any other one."""
+        return self.model.identity.checksum or _vectors_checksum(self.model)
+
     @cached_property
     def _facts(self) -> dict[str, Any]:
         """All that decides the bytes of the output, except the content of the input; by the names in messages."""
@@ -240,7 +257,7 @@ class Job:
             "columns": [source.form, source.column, source.header],
             "output format": self.output_form,
             "options": [self.on_bad, self.options],
-            "model": self.model.identity.checksum or _vectors_checksum(self.model),
+            "model": self.model_checksum,
             "version of noppa": [__version__, kernels.instruction_set()],
         }
         # As a checkpoint gives them back: JSON has lists for tuples.

@@ -11,7 +11,7 @@ from noppa.io.compression import damage
 from noppa.parameters import one_of
 from noppa.records.batch import Batch
 from noppa.records.columns import Selection
-from noppa.records.record_file import record_file
+from noppa.records.record_file import WholeFile, record_file
 from noppa.records.record_formats import FORMATS, form_of
 
 
@@ -23,6 +23,8 @@ class Input:
     form: str | None = None
     column: str | None = None
     header: bool = True
+    records: bool = False
+    """Give the whole records beside their texts."""
 
     def __post_init__(self) -> None:
         one_of(self.form, "the input format", (None, *FORMATS))
@@ -31,12 +33,15 @@ class Input:
         return self.form or form_of(path)
 
 
-def read(source: Input) -> Iterator[Batch]:
-    """Every record of every file, in order; a fault names the file and the number of the record in it."""
-    selection = Selection(source.column, source.header)
+def read(source: Input, fields: bool = False, stdin: WholeFile | None = None) -> Iterator[Batch]:
+    """Every record of every file, in order; a fault names the file and the number of the record in it.
+
+    fields: whether batches hold the other fields of each record too. stdin: read in place of standard input.
+    """
+    selection = Selection(source.column, source.header, fields=fields, records=source.records)
     bytes_before = 0
     for path in source.paths:
-        file, form = record_file(path), FORMATS[source.form_of(path)]
+        file, form = record_file(path, stdin), FORMATS[source.form_of(path)]
         number, position = 1, 0
         with _explained(file.address):
             for batch in form.stream(file, selection):

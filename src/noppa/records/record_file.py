@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,8 +72,33 @@ class StandardInput:
         )
 
 
-def record_file(path: str) -> WholeFile:
-    return StandardInput() if path == STDIN else DiskFile(path)
+@dataclass(frozen=True)
+class SpooledInput:
+    """Standard input that was copied to a file, so that it can be read twice; a `WholeFile`."""
+
+    copy: Path
+    address = StandardInput.address
+
+    @classmethod
+    def of(cls, copy: Path) -> SpooledInput:
+        """Copy what arrives on standard input to a new file."""
+        with copy.open("wb") as file:
+            shutil.copyfileobj(_unbuffered_stdin(), file)
+        return cls(copy)
+
+    def size(self) -> int:
+        return self.copy.stat().st_size
+
+    def source(self) -> Source:
+        return open_plain(self.copy)
+
+    def random_access(self) -> str:
+        return str(self.copy)
+
+
+def record_file(path: str, stdin: WholeFile | None = None) -> WholeFile:
+    """The file of a path; `stdin` is read in place of standard input."""
+    return (stdin or StandardInput()) if path == STDIN else DiskFile(path)
 
 
 class _Pipe(Source):

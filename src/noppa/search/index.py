@@ -1,11 +1,10 @@
-"""Nearest neighbours by cosine: exact up to `EXACT` rows, with an HNSW graph (usearch) beyond.
-
-The graph only proposes candidates; their cosines are computed from the vectors, so that both kinds give the same numbers.
-"""
+"""`Index`: texts that are found by meaning and by words, in memory or in a folder, growing and shrinking."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,187 +12,316 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.errors import ParameterError
-from noppa.extras import needs
-from noppa.io import schema, storage
-from noppa.parameters import whole
-from noppa.search.index_graph import check_graph
-
-KIND = "index"
-EXACT = 100_000
-BLOCK = 1 << 14
-#: Extra candidates that the graph is asked for, since its order is approximate.
-MORE = 32
-
-#: Header fields for the encoder that made the vectors (see `index_model`).
-MODEL, CHECKSUM = "model", "seal of model"
-FIELDS = {
-    f"?{MODEL}": schema.maybe(schema.TEXT),
-    f"?{CHECKSUM}": schema.maybe(schema.CHECKSUM),
-}
-ARRAYS = {"vectors": "f4 texts* dim", "text": "u1 bytes*", "bounds": "i4|i8 texts+1"}
-
-Vectors = NDArray[np.float32]
+from noppa.errors import FileError, InputError, ParameterError
+from noppa.io import storage
+from noppa.parameters import boolean, one_of, shown, whole
+from noppa.search import index_model, segment_log
+from noppa.search.hits import Asked, Hit, Hits
+from noppa.search.index_state import Part, State, merged, small_tail
+from noppa.search.metadata import checked_ids, checked_metadata
+from noppa.search.query import HYBRID, MEANING, MODES, WORDS, Collection, find
+from noppa.search.row_table import Row
+from noppa.search.segment import Segment
+from noppa.search.segment_log import SegmentLog
+from noppa.search.stored_vectors import DTYPES, Vectors, stored, unit
+from noppa.search.where import Where, conditions_of
+from noppa.threads import thread_count
+from noppa.words.texts import texts_of
 
 
 class Index:
-    """Texts with their vectors (texts, dim), scaled to length one; a text without a known word stays a row of zeros.
+    """Texts with ids and metadata, found by meaning, by words, or by both.
 
-    exact: whether every row is compared; where None, up to `EXACT` rows are.
+    encoder: an `Encoder`, anything else with `encode`, or the name or folder of a saved one; None for the embedded preset
+        "similarity". dtype: how vectors are stored: "float32", "float16" or "int8".
+    first_id: the first of the ids that `add` gives by itself.
 
-    >>> import numpy as np
-    >>> Index(["a", "b"], np.eye(2, dtype=np.float32)).search(np.array([[1, 0.1]]), 1)[0]
-    array([[0]])
+    This one is in memory; `Index.open(folder)` is one on disk.
+
+    >>> import noppa
+    >>> index = noppa.Index()
+    >>> index.add(["the food was cold", "a train to Paris"], metadata=[{"year": 2021}, {"year": 2019}])
+    ['0', '1']
+    >>> index.search("a chilly meal", n=1)[0].text
+    'the food was cold'
+    >>> index.search("a chilly meal", where={"year": {"<": 2020}}).ids
+    ['1']
     """
 
     def __init__(
         self,
-        texts: Sequence[str],
-        vectors: Vectors,
-        exact: bool | None = None,
-        graph: NDArray[np.uint8] | None = None,
-        header: dict[str, Any] | None = None,
+        encoder: Any = None,
+        *,
+        dtype: str = "float16",
+        first_id: int = 0,
+        threads: int | None = None,
     ) -> None:
-        if vectors.ndim != 2 or len(texts) != len(vectors):
-            raise ParameterError(
-                f"{len(texts)} texts need as many vectors, not an array {vectors.shape}"
-            )
-        self.texts = texts
-        self.vectors = vectors if graph is not None else unit(vectors)
-        self.header = header or {}
-        self.exact = len(texts) <= EXACT if exact is None else exact
-        self._graph_file = graph  # usearch reads from this memory without keeping it alive
-        self._graph = None if self.exact else self._make_graph(graph)
+        self.encoder = index_model.given(encoder)
+        self.dtype: str = one_of(dtype, "dtype", tuple(DTYPES))
+        self.dim = int(self.encoder.dim)
+        self.threads = threads
+        self._log: SegmentLog | None = None
+        self._state = State(next_id=whole(first_id, "first_id"))
+        self._lock = threading.RLock()
 
-    def __len__(self) -> int:
-        return len(self.vectors)
+    @classmethod
+    def open(
+        cls,
+        folder: str | PathLike[str],
+        encoder: Any = None,
+        *,
+        dtype: str | None = None,
+        create: bool = True,
+        first_id: int = 0,
+        threads: int | None = None,
+    ) -> Index:
+        """The index in a folder, which is made where there is none.
+
+        What `add`, `delete`, `update` and `compact` did is on disk when they return, all of it or, after a crash, nothing.
+        Any number of processes may read; while one writes, another waits some seconds and is refused then.
+        encoder: needed where the index's own cannot be found by its name; another one is refused.
+        create: False to refuse a folder that is not there.
+        """
+        path = Path(folder)
+        index = cls.__new__(cls)
+        index.threads, index._lock = threads, threading.RLock()
+        if _is_there(path):
+            log = SegmentLog(path)
+            index._state = log.read()
+            index.encoder = index_model.encoder_of(log.header, path, encoder)
+            if dtype not in (None, log.header["dtype"]):
+                raise ParameterError(f"{path} holds {log.header['dtype']} vectors, not {dtype}")
+        elif not create:
+            raise FileError(f"{path} does not exist: make it with noppa index")
+        else:
+            index.encoder = index_model.given(encoder)
+            fixed = {
+                **index_model.fields_of(index.encoder),
+                "dim": int(index.encoder.dim),
+                "dtype": one_of(dtype or "float16", "dtype", tuple(DTYPES)),
+            }
+            log = SegmentLog(path, fixed)
+            index._state = log.create(State(next_id=whole(first_id, "first_id")))
+        index._log, index.dim, index.dtype = log, log.header["dim"], log.header["dtype"]
+        return index
 
     @property
-    def dim(self) -> int:
-        return int(self.vectors.shape[1])
-
-    def search(
-        self, queries: NDArray[np.floating], count: int = 10
-    ) -> tuple[NDArray[np.int64], Vectors]:
-        """The rows nearest to queries (queries, dim): their numbers and cosines, (queries, up to `count`), nearest first."""
-        count = min(whole(count, "count", 1), len(self))
-        unit_queries = unit(np.asarray(queries, np.float32))
-        if unit_queries.ndim != 2 or unit_queries.shape[1] != self.dim:
-            raise ParameterError(
-                f"queries must be (queries, {self.dim}) as the index is, not {unit_queries.shape}"
-            )
-        if count == 0 or not len(unit_queries):
-            shape = (len(unit_queries), 0)
-            return np.empty(shape, np.int64), np.empty(shape, np.float32)
-        if self._graph is None:
-            return self._search_all(unit_queries, count)
-        return self._search_graph(unit_queries, count)
-
-    def _search_all(self, queries: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
-        """Exact, in blocks of rows that are merged with the best so far."""
-        numbers = np.empty((len(queries), 0), np.int64)
-        cosines = np.empty((len(queries), 0), np.float32)
-        for start in range(0, len(self), BLOCK):
-            block = queries @ self.vectors[start : start + BLOCK].T
-            every = np.broadcast_to(np.arange(start, start + block.shape[1]), block.shape)
-            numbers, cosines = best(np.hstack([numbers, every]), np.hstack([cosines, block]), count)
-        return numbers, cosines
-
-    def _search_graph(self, queries: Vectors, count: int) -> tuple[NDArray[np.int64], Vectors]:
-        assert self._graph is not None
-        size = min(count + MORE, len(self))
-        lists = [np.asarray(self._graph.search(row, size).keys, np.int64) for row in queries]
-        fewest = min(map(len, lists))
-        candidates = np.stack([row[:fewest] for row in lists])
-        cosines = np.einsum("qcd,qd->qc", self.vectors[candidates], queries)
-        return best(candidates, cosines, count)
-
-    def _make_graph(self, saved: NDArray[np.uint8] | None) -> Any:
-        """A view of the saved graph, or a new one."""
-        with needs("search", f"an index of more than {EXACT} texts"):
-            from usearch.index import Index as Graph
-        if saved is not None:
-            return Graph.restore(memoryview(saved), view=True)  # type: ignore[arg-type]
-        graph = Graph(ndim=self.dim, metric="ip", dtype="f32")
-        graph.add(np.arange(len(self)), np.ascontiguousarray(self.vectors))
-        return graph
-
-    # Files
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a folder: vectors, texts and, where there is one, the graph beside them."""
-        encoded = [text.encode("utf-8", "surrogatepass") for text in self.texts]
-        bounds = np.cumsum([0, *map(len, encoded)])
-        arrays: dict[str, NDArray[Any]] = {
-            "vectors": np.asarray(self.vectors, np.float32),
-            "text": np.frombuffer(b"".join(encoded), np.uint8),
-            "bounds": bounds,
-        }
-        if self._graph is not None:
-            arrays["graph"] = np.frombuffer(self._graph.save(), np.uint8)
-        storage.write_folder(path, KIND, self.header, arrays)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Index:
-        """A saved index, its vectors and its graph mapped into memory."""
-        return storage.consistently(path, cls._read)
-
-    @classmethod
-    def _read(cls, path: Path) -> Index:
-        folder = storage.read_folder(path, KIND, FIELDS)
-        sizes: dict[str, int] = {}
-        arrays = folder.read(ARRAYS, sizes)
-        schema.check_bounds(arrays["bounds"], len(arrays["text"]), folder.file("bounds"))
-        # Always verified, whatever its size: usearch follows the links of a graph without checking them.
-        graph = folder.read({"?graph": "u1 graph"}, sizes, verified=storage.EVERY_BYTE)
-        folder.check_nothing_else()
-        if graph:
-            check_graph(graph["graph"], sizes["texts"], sizes["dim"], folder.file("graph"))
-        own = {name: folder.header[name] for name in folder.header if name not in storage.COMMON}
-        texts = _Texts(arrays["text"], arrays["bounds"])
-        return cls(texts, arrays["vectors"], not graph, graph.get("graph"), own)
-
-
-class _Texts(Sequence[str]):
-    """A sequence of texts that decodes each one on access from a mapped file."""
-
-    def __init__(self, text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
-        self.text, self.bounds = text, bounds
+    def folder(self) -> Path | None:
+        """Where the index lies, None in memory."""
+        return None if self._log is None else self._log.folder
 
     def __len__(self) -> int:
-        return len(self.bounds) - 1
+        return len(self._now())
 
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
-        if not -len(self) <= at < len(self):
-            raise IndexError(at)
-        start, stop = self.bounds[at % len(self)], self.bounds[at % len(self) + 1]
-        encoded = self.text[start:stop].tobytes()
-        try:
-            return encoded.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:  # not written by `save`
-            return encoded.decode("utf-8", "replace")
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and bool(self._now().located([id]))
+
+    def __repr__(self) -> str:
+        where = "in memory" if self._log is None else f"in {self._log.folder}"
+        return f"Index({len(self)} texts of {self.dim} dimensions, {self.dtype}, {where})"
+
+    # Changing
+
+    def add(
+        self,
+        texts: Any,
+        ids: Any = None,
+        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+        *,
+        vectors: NDArray[Any] | None = None,
+    ) -> list[str]:
+        """Add texts, all of them or, after an error, none; gives their ids.
+
+        ids: one each, a str or a whole number, not in the index yet; running numbers where None.
+        metadata: a dict each, of texts, numbers, booleans and dates. vectors: (texts, dim), where they are known already.
+        """
+        items = _texts(texts)
+        named = None if ids is None else checked_ids(ids, len(items))
+        facts = checked_metadata(metadata, len(items))
+        rows = self._vectors(items, vectors)
+        if not items:
+            return []
+        with self._writing() as state:
+            if named is None:
+                named = [str(state.next_id + at) for at in range(len(items))]
+            if there := state.located(named):
+                raise ParameterError(
+                    f"the id {min(there)!r} is in the index already: use update, or another id"
+                )
+            made = Segment.made(list(map(Row, named, items, facts)), stored(rows, self.dtype))
+            self._commit(State((*state.parts, Part(made)), state.next_id + len(items)))
+            self._merge_small()
+        return named
+
+    def delete(self, ids: Any) -> None:
+        """Delete texts by their ids; where one of them is unknown, none is."""
+        named = checked_ids(ids)
+        with self._writing() as state:
+            self._commit(state.without(named))
+
+    def update(
+        self,
+        ids: Any,
+        texts: Any = None,
+        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> None:
+        """Replace the texts of some ids, their metadata, or both; what is None stays. Other searches see all or nothing."""
+        named = checked_ids(ids)
+        items = None if texts is None else _texts(texts)
+        if items is not None and len(items) != len(named):
+            raise InputError(f"{len(named)} ids need as many texts, not {len(items)}")
+        facts = None if metadata is None else checked_metadata(metadata, len(named))
+        with self._writing() as state:
+            old = state.rows(named)
+            items = [row.text for row in old] if items is None else items
+            facts = [row.metadata for row in old] if facts is None else facts
+            vectors = stored(self._vectors(items, None), self.dtype)
+            made = Segment.made(list(map(Row, named, items, facts)), vectors)
+            self._commit(State((*state.without(named).parts, Part(made)), state.next_id))
+            self._merge_small()
+
+    def compact(self) -> None:
+        """Write one segment in place of all, without the deleted rows: the fastest to search."""
+        with self._writing() as state:
+            if len(state.parts) > 1 or any(part.alive is not None for part in state.parts):
+                self._commit(State(merged(state.parts), state.next_id))
+
+    def _merge_small(self) -> None:
+        """Keep the number of segments small."""
+        parts = self._state.parts
+        start = small_tail([len(part.segment) for part in parts])
+        if start < len(parts):
+            self._commit(State((*parts[:start], *merged(parts[start:])), self._state.next_id))
+
+    def _vectors(self, texts: list[str], given: NDArray[Any] | None) -> Vectors:
+        if given is None:
+            if not texts:
+                return np.empty((0, self.dim), np.float32)
+            return index_model.unit_vectors(self.encoder, texts, self.threads)[0]
+        rows = np.asarray(given)
+        if rows.shape != (len(texts), self.dim) or rows.dtype.kind != "f":
+            raise ParameterError(
+                f"{len(texts)} texts need vectors ({len(texts)}, {self.dim}), not {rows.dtype} {rows.shape}"
+            )
+        if not np.isfinite(rows).all():
+            raise ParameterError("vectors must be finite")
+        return unit(rows)
+
+    @contextmanager
+    def _writing(self) -> Iterator[State]:
+        """The newest state, which nobody else can change meanwhile."""
+        with self._lock:
+            if self._log is None:
+                yield self._state
+            else:
+                with self._log.writing():
+                    yield self._now()
+
+    def _commit(self, state: State) -> None:
+        self._state = state if self._log is None else self._log.commit(state)
+
+    def _now(self) -> State:
+        """The newest commit, of this process or of another."""
+        if self._log is not None:
+            with self._lock:
+                self._state = self._log.refreshed(self._state)
+        return self._state
+
+    # Finding
+
+    def search(
+        self,
+        query: Any,
+        n: int = 10,
+        where: Where | None = None,
+        mode: str = HYBRID,
+        *,
+        exact: bool = False,
+    ) -> Any:
+        """The `n` best texts for a query, best first, of equal ones the one that was added first: `Hits`; of several, a list.
+
+        where: what the metadata must be, as `{"lang": "en", "year": {">": 2020}}`; operators: = != < <= > >= in contains
+            missing. mode: "meaning" compares vectors, "words" counts the query's words (BM25), "hybrid" adds both.
+        exact: compare every text also by meaning in an index of several hundred thousand, where otherwise a few are missed;
+            "hybrid" and a search with `where` always do.
+        """
+        queries = _texts(query)
+        count = whole(n, "n", 1)
+        one_of(mode, "mode", MODES)
+        conditions = conditions_of(where)
+        every = boolean(exact, "exact") or bool(conditions)
+        collection = Collection(self._now(), conditions)
+        threads = thread_count(self.threads)
+        vectors, known = self._query_vectors(queries, mode)
+        results = []
+        for at, text in enumerate(queries):
+            vector = vectors[at] if known[at] else None
+            found, terms = find(collection, text, vector, mode, count, every, threads)
+            rows = collection.rows(np.array([one.number for one in found], np.int64))
+            asked = Asked(text, self.encoder, tuple(terms), collection.norm)
+            hits = [
+                Hit(row.id, one.score, row.text, row.metadata, one.cosine, one.bm25, asked)
+                for one, row in zip(found, rows, strict=True)
+            ]
+            note = "" if hits else _why_nothing(collection, text, mode, bool(known[at]))
+            results.append(Hits(text, mode, hits, note))
+        return results[0] if isinstance(query, str) else results
+
+    def _query_vectors(self, queries: list[str], mode: str) -> tuple[Vectors, NDArray[np.bool_]]:
+        if mode == WORDS or not queries:
+            return np.empty((0, self.dim), np.float32), np.zeros(len(queries), np.bool_)
+        vectors, known = index_model.unit_vectors(self.encoder, queries, self.threads)
+        return vectors, known & index_model.has_whole_word(self.encoder, queries)
+
+    def get(self, ids: Any) -> Any:
+        """The `Row` of an id, with its text and metadata, or a list of those of several; an unknown id is an error."""
+        named = checked_ids(ids)
+        rows = self._now().rows(named)
+        return rows[0] if isinstance(ids, (str, int, np.integer)) else rows
+
+    def described(self) -> dict[str, Any]:
+        """What the index holds, as JSON."""
+        state = self._now()
+        parts = state.parts
+        facts = {
+            "texts": len(state),
+            "deleted": sum(len(part.segment) - part.count for part in parts),
+            "segments": len(parts),
+            "dim": self.dim,
+            "dtype": self.dtype,
+            "fields": sorted({name for part in parts for name in part.segment.table.fields}),
+        }
+        if self._log is None:
+            return facts
+        size = sum(file.stat().st_size for file in self._log.folder.rglob("*") if file.is_file())
+        encoder = {name: self._log.header[name] for name in index_model.FIELDS}
+        return {**facts, **encoder, "bytes": size}
 
 
-def unit(rows: NDArray[np.float32]) -> Vectors:
-    """Rows scaled to length one; zero rows stay zero, and an array of unit rows is returned as it is."""
-    lengths = np.sqrt(np.einsum("...d,...d->...", rows, rows, dtype=np.float64))
-    if np.all((lengths == 0) | (np.abs(lengths - 1) < 1e-6)):
-        return np.asarray(rows, np.float32)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1)[..., None], np.float32)
+def _is_there(path: Path) -> bool:
+    """Whether a folder holds an index; raises where it holds something else."""
+    if not (path / storage.HEADER).exists():
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise FileError(f"{path} exists and is no index: choose another name")
+        return False
+    if storage.kind_of(path) == segment_log.EARLIER_KIND:
+        raise FileError(
+            f"{path} was made by an earlier noppa, whose index could not grow: make it again with noppa index"
+        )
+    return True
 
 
-def best(
-    numbers: NDArray[np.int64], cosines: Vectors, count: int
-) -> tuple[NDArray[np.int64], Vectors]:
-    """The `count` largest of each row (rows, many), largest first; of equal ones the smaller number."""
-    if cosines.shape[1] > 4 * count:
-        # Keep all ties with the smallest result, so that the smaller numbers among them are there.
-        edge = -np.partition(-cosines, count - 1, axis=1)[:, count - 1 : count]
-        most = int(np.count_nonzero(cosines >= edge, axis=1).max())
-        places = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
-        numbers = np.take_along_axis(numbers, places, 1)
-        cosines = np.take_along_axis(cosines, places, 1)
-    order = np.lexsort((numbers, -cosines), axis=1)[:, :count]
-    return np.take_along_axis(numbers, order, 1), np.take_along_axis(cosines, order, 1)
+def _texts(texts: Any) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts_of(texts)
+
+
+def _why_nothing(collection: Collection, query: str, mode: str, known: bool) -> str:
+    if not query.strip():
+        return "the query is empty"
+    if not collection.texts:
+        return "the index is empty"
+    if not collection.count:
+        return "no text satisfies where"
+    if mode == MEANING or (mode == HYBRID and not known):
+        return f"no word of {shown(query)} is known"
+    return f"no text holds a word of {shown(query)}"

@@ -1,39 +1,94 @@
-"""Which encoder made an index: stored by the name of a preset or the folder of a saved encoder, with its checksum."""
+"""The encoder of an index: how it is named on disk, how it is found again, and the unit vectors that it gives."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from os import PathLike
+from typing import Any
 
-from noppa.encoder import embedded
+import numpy as np
+from numpy.typing import NDArray
+
 from noppa.encoder.encoder import Encoder
+from noppa.encoder.identity import MEMORY, PRESET, Identity
 from noppa.encoder.loading import load
-from noppa.errors import FileError
-from noppa.io import storage
-from noppa.search.index import CHECKSUM, MODEL, Index
+from noppa.errors import FileError, ParameterError
+from noppa.io import schema
+from noppa.kernels.backend import kernels
+from noppa.parameters import shown
+from noppa.search.stored_vectors import Vectors, unit
+from noppa.threads import thread_count
+
+#: The preset for cosines.
+COSINES = "similarity"
+#: Header fields of an index that name its encoder.
+FIELDS = {
+    "encoder": schema.TEXT,
+    "encoder kind": schema.one_of((PRESET, "folder")),
+    "encoder checksum": schema.CHECKSUM,
+}
 
 
-def model_fields(encoder: Encoder) -> dict[str, str | None]:
-    """The header fields of an index for the encoder of its vectors; a preset goes by its name, never by a path."""
-    path = encoder.path
-    return {
-        MODEL: encoder.identity.name or None,
-        CHECKSUM: None if path is None else storage.header_checksum(path),
-    }
-
-
-def encoder_of(index: Index, folder: str, model: str | None = None) -> Encoder:
-    """The encoder that made an index, or the named one if it is the same; `folder` is what an error calls the index."""
-    name = model or _portable_name(index.header.get(MODEL))
-    encoder = load(name)
-    if model_fields(encoder)[CHECKSUM] != index.header.get(CHECKSUM):
-        raise FileError(
-            f"{folder} was made with another encoder than {name}: make it again with noppa index"
-        )
+def given(encoder: Any) -> Any:
+    """An encoder from what the user gives: one, the name or folder of one, or None for the preset for cosines."""
+    if encoder is None or isinstance(encoder, (str, PathLike)):
+        return load(COSINES if encoder is None else encoder)
+    if not callable(getattr(encoder, "encode", None)):
+        raise ParameterError(f"encoder must have encode, and {shown(encoder)} has not")
     return encoder
 
 
-def _portable_name(model: str | None) -> str | None:
-    """The stored name; the first edition stored a preset as its path in the environment that made the index."""
-    path = Path(model or "")
-    is_gone = path.parent.name == embedded.FOLDER.name and not path.exists()
-    return path.name if is_gone and path.name in embedded.presets() else model
+def fields_of(encoder: Any) -> dict[str, str]:
+    """The header fields for an encoder; a preset goes by its name, since the package lies elsewhere on another machine."""
+    identity: Identity | None = getattr(encoder, "identity", None)
+    if identity is None or identity.kind == MEMORY:
+        raise ParameterError(
+            f"an index on disk names its encoder, and {shown(encoder)} is in memory alone: "
+            "save it and load it again, or use noppa.Index(encoder) in memory"
+        )
+    return {
+        "encoder": identity.name,
+        "encoder kind": identity.kind,
+        "encoder checksum": identity.checksum,
+    }
+
+
+def encoder_of(header: dict[str, Any], folder: object, encoder: Any = None) -> Any:
+    """The encoder that made an index, or the given one if it is the same."""
+    name, is_preset = header["encoder"], header["encoder kind"] == PRESET
+    try:
+        found = given(name if encoder is None else encoder)
+    except FileError as error:
+        if encoder is not None:
+            raise
+        raise FileError(
+            f"{folder} was made with the encoder {name}, which cannot be loaded here ({error}): "
+            "give the folder of the same encoder"
+        ) from error
+    if fields_of(found)["encoder checksum"] != header["encoder checksum"]:
+        made_with = (
+            f"the preset {name} of another version of noppa"
+            if is_preset and encoder is None
+            else f"another encoder than {encoder if isinstance(encoder, str) else found.identity.name}"
+        )
+        raise FileError(f"{folder} was made with {made_with}: make it again with noppa index")
+    return found
+
+
+def unit_vectors(
+    encoder: Any, texts: list[str], threads: int | None
+) -> tuple[Vectors, NDArray[np.bool_]]:
+    """The vectors of texts, of length one (texts, dim), and whether each has a known word, (texts,)."""
+    if isinstance(encoder, Encoder):
+        count = thread_count(threads)
+        rows, known = encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)
+        return rows, known > 0
+    rows = unit(np.asarray(encoder.encode(texts), np.float32))
+    return rows, np.asarray(rows.any(axis=1))
+
+
+def has_whole_word(encoder: Any, texts: list[str]) -> NDArray[np.bool_]:
+    """Whether each text has a word that is known whole, (texts,): pieces of unknown words alone mean anything and nothing."""
+    if not isinstance(encoder, Encoder) or not encoder.words.pieces:
+        return np.ones(len(texts), np.bool_)
+    split = encoder.tokenizer or kernels.tokenize
+    return np.array([any(token in encoder.words for token in split(text)) for text in texts])

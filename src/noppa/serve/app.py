@@ -6,23 +6,47 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from noppa.serve import explore, health, line_routes, openai, openapi, pages, tei
+from noppa.serve import (
+    explore,
+    health,
+    index_routes,
+    line_routes,
+    ollama,
+    openai,
+    openapi,
+    pages,
+    predict_routes,
+    rerank,
+    tei,
+)
 from noppa.serve.gate import Gate
 from noppa.serve.metrics import Metrics
-from noppa.serve.served_models import Models
+from noppa.serve.served import Served
 from noppa.serve.service import Service
 from noppa.serve.settings import Settings
 
-PARTS = (openai, tei, explore, line_routes, health, pages)
+PARTS = (
+    openai,
+    tei,
+    rerank,
+    ollama,
+    predict_routes,
+    index_routes,
+    explore,
+    line_routes,
+    health,
+    pages,
+)
 EXPOSED = ("x-request-id", "retry-after")
 
 
 class Application:
     """Everything that a process serves; an ASGI application."""
 
-    def __init__(self, settings: Settings, models: Models | None = None) -> None:
-        models = models or Models.load(settings)
-        self.service = Service(settings, models, Metrics(settings.counters))
+    def __init__(self, settings: Settings, served: Served | None = None) -> None:
+        self.service = Service(
+            settings, served or Served.load(settings), Metrics(settings.counters)
+        )
         operations = [one for part in PARTS for one in part.operations(self.service)]
         self.operations = [*operations, openapi.operation(operations, settings)]
         routes = [operation.route(self.service) for operation in self.operations]

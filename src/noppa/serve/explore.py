@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ from noppa import Encoder
 from noppa.explain.explanation import Explanation
 from noppa.kernels.backend import kernels
 from noppa.methods.equations import PARTS
-from noppa.search.index import Index
-from noppa.serve import fields
+from noppa.search.stored_vectors import nearest
+from noppa.serve import fields, tei
+from noppa.serve.answers import dumped
 from noppa.serve.method_field import Choice, method_field, offered
 from noppa.serve.operations import (
     NOTE,
@@ -29,6 +29,7 @@ from noppa.serve.operations import (
     exactly,
 )
 from noppa.serve.problems import invalid, too_large
+from noppa.serve.served_classifier import ServedClassifier
 from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
 from noppa.serve.variants import note
@@ -39,6 +40,8 @@ EXPLAINED = 256
 EXPLAINED_VALUES = 1 << 19
 MOST_CELLS = 4_000_000
 MOST_FOUND = 1000
+#: Labels that GET /methods names.
+MOST_LABELS = 1000
 
 
 #: What explains one text, beside its vector.
@@ -61,7 +64,7 @@ def operations(service: Service) -> list[Operation]:
 
         def job(watch: Watch, threads: int) -> bytes:
             encoder = variants.encoder(key, session, 1, watch, threads)
-            explanation = encoder.explain(_short(encoder, text, "text"))
+            explanation = encoder.explain(explicable(encoder, text, "text"))
             fit_note = note(encoder, key, session.own)
             return dumped({**explained(explanation, full), "note": fit_note})
 
@@ -93,7 +96,7 @@ def operations(service: Service) -> list[Operation]:
             answer: dict[str, Any] = {"similarity": float(cosines[0, 0])} if single else {}
             if explain:
                 pair = encoder.explain_pair(
-                    _short(encoder, left[0], "a"), _short(encoder, right[0], "b")
+                    explicable(encoder, left[0], "a"), explicable(encoder, right[0], "b")
                 )
                 answer |= {
                     "a": _side(pair.a),
@@ -106,9 +109,7 @@ def operations(service: Service) -> list[Operation]:
             lines = kernels.format_rows(np.ascontiguousarray(cosines), ",", threads)
             return b'{"similarity":[[%b]]}' % b"],[".join(lines), counts
 
-        content, counts = await service.work(request, job)
-        service.count(request, counts)
-        return Response(content, media_type="application/json")
+        return await service.answer(request, job)
 
     async def search(
         request: Request,
@@ -129,16 +130,14 @@ def operations(service: Service) -> list[Operation]:
                     rows = session.vectors(models, encoder, key, watch, threads)
                 else:
                     rows, counts = models.encode(encoder, searched, watch, threads, "lines")
-                numbers, cosines = Index(searched, rows, exact=True).search(query_rows, count)
+                numbers, cosines = nearest(rows, query_rows, count, threads)
             results = [
                 {"index": number, "similarity": cosine, "text": searched[number]}
                 for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True)
             ]
             return dumped({"results": results, "note": note(encoder, key, session.own)}), counts
 
-        content, counts = await service.work(request, job)
-        service.count(request, counts)
-        return Response(content, media_type="application/json")
+        return await service.answer(request, job)
 
     async def methods(request: Request) -> Response:
         listed = [{"name": name, "parameters": defaults} for name, defaults in offered().items()]
@@ -149,6 +148,7 @@ def operations(service: Service) -> list[Operation]:
         return JSONResponse(
             {
                 "models": served,
+                "classifier": _described(service.classifier),
                 "methods": listed,
                 "parts": [*PARTS, "dct1", "dct2", "dct3"],
             }
@@ -164,9 +164,9 @@ def operations(service: Service) -> list[Operation]:
             body={"text": fields.text(), "full": fields.flag(False), **encoder_fields},
         ),
         Operation(
-            "POST", "/similarity", "Cosines of two texts, or of all of a with all of b.", similarity,
+            "POST", "/similarity", "Cosines of two texts, of all of a with all of b, or of a source_sentence with sentences.", similarity,
             at_least({"similarity": {"anyOf": [NUMBER, TABLE]}}, "similarity"),
-            body={"a": texts, "b": texts, "explain": fields.flag(False), **encoder_fields},
+            body={"a": texts, "b": texts, "explain": fields.flag(False), **encoder_fields}, other=tei.similarity(service),
         ),
         Operation(
             "POST", "/search", "The lines nearest to a query: those given, else those kept for the browser.", search,
@@ -180,6 +180,18 @@ def operations(service: Service) -> list[Operation]:
         ),
         Operation("GET", "/methods", "The methods and their parameters.", methods, {"type": "object"}),
     ]  # fmt: skip
+
+
+def _described(classifier: ServedClassifier | None) -> dict[str, Any] | None:
+    if classifier is None:
+        return None
+    return {
+        "name": classifier.name,
+        "labels": classifier.labels[:MOST_LABELS],
+        "count": len(classifier.labels),
+        "pairs": classifier.paired,
+        "exclusive": classifier.exclusive,
+    }
 
 
 def explained(explanation: Explanation, full: bool) -> dict[str, Any]:
@@ -223,7 +235,8 @@ def _share(row: NDArray[np.float64], pooled: NDArray[np.float64]) -> float:
     return float(row @ pooled) / square if square > 0 else 0.0
 
 
-def _short(encoder: Encoder, text: str, param: str) -> str:
+def explicable(encoder: Encoder, text: str, param: str) -> str:
+    """The text, if it is short enough for an explanation; else 413."""
     ids, _ = encoder.look_up([text], 1)
     width = encoder.method.width(encoder.words)
     most = min(EXPLAINED, EXPLAINED_VALUES // width)
@@ -234,14 +247,3 @@ def _short(encoder: Encoder, text: str, param: str) -> str:
             param,
         )
     return text
-
-
-def dumped(answer: dict[str, Any]) -> bytes:
-    """JSON with the numbers of arrays rounded to nine places, more than a float32 has."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return np.round(value, 9).tolist()
-        raise TypeError(type(value).__name__)
-
-    return json.dumps(answer, default=plain, allow_nan=False, separators=(",", ":")).encode()

@@ -52,8 +52,9 @@ class Field:
     def optional(self, default: Any = None) -> Field:
         return replace(self, required=False, default=default)
 
-    def read(self, fields: Mapping[str, Any], name: str) -> Any:
-        value = fields.get(name, MISSING)
+    def read(self, fields: Mapping[str, Any], name: str, key: str | None = None) -> Any:
+        """The value of a field; key: where it is not at the top, its key in the object `fields`."""
+        value = fields.get(key or name, MISSING)
         if not self.required and (value is None or value is MISSING):
             return self.default
         return self.check(value, name)
@@ -85,13 +86,17 @@ def documented(body: Body) -> Schema:
 # Kinds of fields
 
 
-def text() -> Field:
+def text(least: int = 0) -> Field:
+    """One text of at least so many characters."""
+
     def check(value: Any, name: str) -> str:
         if not isinstance(value, str):
             raise invalid(f"{name} is {kind_of(value)}: send a string", name)
+        if len(value) < least:
+            raise invalid(f"{name} is an empty string: send some text", name)
         return value
 
-    return Field({"type": "string"}, check)
+    return Field({"type": "string", "minLength": least}, check)
 
 
 def texts(settings: Settings) -> Field:
@@ -120,6 +125,19 @@ def texts(settings: Settings) -> Field:
 
     many = {"type": "array", "items": one, "minItems": 1, "maxItems": most}
     return Field({"anyOf": [one, many]}, check)
+
+
+def text_list(settings: Settings) -> Field:
+    """A list of texts, within the limits of the server."""
+    either = texts(settings)
+    assert not callable(either.schema)
+
+    def check(value: Any, name: str) -> list[str]:
+        if not isinstance(value, list):
+            raise invalid(f"{name} is {kind_of(value)}: send an array of strings", name)
+        return list(either.check(value, name))
+
+    return Field(either.schema["anyOf"][1], check)
 
 
 def as_list(value: str | list[str]) -> list[str]:
@@ -179,6 +197,17 @@ def flag(default: bool) -> Field:
         return value
 
     return Field({"type": "boolean"}, check).optional(default)
+
+
+def record(body: Body) -> Field:
+    """An object of declared fields."""
+
+    def check(value: Any, name: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise invalid(f"{name} is {kind_of(value)}: send an object", name)
+        return {key: field.read(value, f"{name}.{key}", key) for key, field in body.items()}
+
+    return Field(documented(body), check)
 
 
 def one_of(choices: Sequence[str]) -> Field:

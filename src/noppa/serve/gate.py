@@ -44,6 +44,7 @@ class Gate:
         client_id = headers.get(b"x-request-id", b"").decode("latin-1")
         request_id = client_id if IDS.fullmatch(client_id) else uuid.uuid4().hex
         path = self._path(scope)
+        scope["noppa.id"] = request_id
         # With an app in the scope the router raises 404 and 405 in place of answering itself.
         scope["app"] = self
         lease = scope["noppa.lease"] = self.service.budget.lease()

@@ -15,12 +15,16 @@ from noppa.serve.service import Service
 
 def operations(service: Service) -> list[Operation]:
     def test() -> None:
-        """Encode something with every model; 503 if that fails."""
+        """Encode something with every model, and classify it; 503 if that fails."""
         try:
             for encoder in service.models.encoders.values():
                 rows, _ = encoder.encode_ids(*encoder.look_up(["a test"], 1), 1)
                 if rows.shape != (1, encoder.dim) or not np.isfinite(rows).all():
                     raise ArithmeticError("a vector is not finite")
+            if service.classifier is not None and not np.isfinite(service.classifier.test()).all():
+                raise ArithmeticError("a probability is not finite")
+            if service.index is not None:
+                service.index.test()
         except Exception as error:
             logs.write("self-test failed", error=type(error).__name__, places=logs.places_of(error))
             raise busy(

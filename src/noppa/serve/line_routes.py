@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from starlette.requests import Request
@@ -15,12 +15,13 @@ from starlette.types import Receive, Scope, Send
 from noppa import Encoder
 from noppa.records.write import WRITERS
 from noppa.serve import fields
-from noppa.serve.explore import dumped
+from noppa.serve.answers import dumped
 from noppa.serve.method_field import Choice, method_field
 from noppa.serve.operations import (
     NUMBER,
     NUMBERS,
     TABLE,
+    TEXT,
     WHOLE,
     WHOLES,
     Operation,
@@ -32,11 +33,23 @@ from noppa.serve.served_models import Watch
 from noppa.serve.service import Service
 from noppa.serve.sessions import COOKIE
 from noppa.serve.variants import Key, note
+from noppa.topics.group_names import name_groups
+from noppa.topics.word_candidates import Language
 
 MOST_CLUSTERS = 50
+#: Words in the name of a cluster.
+NAME_WORDS = 3
 #: Numbers in one piece of a download, about half a megabyte of text.
 PIECE_VALUES = 1 << 16
 FORMATS = {"npy": "application/octet-stream", "csv": "text/csv", "jsonl": "application/jsonl"}
+
+
+class KeptLines(NamedTuple):
+    """The lines of a session, their vectors (lines, dim), and the encoder that made these."""
+
+    lines: Sequence[str]
+    rows: Vectors
+    encoder: Encoder
 
 
 def operations(service: Service) -> list[Operation]:
@@ -63,18 +76,17 @@ def operations(service: Service) -> list[Operation]:
         return answer
 
     async def over_lines(
-        request: Request,
-        key: Key,
-        job: Callable[[Vectors, Watch], dict[str, Any]],
+        request: Request, key: Key, job: Callable[[KeptLines, Watch], dict[str, Any]]
     ) -> Response:
-        """What `job` makes of the vectors of the session's lines, with a note on the method."""
+        """What `job` makes of the session's lines and their vectors, with a note on the method."""
         session = sessions.of(request).needed()
 
         def work(watch: Watch, threads: int) -> bytes:
             with sessions.large(watch):
                 encoder = variants.encoder(key, session, len(session.lines), watch, threads)
                 rows = session.vectors(models, encoder, key, watch, threads)
-                return dumped({**job(rows, watch), "note": note(encoder, key, session.own)})
+                answer = job(KeptLines(session.lines, rows, encoder), watch)
+                return dumped({**answer, "note": note(encoder, key, session.own)})
 
         answer = await service.work(request, work)
         sessions.forget()
@@ -83,19 +95,28 @@ def operations(service: Service) -> list[Operation]:
     async def duplicates(
         request: Request, threshold: float, model: str, method: Choice
     ) -> Response:
-        def job(rows: Vectors, watch: Watch) -> dict[str, Any]:
-            return {"groups": alike(rows, threshold, watch)}
+        def job(kept: KeptLines, watch: Watch) -> dict[str, Any]:
+            return {"groups": alike(kept.rows, threshold, watch)}
 
         return await over_lines(request, (model, *method), job)
 
     async def clusters(request: Request, count: int, model: str, method: Choice) -> Response:
-        def job(rows: Vectors, watch: Watch) -> dict[str, Any]:
-            return clustered(rows, count, watch)
+        def job(kept: KeptLines, watch: Watch) -> dict[str, Any]:
+            found = clustered(kept.rows, count, watch)
+            named = name_groups(
+                kept.lines, found["labels"], Language(kept.encoder), NAME_WORDS, watch.check
+            )
+            for at, (cluster, words) in enumerate(zip(found["clusters"], named, strict=True)):
+                cluster["name"] = ", ".join(words) or f"cluster {at + 1}"
+            return found
 
         return await over_lines(request, (model, *method), job)
 
     async def map_(request: Request, model: str, method: Choice) -> Response:
-        return await over_lines(request, (model, *method), plane)
+        def job(kept: KeptLines, watch: Watch) -> dict[str, Any]:
+            return plane(kept.rows, watch)
+
+        return await over_lines(request, (model, *method), job)
 
     async def vectors(request: Request, format: str, model: str, method: Choice) -> Response:
         key, session = (model, *method), sessions.of(request).needed()
@@ -129,6 +150,7 @@ def operations(service: Service) -> list[Operation]:
 
     encoder_fields = {"model": models.field(), "method": method_field()}
     group = exactly({"lines": WHOLES, "least": NUMBER})
+    cluster = exactly({"name": TEXT, "size": WHOLE, "central": WHOLES})
     return [
         Operation(
             "POST", "/lines", "Keep lines for this browser, in memory.", keep,
@@ -141,8 +163,8 @@ def operations(service: Service) -> list[Operation]:
             body={"threshold": fields.number(0.5, 1.0).optional(0.95), **encoder_fields}, json_only=True,
         ),
         Operation(
-            "POST", "/lines/clusters", "Lines in clusters.", clusters,
-            at_least({"labels": WHOLES, "clusters": {"type": "array"}}, "labels", "clusters"),
+            "POST", "/lines/clusters", "Lines in clusters, named by the words that tell one from the others.", clusters,
+            at_least({"labels": WHOLES, "clusters": {"type": "array", "items": cluster}}, "labels", "clusters"),
             body={"count": fields.whole(1, MOST_CLUSTERS).optional(6), **encoder_fields}, json_only=True,
         ),
         Operation(

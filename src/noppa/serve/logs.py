@@ -19,6 +19,8 @@ MOST_LINES = 4096
 #: Lines are collected for this long before they are written, so that a busy server rarely wakes the thread.
 GATHER_SECONDS = 0.02
 STANDARD_ERROR = 2
+#: The innermost frames of a stack that are logged: that of an endless recursion has thousands.
+MOST_PLACES = 40
 
 
 class Writer:
@@ -109,7 +111,7 @@ def _stamp(seconds: float) -> str:
 
 def places_of(error: BaseException) -> list[str]:
     """The stack of an error, without its message, which may quote a text."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = traceback.extract_tb(error.__traceback__)[-MOST_PLACES:]
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
 
 

@@ -26,9 +26,9 @@ from noppa.serve import logs
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"
-MOST_ROUTES = 32
+MOST_ROUTES = 64
 CODES = (
-    "200", "204", "304", "400", "401", "404", "405", "408", "413", "415", "429", "431", "499", "500", "503", OTHER
+    "200", "204", "304", "400", "401", "403", "404", "405", "408", "413", "415", "421", "429", "431", "499", "500", "503", OTHER
 )  # fmt: skip
 #: What each counts, and the upper bounds of its buckets.
 HISTOGRAMS: dict[str, tuple[str, tuple[float, ...]]] = {

@@ -56,9 +56,7 @@ def operations(service: Service) -> list[Operation]:
             )
             return answer(model, rows, encoding_format, counts.tokens, watch, threads), counts
 
-        content, counts = await service.work(request, job, texts)
-        service.count(request, counts)
-        return Response(content, media_type="application/json")
+        return await service.answer(request, job, texts)
 
     async def listed(request: Request) -> Response:
         return JSONResponse(

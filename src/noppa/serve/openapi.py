@@ -51,7 +51,8 @@ def document(operations: Sequence[Operation], settings: Settings) -> Schema:
 def _described(served: Operation, path: str) -> Schema:
     content: Schema = {kind: {"schema": {}} for kind in served.kinds}
     if served.answer is not None:
-        content["application/json"] = {"schema": served.answer}
+        answers = [contract.answer for contract in served.contracts if contract.answer is not None]
+        content["application/json"] = {"schema": _any_of(answers)}
     done = {"200": {"description": "Done.", "content": content}} if content else {"204": {"description": "Done."}}  # fmt: skip
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     described: Schema = {
@@ -60,7 +61,7 @@ def _described(served: Operation, path: str) -> Schema:
         "responses": {**done, "default": {"description": "An error.", "content": error}},
     }
     if served.body is not None:
-        schema = documented(served.body)
+        schema = _any_of([documented(contract.body or {}) for contract in served.contracts])
         described["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
@@ -70,3 +71,7 @@ def _described(served: Operation, path: str) -> Schema:
     if path in WATCHED:
         described["security"] = []
     return described
+
+
+def _any_of(schemas: list[Schema]) -> Schema:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -40,6 +40,7 @@ class Operation:
     answer: the schema of the JSON that it sends; None where it sends something else, or nothing.
     kinds: the media types of an answer that is not JSON.
     json_only: whether a body must be declared as JSON, which a form on another site cannot do.
+    other: another contract on the same path, meant by bodies that have the field `other.mark`.
     listed: whether the document names it.
     """
 
@@ -51,6 +52,8 @@ class Operation:
     kinds: Collection[str] = ()
     body: Body | None = None
     json_only: bool = False
+    other: Operation | None = None
+    mark: str = ""
     listed: bool = field(default=True, kw_only=True)
 
     def route(self, service: Service) -> Route:
@@ -63,10 +66,21 @@ class Operation:
                 return await self.handler(request)
             if self.json_only:
                 _check_json(request)
-            fields = await service.fields(request, self.body)
-            return await self.handler(request, **checked(self.body, fields))
+            names = {name for contract in self.contracts for name in contract.body or ()}
+            fields = await service.fields(request, names)
+            contract = self.meant(fields)
+            return await contract.handler(request, **checked(contract.body or {}, fields))
 
         return Route(self.path, endpoint, methods=[self.method])
+
+    @property
+    def contracts(self) -> list[Operation]:
+        return [self] if self.other is None else [self, self.other]
+
+    def meant(self, fields: Mapping[str, object]) -> Operation:
+        """The contract that a body with these fields keeps."""
+        is_other = self.other is not None and fields.get(self.other.mark) is not None
+        return self.contracts[int(is_other)]
 
 
 def hidden(path: str, handler: Callable[..., Awaitable[Response]]) -> Operation:

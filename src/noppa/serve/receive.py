@@ -149,10 +149,14 @@ def value_count(data: bytearray) -> int:
 
 
 def size_of(value: Any) -> int:
-    """Memory of a parsed value: exact for strings and arrays of strings."""
-    if isinstance(value, list):
-        return sys.getsizeof(value) + sum(map(sys.getsizeof, value))
-    return sys.getsizeof(value)
+    """Memory of a parsed value, with everything in it."""
+    size, pending = 0, [value]
+    while pending:  # not by recursion: a body may be nested as deeply as the parser allows
+        one = pending.pop()
+        size += sys.getsizeof(one)
+        if isinstance(one, (list, dict)):
+            pending += one.values() if isinstance(one, dict) else one
+    return size
 
 
 def _refused(name: str) -> NoReturn:

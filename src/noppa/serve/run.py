@@ -36,15 +36,18 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     # Also with workers: whatever is wrong with the model is said here.
     application = Application(settings)
     listener = listen(host, port)
-    models = application.service.models.encoders
+    service = application.service
+    models = [*service.models.encoders]
+    if service.classifier is not None:
+        models.insert(0, service.classifier.name)
     place = f"[{host}]" if ":" in host else host
     url = f"http://{place}:{listener.getsockname()[1]}{settings.prefix}"
     print(f"noppa: {', '.join(models)} at {url}", flush=True)
-    logs.write("listening", url=url, models=[*models], processes=workers, keys=len(settings.keys))
+    logs.write("listening", url=url, models=models, processes=workers, keys=len(settings.keys))
     if workers == 1:
         run(application, settings, listener)
     else:
-        application.service.close()
+        service.close()
         with shared_folder() as folder:
             supervise(settings, listener, workers, folder)
     logs.write("stopped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,9 @@ class Counts:
     tokens: int
     unknown: int
     empty: int
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Watch:
@@ -77,15 +80,9 @@ class Models:
     def load(cls, settings: Settings) -> Models:
         """The model of the settings; without one, every preset of the embedded model."""
         if settings.model is not None:
-            name = settings.name or _name_of(settings.model)
+            name = settings.name or name_of(settings.model)
             return cls({name: noppa.load(settings.model)}, settings)
-        # The default: clients of an endpoint nearly always compare vectors by cosine.
-        names = sorted(embedded.presets(), key=lambda name: name != COSINES)
-        if not names:
-            # Raises the error that says how to get one.
-            return cls({settings.name or "noppa": noppa.load()}, settings)
-        stem = settings.name or "noppa"
-        return cls({f"{stem}-{name}": noppa.load(name) for name in names}, settings)
+        return cls(preset_encoders(settings.name or "noppa"), settings)
 
     def field(self) -> Field:
         """The field `model` of a request: a served name, the default where absent."""
@@ -184,7 +181,18 @@ def blocks(lengths: ArrayLike, most: int, power: int) -> Iterator[tuple[int, int
         start = stop
 
 
-def _name_of(model: str) -> str:
+def preset_encoders(stem: str) -> dict[str, Encoder]:
+    """The presets of the embedded model by their served names."""
+    # The default comes first: clients of an endpoint nearly always compare vectors by cosine.
+    names = sorted(embedded.presets(), key=lambda name: name != COSINES)
+    if not names:
+        # Raises the error that says how to get one.
+        return {stem: noppa.load()}
+    return {f"{stem}-{name}": noppa.load(name) for name in names}
+
+
+def name_of(model: str) -> str:
+    """What clients call a preset or the folder of a saved model."""
     if model in embedded.presets():
         return f"noppa-{model}"
     return Path(model).absolute().name

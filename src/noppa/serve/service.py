@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from noppa.kernels import backend
 from noppa.serve import receive
 from noppa.serve.budget import Budget
 from noppa.serve.metrics import Metrics
-from noppa.serve.served_models import Counts, Models, Watch
+from noppa.serve.served import Served
+from noppa.serve.served_models import Counts, Watch
 from noppa.serve.sessions import Sessions
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Turns
@@ -30,11 +32,12 @@ FEW = 32
 class Service:
     """The state of a server process."""
 
-    def __init__(self, settings: Settings, models: Models, metrics: Metrics) -> None:
-        self.settings, self.models, self.metrics = settings, models, metrics
+    def __init__(self, settings: Settings, served: Served, metrics: Metrics) -> None:
+        self.settings, self.metrics = settings, metrics
+        self.models, self.classifier, self.index = served.models, served.classifier, served.index
         self.turns = Turns(settings.running, settings.queue, metrics)
         self.threads = settings.encoding_threads
-        self.variants = Variants(models)
+        self.variants = Variants(served.models)
         self.sessions = Sessions(settings, metrics)
         self.draining = False
         self.budget = Budget(settings.max_held, metrics)
@@ -77,6 +80,17 @@ class Service:
                 return await loop.run_in_executor(self._pool, job, watch, threads)
         finally:
             left.cancel()
+
+    async def answer(
+        self,
+        request: Request,
+        job: Callable[[Watch, int], tuple[bytes | memoryview, Counts]],
+        texts: list[str] | None = None,
+    ) -> Response:
+        """The JSON that a job writes, with what it encoded counted."""
+        content, counts = await self.work(request, job, texts)
+        self.count(request, counts)
+        return Response(content, media_type="application/json")
 
     def count(self, request: Request, counts: Counts) -> None:
         """Record what a request encoded, for /metrics and the log."""

@@ -39,6 +39,7 @@ class Settings:
     """
 
     model: str | None = None
+    index: str | None = None
     name: str | None = None
     any_model: bool = False
     empty_input: str = "error"

@@ -1,23 +1,24 @@
-"""The contract of text-embeddings-inference: POST /embed, which is POST / too, and GET /info."""
+"""The contract of text-embeddings-inference: POST /embed, which is POST / too, POST /similarity, and GET /info."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 import noppa
-from noppa.kernels.backend import kernels
 from noppa.serve import fields
+from noppa.serve.answers import dumped, written
 from noppa.serve.openai import prefix_of
-from noppa.serve.operations import TABLE, TEXT, Operation, at_least
-from noppa.serve.served_models import BLOCK_TEXTS, Counts, Watch
+from noppa.serve.operations import NUMBERS, TABLE, TEXT, Operation, at_least
+from noppa.serve.relevance import relevance
+from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
 
 
 def operations(service: Service) -> list[Operation]:
-    models, settings = service.models, service.settings
+    models, settings, classifier = service.models, service.settings, service.classifier
     name, encoder = models.default, models.encoders[models.default]
 
     async def embed(
@@ -44,14 +45,12 @@ def operations(service: Service) -> list[Operation]:
             )
             return written(rows, watch, threads), counts
 
-        content, counts = await service.work(request, job, texts)
-        service.count(request, counts)
-        return Response(content, media_type="application/json")
+        return await service.answer(request, job, texts)
 
     async def info(request: Request) -> Response:
         described = {
-            "model_id": name,
-            "model_type": {"embedding": {"pooling": repr(encoder.method)}},
+            "model_id": name if classifier is None else classifier.name,
+            "model_type": kind,
             "model_dtype": "float32",
             "dimensions": encoder.dim,
             "max_concurrent_requests": settings.running + settings.queue,
@@ -75,23 +74,46 @@ def operations(service: Service) -> list[Operation]:
         "prompt_name": fields.unsupported("names a prompt, and this model has none"),
         "dimensions": fields.whole(1, encoder.dim).optional(),
     }
+    kind: dict[str, Any] = {"embedding": {"pooling": repr(encoder.method)}}
+    if classifier is not None:
+        numbers = {label: at for at, label in enumerate(classifier.labels)}
+        names = {str(at): label for label, at in numbers.items()}
+        kind = {"classifier": {"id2label": names, "label2id": numbers}}
     summary = "Vectors, as text-embeddings-inference gives them."
     facts = at_least({"model_id": TEXT}, "model_id")
+    # Where huggingface_hub's client posts: the one task of a server, and that of a classifier is to predict.
+    root = Operation("POST", "/", summary, embed, body=body, listed=False)
     return [
         Operation("POST", "/embed", summary, embed, TABLE, body=body),
-        # Where huggingface_hub's client posts.
-        Operation("POST", "/", summary, embed, body=body, listed=False),
+        *([root] if classifier is None else []),
         Operation("GET", "/info", "The model and the limits.", info, facts),
     ]
 
 
-def written(rows: NDArray[np.float32], watch: Watch, threads: int) -> memoryview:
-    """The JSON of an answer, written in blocks."""
-    answer = bytearray(b"[")
-    for start in range(0, len(rows), BLOCK_TEXTS):
-        watch.check()
-        lines = kernels.format_rows(rows[start : start + BLOCK_TEXTS], ",", threads)
-        answer += b"," if start else b""
-        answer += b"[%b]" % b"],[".join(lines)
-    answer += b"]"
-    return memoryview(answer)
+def similarity(service: Service) -> Operation:
+    """POST /similarity in TEI's shape: one text beside many."""
+    models, settings = service.models, service.settings
+    encoder = models.encoders[models.default]
+
+    async def compare(
+        request: Request, inputs: dict[str, Any], parameters: dict[str, Any]
+    ) -> Response:
+        source, sentences = inputs["source_sentence"], inputs["sentences"]
+        truncate = parameters.get("truncate", False)
+
+        def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
+            cosines, counts = relevance(
+                models, encoder, source, sentences, watch, threads, "inputs", truncate=truncate
+            )
+            return dumped(cosines), counts
+
+        return await service.answer(request, job, [source, *sentences])
+
+    inputs = {"source_sentence": fields.text(least=1), "sentences": fields.text_list(settings)}
+    parameters = {
+        "truncate": fields.flag(False),
+        "truncation_direction": fields.one_of(["Right"]).optional("Right"),
+        "prompt_name": fields.unsupported("names a prompt, and this model has none"),
+    }
+    body = {"inputs": fields.record(inputs), "parameters": fields.record(parameters).optional({})}
+    return Operation("POST", "/similarity", "", compare, NUMBERS, body=body, mark="inputs")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from noppa.errors import FileError
 from noppa.io import schema, storage
 from noppa.io.storage import Folder
+from noppa.kernels import packed_rows
 from noppa.kernels.backend import kernels
 from noppa.kernels.constants import CASE
 from noppa.words.frequencies import Probabilities
@@ -30,6 +31,8 @@ FIELDS = {
     "dim": schema.whole(1, schema.MOST_ROWS),
     "?pieces": schema.whole(0, schema.MOST_ROWS),
     "?blocks": schema.wholes(1, schema.MOST_ROWS),
+    "?bits": schema.wholes(4, 8),
+    "?ordered columns": schema.wholes(0, schema.MOST_ROWS, 2),
     "unknown": schema.one_of(UNKNOWN),
     "case": schema.one_of(CASE),
     "probabilities": schema.maybe(schema.TEXT),
@@ -38,8 +41,9 @@ ARRAYS = {
     "text": "u1 bytes*",
     "bounds": "i4|i8 words+1",
     "?slots": "u8 slots*",
-    "matrix": "f4|f2|i1 words dim",
 }
+#: One column a number, or rows of packed columns.
+PLAIN, PACKED = {"matrix": "f4|f2|i1 words dim"}, {"matrix": "u1 words row_bytes"}
 PROBABILITIES = {"probabilities": "f4|f8 words probability", "counted": "b1 words"}
 
 
@@ -71,6 +75,10 @@ def write(path: str | PathLike[str], words: WordTable) -> None:
         "case": lexicon.case,
         "probabilities": None if probabilities is None else probabilities.source,
     }
+    if rows.bits:
+        header["bits"] = rows.bits
+    if words.ordered_columns:
+        header["ordered columns"] = words.ordered_columns
     storage.write_folder(path, KIND, header, arrays)
 
 
@@ -84,10 +92,10 @@ def read(path: Path, unknown: str | None, case: str | None, verified: int) -> Wo
 def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> WordTable:
     folder = storage.read_folder(path, KIND, FIELDS, verified)
     header = folder.header
-    pieces, blocks = header.get("pieces", 0), header.get("blocks", [])
-    sizes = {"words": header["words"], "dim": header["dim"], "blocks": len(blocks)}
+    pieces = header.get("pieces", 0)
+    sizes = {"words": header["words"], "dim": header["dim"]}
     arrays = folder.read(ARRAYS, sizes)
-    scales = _scales(folder, arrays["matrix"], blocks, sizes)
+    rows = _rows(folder, sizes)
     probabilities = None
     if header["probabilities"] is not None:
         both = folder.read(PROBABILITIES, sizes)
@@ -102,29 +110,50 @@ def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> W
     lexicon = Lexicon(
         arrays["text"], bounds, slots, pieces, unknown or header["unknown"], case or header["case"]
     )
-    words = WordTable(lexicon, Matrix(arrays["matrix"], scales, blocks), probabilities)
+    words = WordTable(lexicon, rows, probabilities)
+    words.ordered_columns = _ordered_columns(folder)
     words.header_checksum = folder.header_checksum
     return words
 
 
-def _scales(
-    folder: Folder, matrix: NDArray[Any], blocks: list[int], sizes: dict[str, int]
-) -> NDArray[np.float32] | None:
-    """The scales that 8-bit rows have, and only they."""
-    if matrix.dtype != np.int8:
-        if blocks:
-            raise FileError(f"{folder.path} is damaged: blocks belong to scales, and it has none")
+def _ordered_columns(folder: Folder) -> tuple[int, int] | None:
+    if "ordered columns" not in folder.header:
         return None
+    start, stop = folder.header["ordered columns"]
+    if not start < stop <= folder.header["dim"]:
+        raise FileError(
+            f"{folder.path / storage.HEADER} is damaged: 'ordered columns' {start} to {stop} do not lie within "
+            f"{folder.header['dim']}"
+        )
+    return start, stop
+
+
+def _rows(folder: Folder, sizes: dict[str, int]) -> Matrix:
+    """The vectors, with scales where they are quantized, and only there."""
+    blocks, bits = folder.header.get("blocks", []), folder.header.get("bits", [])
+    if bits and (len(bits) != len(blocks) or not set(bits) <= {4, 8}):
+        raise FileError(
+            f"{folder.path / storage.HEADER} is damaged: 'bits' must be 4 or 8 for each of {len(blocks)} blocks"
+        )
     if blocks and sum(blocks) != sizes["dim"]:
         raise FileError(
             f"{folder.path / storage.HEADER} is damaged: 'blocks' add up to {sum(blocks)} of {sizes['dim']} columns"
         )
-    return folder.read({"scales": scales_line(blocks)}, sizes)["scales"]
+    sizes |= {"blocks": len(blocks)}
+    if bits:
+        sizes |= {"row_bytes": packed_rows.row_bytes(blocks, bits)}
+    matrix = folder.read(PACKED if bits else PLAIN, sizes)["matrix"]
+    if matrix.dtype.kind == "f":
+        if blocks:
+            raise FileError(f"{folder.path} is damaged: blocks belong to scales, and it has none")
+        return Matrix(matrix, None)
+    scales = folder.read({"scales": scales_line(blocks, bits)}, sizes)["scales"]
+    return Matrix(matrix, scales, blocks, bits)
 
 
-def scales_line(blocks: Sequence[int]) -> str:
-    """How the scales of 8-bit rows are declared."""
-    return "f4 words blocks" if blocks else "f4 words"
+def scales_line(blocks: Sequence[int], bits: Sequence[int]) -> str:
+    """How the scales of quantized rows are declared."""
+    return ("f4|f2 " if bits else "f4 ") + ("words blocks" if blocks else "words")
 
 
 def _check_slots(slots: NDArray[np.uint64], words: int, file: Path) -> None:

@@ -27,6 +27,7 @@ T = TypeVar("T", bound="WordTable")
 class WordTable:
     """A lexicon, the matrix of its rows and their probabilities. A change gives another table that shares the rest.
 
+    ordered_columns: (start, stop) of columns of which the first matter most, None where there are none such.
     path: the saved folder that is mapped into memory, None where a table is not just what its folder holds.
     header_checksum: of that folder's header.
     """
@@ -36,17 +37,18 @@ class WordTable:
     ) -> None:
         self.lexicon, self.rows = lexicon, rows
         self.word_probabilities = probabilities
+        self.ordered_columns: tuple[int, int] | None = None
         self.path: Path | None = None
         self.header_checksum: str | None = None
 
     @property
     def matrix(self) -> NDArray[Any]:
-        """The vectors as they are stored, (words, dim)."""
+        """The vectors as they are stored, (words, dim); (words, bytes) where columns are packed."""
         return self.rows.values
 
     @property
-    def scales(self) -> NDArray[np.float32] | None:
-        """What an 8-bit row is multiplied by, or None."""
+    def scales(self) -> NDArray[Any] | None:
+        """What a quantized row is multiplied by, or None."""
         return self.rows.scales
 
     @property
@@ -84,7 +86,7 @@ class WordTable:
 
     @property
     def dim(self) -> int:
-        return int(self.matrix.shape[1])
+        return self.rows.dim
 
     @property
     def probabilities(self) -> NDArray[np.float64] | None:
@@ -120,7 +122,7 @@ class WordTable:
         source = self.word_probabilities.source if self.word_probabilities else "none"
         size = f"{self.lexicon.whole_words} words" + f", {self.pieces} pieces" * bool(self.pieces)
         return (
-            f"{type(self).__name__}({size}, dim={self.dim}, {self.matrix.dtype}, "
+            f"{type(self).__name__}({size}, dim={self.dim}, {self.rows.storage}, "
             f"probabilities: {source})"
         )
 
@@ -149,10 +151,17 @@ class WordTable:
 
     def columns(self: T, start: int, stop: int) -> T:
         """The same words with the columns from `start` up to `stop` of their vectors, which are not copied."""
-        return self._changed(rows=self.rows.columns(start, stop))
+        rows, (first, last) = self.rows.columns(start, stop), self.ordered_columns or (0, 0)
+        kept = (0, min(stop, last) - start) if first <= start < last else None
+        return self._changed(rows=rows, ordered_columns=kept)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first of all columns matter most, so that a mean of the vectors may be cut to fewer."""
+        return self.ordered_columns == (0, self.dim)
 
     def with_scales(self: T, scales: ArrayLike) -> T:
-        """The same words with other scales of their 8-bit vectors, which are not copied: each word counts more or less."""
+        """The same words with other scales of their quantized vectors, which are not copied: each word counts more or less."""
         return self._changed(rows=self.rows.with_scales(scales))
 
     def shares_with(self, other: WordTable) -> bool:

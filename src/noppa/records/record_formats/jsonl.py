@@ -41,7 +41,14 @@ class JsonLines(LineFormat):
 
     def stream(self, file: WholeFile, selection: Selection) -> Iterator[Batch]:
         with closing(file.source()) as source:
-            for batch, _ in _parsed_batches(source, file.address, selection.column or TEXT):
+            column = selection.column or TEXT
+            for batch, values in _parsed_batches(source, file.address, column):
+                if selection.fields:
+                    batch.fields = [_other_fields(value, column) for value in values]
+                if selection.records:
+                    batch.records = [
+                        value if isinstance(value, dict) else {column: value} for value in values
+                    ]
                 yield batch
 
     def fields(self, files: Sequence[CuttableFile], selection: Selection) -> Fields:
@@ -97,6 +104,10 @@ def _parsed(line: str, column: str) -> tuple[Any, str | None, str]:
     if not fault and not is_clean(text):
         fault = "it holds half of a surrogate pair, which is no character"
     return value, None if fault else text, fault
+
+
+def _other_fields(value: Any, text: str) -> dict[str, Any]:
+    return {name: value[name] for name in value if name != text} if isinstance(value, dict) else {}
 
 
 def _type_name(value: Any) -> str:

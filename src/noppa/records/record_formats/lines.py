@@ -25,7 +25,11 @@ class Lines(LineFormat):
 
     def stream(self, file: WholeFile, selection: Selection) -> Iterator[Batch]:
         with closing(file.source()) as source:
-            yield from line_batches(source, file.address)
+            for batch in line_batches(source, file.address):
+                batch.fields = [{} for _ in batch.texts] if selection.fields else None
+                if selection.records:
+                    batch.records = [{selection.column or TEXT: text} for text in batch.texts]
+                yield batch
 
     def fields(self, files: Sequence[CuttableFile], selection: Selection) -> Fields:
         import pyarrow

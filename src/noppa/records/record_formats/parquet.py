@@ -37,10 +37,25 @@ class Parquet:
             name = _text_name(schema, selection, file.address)
             size, rows = file.size(), max(1, table.metadata.num_rows + 1)
             number = 1
-            for arrow in _batches(file, table, range(table.metadata.num_row_groups), [name]):
-                texts, bad = _texts(arrow.column(0), name)
+            others = [other for other in schema.names if other != name]
+            columns = [name, *others] if selection.fields or selection.records else [name]
+            for arrow in _batches(file, table, range(table.metadata.num_row_groups), columns):
+                texts, bad = _texts(arrow.column(name), name)
                 number += len(texts)
-                yield Batch(texts, bad, size * number // rows)
+                fields = arrow.select(others).to_pylist() if selection.fields else None
+                records = arrow.select(schema.names).to_pylist() if selection.records else None
+                yield Batch(texts, bad, size * number // rows, fields=fields, records=records)
+
+    def schema(self, file: WholeFile) -> Any:
+        """The Arrow schema of all columns."""
+        with _explained(file.address), _opened(file) as table:
+            return table.schema_arrow
+
+    def tables(self, file: WholeFile) -> Iterator[Any]:
+        """All rows with all their columns, as Arrow record batches."""
+        with _explained(file.address), _opened(file) as table:
+            groups = range(table.metadata.num_row_groups)
+            yield from _batches(file, table, groups, table.schema_arrow.names)
 
     def divide(
         self,

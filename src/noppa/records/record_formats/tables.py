@@ -13,7 +13,7 @@ from typing import Any
 from noppa.errors import FileError, ParameterError
 from noppa.io.compression import Source
 from noppa.records.batch import Batch, is_clean
-from noppa.records.columns import Fields, Selection, text_column
+from noppa.records.columns import Fields, Selection, cell_value, text_column
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, in_memory, open_lines
 from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
@@ -40,8 +40,21 @@ class Table(LineFormat):
             blocks = self._blocks(text, file.address)
             names = next(blocks, [[]])[0] if selection.header else None
             at = text_column(names, selection.column, file.address)
+            if selection.records and names is not None:
+                names = _column_names(names, file)
             for rows in blocks:
-                yield Batch(*_texts(rows, at), source.position())
+                width = len(names) if selection.records and names is not None else None
+                batch = Batch(*_texts(rows, at, width), source.position())
+                if selection.fields:
+                    batch.fields = [_other_fields(row, names, at) for row in rows]
+                if selection.records:
+                    batch.records = [_record(row, names) for row in rows]
+                yield batch
+
+    def rows(self, file: WholeFile) -> Iterator[list[Row]]:
+        """All rows of a file, in blocks, the first alone; bytes that are not UTF-8 are surrogates."""
+        with _text(file.source()) as (_, text):
+            yield from self._blocks(text, file.address)
 
     def fields(self, files: Sequence[CuttableFile], selection: Selection) -> Fields:
         import pyarrow
@@ -181,7 +194,7 @@ def _broken_row(where: str, rows: Any, error: csv.Error) -> FileError:
     return FileError(f"{where}, line {rows.line_num}: {error}; mend the file")
 
 
-def _column_names(head: Row, file: CuttableFile) -> list[str]:
+def _column_names(head: Row, file: WholeFile) -> list[str]:
     """The names of the columns; one without a name is called by its number."""
     names = [name or f"column{at}" for at, name in enumerate(head, 1)]
     if not all(map(is_clean, names)):
@@ -216,6 +229,21 @@ def _fault(row: Row, column: int, width: int | None) -> str:
     if width is not None and len(row) > width:
         return f"it has {len(row)} columns and the table has {width}"
     return ""
+
+
+def _other_fields(row: Row, names: Row | None, text: int) -> dict[str, Any]:
+    """The values beside the text by the names of their columns; a column without one is called by its number."""
+    return {
+        (names[at] if names and at < len(names) else "") or f"column{at + 1}": cell_value(cell)
+        for at, cell in enumerate(row)
+        if at != text
+    }
+
+
+def _record(row: Row, names: list[str] | None) -> dict[str, Any]:
+    """A row by the names of its columns, or by their numbers from 1 on."""
+    known = names or [str(at) for at in range(1, len(row) + 1)]
+    return {name: _value(row, at) for at, name in enumerate(known)}
 
 
 def _value(row: Row, column: int) -> str | None:

@@ -1,5 +1,6 @@
 // The page: tabs, theme, address, and what refreshes when.
 
+import * as classify from "./classify.js";
 import * as controls from "./controls.js";
 import { $, later } from "./dom.js";
 import * as lines from "./lines.js";
@@ -7,7 +8,9 @@ import * as pair from "./pair.js";
 import * as sentence from "./sentence.js";
 import { change, read, state } from "./state.js";
 
-const TABS = new Map(Object.entries({ sentence, pair, lines })); // the address may name anything, as "constructor"
+const TABS = new Map(Object.entries({ sentence, pair, lines, classify })); // the address may name anything, as "constructor"
+
+const FIELDS = ["text", "first", "second", "classified", "other"];
 
 const refresh = () => TABS.get(state.tab).refresh();
 
@@ -17,8 +20,10 @@ function open(tab, focus = false) {
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
     if (chosen && focus) button.focus();
+    if (chosen) button.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone not all tabs fit
     $(`panel-${name}`).hidden = !chosen;
   }
+  $("method").classList.toggle("key-only", tab === "classify"); // a classifier is used as it was trained
   change({ tab });
   controls.show();
 }
@@ -38,24 +43,26 @@ function theme(next) {
   $("theme").textContent = chosen === "dark" ? "Light" : "Dark";
 }
 
+let loaded = false; // until it is, nobody knows whether there is a classifier
+
 function fill() {
-  if (!TABS.has(state.tab)) state.tab = "sentence";
-  for (const field of ["text", "first", "second"]) $(field).value = state[field];
+  if (!TABS.has(state.tab) || (loaded && $(`tab-${state.tab}`).hidden)) state.tab = "sentence";
+  for (const field of FIELDS) $(field).value = state[field];
 }
 
-for (const field of ["text", "first", "second"]) {
+for (const field of FIELDS) {
   const changed = later(refresh);
   $(field).addEventListener("input", () => { change({ [field]: $(field).value }); changed(); });
 }
-const names = [...TABS.keys()];
-names.forEach((name, at) => {
+for (const name of TABS.keys()) {
   $(`tab-${name}`).addEventListener("click", () => choose(name));
   $(`tab-${name}`).addEventListener("keydown", (event) => {
+    const names = [...TABS.keys()].filter((one) => !$(`tab-${one}`).hidden), at = names.indexOf(name);
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const to = event.key === "Home" ? 0 : event.key === "End" ? names.length - 1 : step ? (at + step + names.length) % names.length : -1;
     if (to >= 0) { event.preventDefault(); choose(names[to], true); }
   });
-});
+}
 $("theme").addEventListener("click", () => theme(true));
 $("link").addEventListener("click", async () => {
   try {
@@ -71,7 +78,12 @@ addEventListener("hashchange", () => { read(); fill(); controls.show(); choose(s
 
 async function begin() {
   open(state.tab);
-  if (await controls.load()) refresh();
+  const served = await controls.load();
+  if (!served) return;
+  classify.serve(served.classifier);
+  loaded = true;
+  fill();
+  choose(state.tab);
 }
 
 theme(false);

@@ -10,7 +10,7 @@ const OWN_FIELDS = ["a", "k", "parts"]; // these have an input of their own; eve
 let known = { models: [], methods: [], parts: [] };
 let changed = () => null;
 
-// Returns true once the list is here.
+// Returns what is served, once it is known.
 export const load = request("problem", ["key"], async () => {
   known = await get("methods");
   const several = known.models.length > 1;
@@ -19,7 +19,7 @@ export const load = request("problem", ["key"], async () => {
   serve(known.models);
   $("name").replaceChildren(make("option", { value: "" }, `as served`), ...known.methods.map(({ name }) => make("option", { value: name }, name)));
   show();
-  return true;
+  return known;
 });
 
 export function start(refresh) {

@@ -3,7 +3,7 @@
 import { $ } from "./dom.js";
 
 export const COLOURS = ["#3b7dd8", "#d9822b", "#2f9e6b", "#c0448f", "#8a6fd1", "#b8a11c", "#d14b4b", "#2aa3b5", "#7a8b3c", "#a0674a"];
-const NEAR = 14, EDGE = 18;
+const NEAR = 14, EDGE = 18, DIM = 0.12;
 
 function ends(values) { return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]); }
 
@@ -15,6 +15,8 @@ export class Map {
     this.middle = [0, 0];
     this.half = [1, 1];
     this.labels = [];
+    this.names = [];
+    this.lit = null;
     this.marked = -1;
     this.pointers = new globalThis.Map();
     this.all();
@@ -43,9 +45,16 @@ export class Map {
     this.draw();
   }
 
-  recolour(labels) { this.labels = labels; this.draw(); }
+  recolour(labels, names) { this.labels = labels; this.names = names; this.draw(); }
 
   mark(at) { this.marked = at; this.draw(); }
+
+  // Shows these points alone, the others as shadows; all of them where there is nothing to single out.
+  light(points) {
+    this.lit = points && new Set(points);
+    this.canvas.dataset.lit = points ? String(points.length) : "";
+    this.draw();
+  }
 
   // Pixels a unit, so that everything fits while nothing is zoomed.
   size(scale = this.scale) {
@@ -64,20 +73,57 @@ export class Map {
     canvas.height = canvas.clientHeight * ratio;
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
-    pen.globalAlpha = this.points.length > 2000 ? 0.5 : 0.85;
     const radius = Math.max(1.5, Math.min(5, 120 / Math.sqrt(this.points.length + 1))) * Math.min(2, Math.sqrt(this.scale));
-    this.points.forEach((point, at) => {
-      const [x, y] = this.place(point);
+    const full = this.points.length > 2000 && !this.lit ? 0.5 : 0.85;
+    const dot = (at, alpha, size) => {
+      const [x, y] = this.place(this.points[at]);
+      pen.globalAlpha = alpha;
       pen.fillStyle = COLOURS[(this.labels[at] ?? 0) % COLOURS.length];
-      pen.beginPath(); pen.arc(x, y, radius, 0, 7); pen.fill();
-    });
+      pen.beginPath(); pen.arc(x, y, size, 0, 7); pen.fill();
+    };
+    this.points.forEach((_, at) => { if (!this.lit?.has(at)) dot(at, this.lit ? DIM : full, radius); });
+    for (const at of this.lit ?? []) if (at < this.points.length) dot(at, 1, Math.max(4, radius * 1.3));
+    pen.globalAlpha = 1;
+    this.drawNames(pen);
     if (this.marked >= 0 && this.marked < this.points.length) {
       const [x, y] = this.place(this.points[this.marked]);
-      pen.globalAlpha = 1;
       pen.lineWidth = 2.5;
       pen.strokeStyle = getComputedStyle(canvas).color;
       pen.beginPath(); pen.arc(x, y, radius + 4, 0, 7); pen.stroke();
     }
+  }
+
+  // The name of each cluster in its middle, the largest first; one that would cover another is left out.
+  drawNames(pen) {
+    const style = getComputedStyle(this.canvas), taken = [];
+    pen.font = `600 13px ${style.fontFamily}`;
+    pen.textAlign = "center";
+    pen.lineJoin = "round";
+    pen.lineWidth = 4;
+    pen.strokeStyle = style.backgroundColor;
+    pen.fillStyle = style.color;
+    this.middles().forEach((middle, cluster) => {
+      if (!middle || (this.lit && !middle.lit)) return;
+      const [x, y] = this.place(middle.at), half = pen.measureText(this.names[cluster]).width / 2;
+      const left = Math.max(half + 4, Math.min(this.canvas.clientWidth - half - 4, x));
+      if (taken.some(([a, b, wide]) => Math.abs(a - left) < wide + half + 6 && Math.abs(b - y) < 18)) return;
+      taken.push([left, y, half]);
+      pen.strokeText(this.names[cluster], left, y);
+      pen.fillText(this.names[cluster], left, y);
+    });
+  }
+
+  // For each named cluster the mean of its points, and whether one of them is lit.
+  middles() {
+    const sums = this.names.map(() => null);
+    this.points.forEach(([x, y], at) => {
+      const cluster = this.labels[at];
+      if (!this.names[cluster]) return;
+      const sum = sums[cluster] ??= { x: 0, y: 0, count: 0, lit: false };
+      sum.x += x; sum.y += y; sum.count += 1;
+      sum.lit ||= Boolean(this.lit?.has(at));
+    });
+    return sums.map((sum) => sum && { at: [sum.x / sum.count, sum.y / sum.count], lit: sum.lit });
   }
 
   nearest(x, y, most = Infinity) {

@@ -8,6 +8,7 @@ const DEFAULTS = {
   first: "A dog runs along the river.",
   second: "The dog is running beside the water.",
   query: "",
+  classified: "A wonderful film, and not too long.", other: "", label: "",
   model: "", name: "", a: "", k: "", parts: "", numbers: "",
   heat: "attention", clusters: "6", threshold: "0.95",
 };

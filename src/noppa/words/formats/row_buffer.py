@@ -42,8 +42,10 @@ def write_array(file: IO[bytes], array: NDArray[Any]) -> None:
     file.write(np.ascontiguousarray(array).data)
 
 
-def selected_rows(words: WordTable, options: Options) -> tuple[NDArray[np.int64], Matrix]:
-    """The rows that `limit` and `keep` leave, all pieces among them: their numbers, and the rows in the dtype asked for."""
+def selected_rows(
+    words: WordTable, options: Options, as_stored: bool
+) -> tuple[NDArray[np.int64], Matrix]:
+    """The rows that `limit` and `keep` leave, all pieces among them: their numbers, and the rows as stored or in a dtype."""
     lexicon = words.lexicon
     keep = None if options.keep is None else set(options.keep)
     rows = [row for row, word in enumerate(lexicon.plain_words) if keep is None or word in keep]
@@ -53,7 +55,7 @@ def selected_rows(words: WordTable, options: Options) -> tuple[NDArray[np.int64]
             f"{words.path} gave no vectors: none of its {lexicon.whole_words} words is kept"
         )
     row_numbers = np.array([*rows, *range(lexicon.whole_words, len(lexicon))], np.int64)
-    if options.dtype == str(words.matrix.dtype):
+    if as_stored:
         return row_numbers, words.rows.some(row_numbers)
     return row_numbers, Matrix(*in_dtype(words.rows.vectors(row_numbers), options.dtype))
 

@@ -1,0 +1,176 @@
+"""What docs/default-model.md says of the embedded model: its quality, what it costs, what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from noppa.evaluate import report
+from noppa.evaluate import results as records
+from noppa.evaluate.tasks import CLASSIFICATION
+from pages.results import PRESETS, called, lines_of, peer_rows, records_of
+
+COSINES = ("STS-B", "SICK-R")
+#: The tasks that a preset is for.
+OWN = {"default": CLASSIFICATION, "similarity": COSINES, "small": COSINES}
+#: What the second edition is to cost at most, and what speed it is to have at least, as model2vec's.
+MOST_BYTES, MOST_TIMES = 45e6, 1.3
+LEAST_SPEED = {"default": 1.5, "similarity": 5.0}
+#: What 4 bits are to lose at most in the mean of a preset's own tasks.
+MOST_LOST = 0.1
+#: What a preset is to score at least.
+LEAST_SCORE = {("default", "mean of eight"): 83.6, ("similarity", "STS-B"): 78.2}
+LEAST_SCORE |= {("similarity", "SICK-R"): 68.5}
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [head, rule, *lines])
+
+
+def quality() -> str:
+    """The table of all tasks, and what rounding to 4 bits cost."""
+    (scores,) = report.tables(peer_rows())
+    head, *lines = scores.lines()
+    return f"{table(head, lines)}\n{aims_of_scores(scores)}\n\n{rounding()}"
+
+
+def aims_of_scores(scores: report.Table) -> str:
+    verdicts = []
+    for (preset, what), least in LEAST_SCORE.items():
+        row = PRESETS[preset]
+        cells = scores.rows.get(row, {})
+        score = scores.mean(row) if what == report.MEAN else fmean(cells.get(what, [float("nan")]))
+        if score is not None:
+            verdicts.append(f"{what} of {row} {verdict(score, least, 2)}")
+    return f"Aims that were set before: {'; '.join(verdicts)}."
+
+
+def verdict(value: float, aim: float, digits: int, least: bool = True) -> str:
+    holds = value >= aim if least else value <= aim
+    return f"{value:.{digits}f} (at {'least' if least else 'most'} {aim:g}: {'met' if holds else 'missed'})"
+
+
+Pair = tuple[records.Record, records.Record]  # of one task: float32, 4 bits
+
+
+def rounding() -> str:
+    """What 4 bits lost against float32, for each preset on the tasks that it is for."""
+    rounded = {(row["encoder"], row["task"]): row for row in records_of("presets")}
+    pairs: dict[str, dict[str, Pair]] = {preset: {} for preset in OWN}
+    for row in records_of("rounding"):
+        preset, task = row["encoder"].partition(",")[0], row["task"]
+        if task in OWN[preset] and (preset, task) in rounded:
+            pairs[preset][task] = row, rounded[preset, task]
+    parts = [f"- {lost(preset, pairs[preset], own)}.\n" for preset, own in OWN.items()]
+    return "4 bits against the same model in float32 (a loss below zero is a gain):\n\n" + "".join(
+        parts
+    )
+
+
+def lost(preset: str, pairs: Mapping[str, Pair], own: Sequence[str]) -> str:
+    """One preset's part: on test and on development rows, the tasks not run, and where another l2 was chosen."""
+    if not pairs:
+        return f"`{preset}`: not measured"
+    test, development = (
+        {task: exact[key] - coarse[key] for task, (exact, coarse) in pairs.items()}
+        for key in ("score", "dev")
+    )
+    worst = max(test, key=test.__getitem__)
+    missing = [task for task in own if task not in pairs]
+    other = [task for task, (exact, coarse) in pairs.items() if exact.get("l2") != coarse.get("l2")]
+    return (
+        f"`{preset}` loses in the mean of {', '.join(pairs)} {verdict(fmean(test.values()), MOST_LOST, 2, least=False)}, most on {worst}, "
+        f"{test[worst]:.2f}; on their development rows {fmean(development.values()):.2f}"
+        + (f"; another l2 was chosen on {', '.join(other)}" if other else "")
+        + (f"; not measured on {', '.join(missing)}" if missing else "")
+    )
+
+
+def cost_rows() -> dict[str, dict[str, Any]]:
+    """The last row of each model in embedded.jsonl, by the name that tables use."""
+    rows = {}
+    for row in lines_of("embedded"):
+        edition = row["edition"]
+        rows[called(row["model"], edition) if edition else row["model"]] = row
+    return rows
+
+
+def cost() -> str:
+    head = ["model", "MB", "cold start, ms", "MB of memory, first vector", "MB of memory, SICK"]
+    head += ["speed, clock", "speed, CPU time"]
+    rows = cost_rows()
+    return (
+        f"{table(head, (cost_line(name, row) for name, row in rows.items()))}\n"
+        "MB: the wheel, which holds all presets (WordLlama's too; of MiniLM the ONNX graph in float32, without what runs it). "
+        f"Saved on their own: {saved(rows)}. "
+        "Cold start: import, load and first vector of a fresh process, CPU time. Speed: texts of SICK a second from raw text on "
+        "two threads, model2vec's average of 300 dimensions = 1, the best of several runs in turns. By the clock it favours short "
+        "runs where a machine has other work, as this one had; by CPU time, which sums the threads, it does not, so that "
+        f"the plot takes that.\n\n{aims_of_cost(rows)}\n"
+    )
+
+
+def cost_line(name: str, row: dict[str, Any]) -> list[str]:
+    size = "" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f}"
+    memory = [f"{row[key] / 1e6:.0f}" for key in ("memory_first", "memory_after")]
+    # CPU time of worker processes is not in the row.
+    cpu = "" if "processes" in name else f"{row['cpu_ratio']:.3g}"
+    return [name, size, f"{1000 * row['cold_start']:.0f}", *memory, f"{row['ratio']:.3g}", cpu]
+
+
+def saved(rows: dict[str, dict[str, Any]]) -> str:
+    return ", ".join(
+        f"{name} {row['saved_bytes'] / 1e6:.1f} MB"
+        for name, row in rows.items()
+        if "saved_bytes" in row
+    )
+
+
+def aims_of_cost(rows: dict[str, dict[str, Any]]) -> str:
+    """Each aim, and whether it was met."""
+    default = rows[called("default", "second")]
+    parts = [f"wheel, MB: {verdict(default['bytes'] / 1e6, MOST_BYTES / 1e6, 1, least=False)}"]
+    parts += [
+        f"speed of `{preset}`, {name}: {verdict(rows[called(preset, 'second')][key], least, 2)}"
+        for preset, least in LEAST_SPEED.items()
+        for key, name in (("ratio", "clock"), ("cpu_ratio", "CPU time"))
+    ]
+    names = {"cold_start": "cold start", "memory_first": "memory, first vector"}
+    names |= {"memory_after": "memory, SICK"}
+    for key, name in names.items():
+        for preset in LEAST_SPEED:
+            new, old = (rows[called(preset, edition)][key] for edition in ("second", "first"))
+            times = verdict(new / old, MOST_TIMES, 2, least=False)
+            parts.append(f"{name} of `{preset}`, times the first edition's: {times}")
+    return "Aims that were set before:\n\n" + "".join(f"- {part}\n" for part in parts)
+
+
+def tried() -> str:
+    """What was tried for the features and for the cosines, on training and development rows."""
+    rows = lines_of("tried")
+    features = [row for row in rows if "mean" in row]
+    cosines = [row for row in rows if "sts" in row]
+    return (
+        table(
+            ["words and method, for `default`", "mean", "taken"],
+            ([row["what"], _figure(row["mean"]), row["taken"]] for row in features),
+        )
+        + "\n"
+        + table(
+            ["fit to gte-small, for `similarity`", "STS-B dev / train", "SICK-R dev / train", "taken"],
+            (
+                [row["what"], _pair(row["sts"]), _pair(row.get("sick")), row["taken"]]
+                for row in cosines
+            ),
+        )
+    )  # fmt: skip
+
+
+def _figure(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}"
+
+
+def _pair(values: Sequence[float] | None) -> str:
+    return "" if values is None else " / ".join(f"{value:.2f}" for value in values)

@@ -1,0 +1,96 @@
+"""The plots of docs/default-model.md: quality against size and against speed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from noppa.evaluate import report
+from pages.embedded import cost_rows
+from pages.results import FIRST_EDITION, peer_rows
+
+Point = tuple[str, float, float, float]  # name, size or speed, mean of eight, STS-B
+
+AXES = {
+    "docs/images/quality-size.svg": "MB: wheel, or model file",
+    "docs/images/quality-speed.svg": "speed by CPU time, model2vec = 1",
+}
+#: Marker and colour of a model by a part of its name, the first that fits.
+LOOKS = {
+    "alone": ("v", "#2a7a4b"),
+    "small": ("^", "#2a7a4b"),
+    "similarity": ("s", "#7a3b9a"),
+    "noppa": ("o", "#1f5fa8"),
+    "WordLlama": ("D", "#b0582a"),
+    "MiniLM": ("P", "#444444"),
+}
+PANELS = ("mean of eight", "STS-B")
+
+
+def points(path: str) -> list[Point]:
+    """What a plot shows, from the results; a model without all scores is left out."""
+    (scores,) = report.tables(peer_rows())
+    found = []
+    for name, row in cost_rows().items():
+        mean = scores.mean(name) if name in scores.rows else None
+        if mean is None or "STS-B" not in scores.rows[name]:
+            continue
+        quality = round(mean, 2), round(fmean(scores.rows[name]["STS-B"]), 2)
+        if "speed" in path:
+            found.append((name, round(row["cpu_ratio"], 4), *quality))
+        else:
+            found.append((name, round(row["bytes"] / 1e6, 1), *quality))
+            if "small" in name:
+                found.append((f"{name}, saved alone", round(row["saved_bytes"] / 1e6, 1), *quality))
+    return found
+
+
+def digest(path: str) -> str:
+    """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
+    return hashlib.sha256(json.dumps([AXES[path], points(path)]).encode()).hexdigest()
+
+
+def stale(root: Path) -> list[str]:
+    """The plots that do not show the results."""
+    there = {path: root / path for path in AXES}
+    return [
+        path
+        for path, file in there.items()
+        if not file.exists() or digest(path) not in file.read_text(encoding="utf-8")
+    ]
+
+
+def draw(root: Path, path: str) -> None:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
+    with rc_context(settings):
+        figure = Figure(figsize=(10, 4.2), layout="constrained")
+        both = figure.subplots(1, 2)
+        for column, axes in enumerate(both):
+            panel(axes, points(path), column)
+            axes.set_xlabel(f"{AXES[path]} (logarithmic)")
+        figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.savefig(root / path, metadata={"Date": None, "Description": digest(path)})
+
+
+def panel(axes: Any, shown: list[Point], column: int) -> None:
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
+    for name, x, *quality in shown:
+        marker, colour = next(look for part, look in LOOKS.items() if part in name)
+        inside = "white" if FIRST_EDITION in name else colour
+        label = name.replace("`", "")
+        axes.plot(x, quality[column], marker, ms=8, color=colour, mfc=inside, label=label)
+    axes.set_xscale("log")
+    axes.margins(x=0.1, y=0.1)
+    lows, highs = (pick(each[1] for each in shown) for pick in (min, max))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if highs < 100 * lows else (1,)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter("")
+    axes.set_title(PANELS[column], loc="left")
+    axes.grid(alpha=0.25)

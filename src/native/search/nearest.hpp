@@ -1,0 +1,32 @@
+// Search over stored rows: the nearest by dot product, and the texts that hold a term. The twins of noppa/kernels/row_search.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pooling/table.hpp"
+
+namespace noppa {
+
+struct Searched {
+    const Table& table;
+    const int32_t* rows;     // (count,): which rows are compared, each once; null for all
+    const uint8_t* allowed;  // (words,): 0 for a row that is passed over; null for none
+    const float* bonus;      // (queries, words): added to the dot products; null for nothing
+    const float* queries;    // (queries, dim)
+    int64_t count, query_count;
+};
+
+struct Scored {
+    float score;
+    int64_t row;
+};
+
+// For each query up to `most` rows with the largest scores, largest first, of equal ones the smaller row: all of as many.
+std::vector<std::vector<Scored>> nearest_rows(const Searched& searched, int64_t most, int threads);
+
+// Adds weight · c / (c + flat + sloped · length) to the scores of the rows (count,) that hold a term c times.
+void add_term(float* scores, const int32_t* rows, const uint16_t* counts, int64_t count, const uint32_t* lengths,
+              float weight, float flat, float sloped);
+
+}  // namespace noppa

@@ -1,0 +1,150 @@
+"""`noppa dedupe`: records whose text repeats that of none before them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Annotated
+
+import numpy as np
+import typer
+
+import noppa
+from noppa.cli.options import Model, Threads
+from noppa.cli.progress import counts_bar
+from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, input_of, interruptible
+from noppa.cli.workspace import collect, workspace
+from noppa.dedupe.deduplicate import THRESHOLD, compare
+from noppa.dedupe.duplicates import LOWEST, Duplicates, Removed
+from noppa.encoder.cosines import PRESET
+from noppa.encoder.encoder import Encoder
+from noppa.errors import ParameterError
+from noppa.io.atomic import whole_file
+from noppa.io.outputs import STREAM, folders_of, refuse_input_as_output
+from noppa.io.table_file import checked_table, write_table
+from noppa.records import Input
+from noppa.records.collected import Collected
+from noppa.records.copies import checked_form, copy_records
+from noppa.records.fingerprint import refuse_changed
+
+
+def dedupe(
+    inputs: Inputs = None,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="File for the kept records, - for standard output."),
+    ] = "-",
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A file of records to repeat none of; it is not changed.", show_default=False
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help=f"Cosine from which a text repeats another, {LOWEST:g} to 1.  [default: {THRESHOLD:g}]",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="In place of a threshold: keep at most so many.", show_default=False
+        ),
+    ] = None,
+    removed: Annotated[
+        Path | None,
+        typer.Option(
+            help="A .csv, .jsonl or .parquet file for what was removed, and why.",
+            show_default=False,
+        ),
+    ] = None,
+    model: Model = None,
+    source: From = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+    threads: Threads = None,
+) -> None:
+    """Records whose text repeats none before it, exactly or nearly, with all their columns.
+
+    The output has the format of the input. Records are numbered from 1 on.
+
+    Example: noppa dedupe reviews.csv --column body -o unique.csv --removed removed.csv
+    """  # fmt: skip
+    if threshold is not None and keep is not None:
+        raise typer.BadParameter("give --threshold or --keep, not both")
+    try:
+        given = input_of(inputs, source, column, no_header)
+        known = input_of(reference, None, column, no_header) if reference else None
+        checked_form(given, output)
+        if removed is not None:
+            checked_table(removed)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    encoder = noppa.load(model or PRESET)
+    sources = [*given.paths, *(reference or []), *folders_of(encoder)]
+    refuse_input_as_output(output, sources)
+    if removed is not None:
+        refuse_input_as_output(removed, [*sources, output])
+    with workspace(output) as folder:
+        with interruptible(": nothing was written"):
+            found = collect(given, folder, "own", on_bad, spool=True)
+            others = None if known is None else collect(known, folder, "reference", on_bad)
+            result = _duplicates(found, others, encoder, folder, threads, threshold, keep)
+        _write_kept(result, found, given, output)
+        if removed is not None:
+            write_table(removed, Removed, _numbered(result, found, others))
+    print(
+        f"noppa: {len(result.kept):,} of {found.outcome.records:,} records kept, {len(result.removed):,} repeat another "
+        f"({result.compared.copies:,} word for word) at a threshold of {result.threshold:g}",
+        file=sys.stderr,
+    )
+
+
+def _duplicates(
+    found: Collected,
+    others: Collected | None,
+    encoder: Encoder,
+    folder: Path,
+    threads: int | None,
+    threshold: float | None,
+    keep: int | None,
+) -> Duplicates:
+    """At the threshold, or down to a number of rows, with a progress bar."""
+    with counts_bar() as progress:
+        known = [] if others is None else others.texts
+        compared = compare(found.texts, known, encoder, folder, threads, progress)
+        result = compared.at(THRESHOLD if threshold is None else threshold)
+        return result if keep is None else result.down_to(keep)
+
+
+def _numbered(result: Duplicates, own: Collected, others: Collected | None) -> Iterator[Removed]:
+    """The removed rows with the numbers of their records."""
+    for one in result.removed:
+        repeated = others if one.in_reference and others is not None else own
+        yield one._replace(
+            row=int(own.records[one.row]) + 1, repeats=int(repeated.records[one.repeats]) + 1
+        )
+
+
+def _write_kept(result: Duplicates, found: Collected, given: Input, output: str) -> None:
+    chosen = np.zeros(found.outcome.records, bool)
+    chosen[found.records[result.kept]] = True
+
+    def write(file: IO[bytes]) -> None:
+        copy_records(given, chosen, file, found.stdin)
+        refuse_changed(found.statuses)
+
+    if output == STREAM:
+        write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    with whole_file(Path(output)) as new, new.open("wb") as file:
+        write(file)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(dedupe)

@@ -1,0 +1,62 @@
+"""`noppa keywords`: the words that stand for texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import noppa
+from noppa.cli.options import Model, Threads
+from noppa.cli.record_options import Column, From, NoHeader, OnBad, texts_of_inputs
+from noppa.cli.workspace import print_rows
+from noppa.encoder.cosines import PRESET
+from noppa.topics.keywords import DIVERSITY, keywords_of
+from noppa.topics.word_candidates import Language
+
+
+def keywords(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files with text, or one text; - or none for standard input."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 10,
+    each: Annotated[
+        bool,
+        typer.Option("--each", help="Of each text, on a line of its own, not of all together."),
+    ] = False,
+    diversity: Annotated[
+        float, typer.Option(min=0, max=1, help="How far the words must differ from each other.")
+    ] = DIVERSITY,
+    model: Model = None,
+    source: From = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+    threads: Threads = None,
+) -> None:
+    """Words and pairs of words nearest to all texts together: cosine, in how many texts, word.
+
+    Example: noppa keywords reviews.csv --column body -n 20
+    """
+    is_text = inputs is not None and len(inputs) == 1 and _is_text(inputs[0])
+    texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, source, column, no_header, on_bad)  # fmt: skip
+    encoder = noppa.load(model or PRESET)
+    language = Language(encoder)
+    if each:
+        for text in texts:
+            found = keywords_of([text], count, diversity, encoder, language, threads)
+            print_rows([[one.text for one in found]])
+        return
+    found = keywords_of(list(texts), count, diversity, encoder, language, threads)
+    print_rows((one.similarity, one.texts, one.text) for one in found)
+
+
+def _is_text(given: str) -> bool:
+    """Whether it is no name of a file: names seldom hold spaces, and this one is of no file that is there."""
+    return " " in given and not Path(given).exists()
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(keywords)

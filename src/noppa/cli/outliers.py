@@ -1,0 +1,72 @@
+"""`noppa outliers`: texts that are like no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+
+import noppa
+from noppa.cli.options import Model, Threads
+from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, input_of
+from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace
+from noppa.encoder.cosines import PRESET
+from noppa.errors import ParameterError
+from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.table_file import checked_table, write_table
+from noppa.topics.outliers import blocks, most_unlike, outlier_scores
+
+
+class Outlier(NamedTuple):
+    """How unlike all others a text is, from 0 to 1 and a little above, and the number of its record from 1 on."""
+
+    score: float
+    record: int
+    text: str
+
+
+def outliers(
+    inputs: Inputs = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file.", show_default=False),
+    ] = None,
+    model: Model = None,
+    source: From = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+    threads: Threads = None,
+) -> None:
+    """The texts most unlike all others: 1 minus the mean cosine of the nearest, number of the record, text.
+
+    Example: noppa outliers reviews.csv --column body -n 20
+    """
+    try:
+        given = input_of(inputs, source, column, no_header)
+        if output is not None:
+            checked_table(output)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    encoder = noppa.load(model or PRESET)
+    if output is not None:
+        refuse_input_as_output(output, [*given.paths, *folders_of(encoder)])
+    with workspace(output) as folder:
+        found = collect(given, folder, "own", on_bad)
+        vectors = vectors_of(found, encoder, folder, threads)
+        with pulse("compare", blocks(len(vectors))) as tick:
+            scores = outlier_scores(vectors, tick)
+        rows = [
+            Outlier(float(scores[row]), int(found.records[row]) + 1, found.texts[row])
+            for row in most_unlike(scores, count).tolist()
+        ]
+        if output is None:
+            print_rows(rows)
+        else:
+            write_table(output, Outlier, rows)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(outliers)

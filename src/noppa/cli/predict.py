@@ -1,0 +1,136 @@
+"""`noppa predict`: labels for texts, one record in, one record out."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import noppa
+from noppa.cli.options import Threads
+from noppa.cli.progress import records_bar
+from noppa.cli.record_options import (
+    From,
+    Inputs,
+    NoHeader,
+    OnBad,
+    input_of,
+    interruptible,
+    listed_faults,
+    print_faults,
+    size_of,
+)
+from noppa.cli.terminal import printable
+from noppa.cli.train import TextColumns
+from noppa.errors import ParameterError
+from noppa.io.atomic import whole_file
+from noppa.io.outputs import refuse_input_as_output
+from noppa.plot import decision, save
+from noppa.plot.pictures import checked
+from noppa.records.predictions import PredictJob
+from noppa.records.record_writers import RECORD_WRITERS
+
+MOST_REASONS = 12
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="The folder of a classifier.", show_default=False)],
+    inputs: Inputs = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
+    ] = "-",
+    to: Annotated[
+        str | None, typer.Option("--to", help=f"Output format: {', '.join(RECORD_WRITERS)}.")
+    ] = None,
+    text: TextColumns = None,
+    into: Annotated[str, typer.Option(help="Column for the label.")] = "predicted",
+    every: Annotated[
+        bool, typer.Option("--every", help="The probability of every class, in a column each.")
+    ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(help="Explain one text, given here, in place of files; -o for .html or .json.", show_default=False),
+    ] = None,
+    source: From = None,
+    no_header: NoHeader = False,
+    on_bad: OnBad = "error",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what is there, begun or finished.")
+    ] = False,
+    threads: Threads = None,
+) -> None:  # fmt: skip
+    """Labels of texts with their probabilities: one record in, one record out, the other columns kept.
+
+    The texts of a table are in the column that `noppa train` was told, unless another is named.
+
+    Example: noppa predict model new.csv -o labelled.csv
+    """
+    classifier = noppa.load_classifier(model)
+    classifier.threads = threads
+    if explain is not None:
+        _explain(classifier, explain, output, model)
+        return
+    contents = classifier.contents
+    columns = text or contents.text_columns or [None, None][: 1 + contents.features.paired]
+    try:
+        job = PredictJob(
+            model=classifier,
+            source=replace(input_of(inputs, source, columns[0], no_header), records=True),
+            target=output,
+            form=to,
+            on_bad=on_bad,
+            resume=resume,
+            overwrite=overwrite,
+            folder=model,
+            columns=columns,
+            into=into,
+            every=every,
+        )
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    note = ": what was done is kept for --resume" if resume else ": nothing was written"
+    try:
+        with (
+            interruptible("" if output == "-" else note),
+            records_bar("predict", size_of(job.source)) as progress,
+        ):
+            outcome = replace(job, progress=progress).run()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
+    print_faults(outcome, on_bad, listed_faults(outcome))
+
+
+def _explain(classifier: noppa.Classifier, text: str, output: str, model: Path) -> None:
+    """Print the reasons for one text, or write them as a page or as JSON."""
+    if output != "-":
+        path = checked(output, (".json",))
+        refuse_input_as_output(path, [model])
+    explained = classifier.explain(text)
+    if output == "-":
+        best = explained.best
+        print(
+            printable(
+                f"{explained.label!s}\t{explained.probabilities[best]:.4f}\tlogit {explained.logits[best]:+.4f}"
+            )
+        )
+        for name, share in explained.reasons()[:MOST_REASONS]:
+            print(printable(f"{share:+.4f}\t{name}"))
+    elif path.suffix.lower() == ".json":
+        with whole_file(path) as new:
+            new.write_text(json.dumps(explained.described(), ensure_ascii=False), encoding="utf-8")
+    else:
+        save([decision(explained)], path)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(predict)

@@ -1,0 +1,96 @@
+"""Rows of a NamedTuple as a table: a CSV, JSON lines or Parquet file, written row by row, or an Arrow table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from noppa.errors import ParameterError
+from noppa.extras import needs
+from noppa.io.atomic import whole_file
+
+#: Rows of a Parquet row group.
+GROUP = 1 << 14
+#: Digits of a number in text: what a float32 holds.
+DIGITS = 6
+
+#: A class made by NamedTuple, whose annotations say what its columns hold.
+Record = type[Any]
+
+
+def checked_table(path: str | PathLike[str], more: Iterable[str] = ()) -> Path:
+    """A path whose name says in which format to write, or in one of some more."""
+    target, suffixes = Path(path), (*WRITERS, *more)
+    if target.suffix.lower() not in suffixes:
+        raise ParameterError(f"{target}: end the name in {', '.join(suffixes)}")
+    return target
+
+
+def write_table(path: str | PathLike[str], record: Record, rows: Iterable[Any]) -> None:
+    """Write rows of a kind of record; the file is complete or not there."""
+    target = checked_table(path)
+    with whole_file(target) as new:
+        WRITERS[target.suffix.lower()](new, record, iter(rows))
+
+
+def arrow_table(record: Record, rows: Iterable[Any]) -> Any:
+    """Rows of a kind of record as an Arrow table."""
+    with needs("parquet", "an Arrow table"):
+        import pyarrow
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in record._fields]
+    return pyarrow.table(columns, schema=_schema(record))
+
+
+def _schema(record: Record) -> Any:
+    import pyarrow as pa
+
+    kinds = {
+        int: pa.int64(),
+        bool: pa.bool_(),
+        float: pa.float32(),
+        str: pa.string(),
+        tuple[str, ...]: pa.list_(pa.string()),
+    }
+    return pa.schema([(name, kinds[kind]) for name, kind in get_type_hints(record).items()])
+
+
+def _write_csv(path: Path, record: Record, rows: Iterator[Any]) -> None:
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(record._fields)
+        writer.writerows([_text(value) for value in row] for row in rows)
+
+
+def _text(value: Any) -> Any:
+    return " ".join(value) if isinstance(value, tuple) else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def _write_jsonl(path: Path, record: Record, rows: Iterator[Any]) -> None:
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        for row in rows:
+            fields = dict(zip(record._fields, map(_plain, row), strict=True))
+            file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+
+
+def _write_parquet(path: Path, record: Record, rows: Iterator[Any]) -> None:
+    with needs("parquet", "Parquet"):
+        import pyarrow.parquet as parquet
+    with parquet.ParquetWriter(path, _schema(record)) as file:
+        while group := list(islice(rows, GROUP)):
+            file.write_table(arrow_table(record, group))
+
+
+WRITERS: dict[str, Callable[[Path, Record, Iterator[Any]], None]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
+}

@@ -1,0 +1,72 @@
+"""Search over stored rows in NumPy: the twin of src/native/search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Rows that are compared at a time.
+BLOCK = 1 << 14
+
+Scores = NDArray[np.float32]
+Nearest = tuple[NDArray[np.int64], Scores]
+
+
+def nearest_rows(
+    table: Any,
+    rows: NDArray[np.int32] | None,
+    allowed: NDArray[np.uint8] | None,
+    bonus: Scores | None,
+    queries: Scores,
+    count: int,
+    threads: int,
+) -> Nearest:
+    """The rows of a `Table` (rows, dim) with the largest dot product with each query (queries, dim), plus `bonus`.
+
+    Gives numbers and scores (queries, up to `count`), largest first, of equal ones the smaller number.
+    rows: which rows are compared, each once; all where None. allowed: 0 for a row that is passed over, (rows,).
+    bonus: what is added to the dot products, (queries, rows).
+    """
+    compared = np.arange(len(table.matrix)) if rows is None else rows.astype(np.int64)
+    if allowed is not None:
+        compared = compared[allowed[compared] > 0]
+    numbers = np.empty((len(queries), 0), np.int64)
+    scores = np.empty((len(queries), 0), np.float32)
+    for start in range(0, len(compared), BLOCK):
+        block = compared[start : start + BLOCK]
+        dots = (queries @ table.rows(block).T).astype(np.float32)
+        if bonus is not None:
+            dots += bonus[:, block]
+        every = np.broadcast_to(block, dots.shape)
+        numbers, scores = best(np.hstack([numbers, every]), np.hstack([scores, dots]), count)
+    return numbers, scores
+
+
+def best(numbers: NDArray[np.int64], scores: Scores, count: int) -> Nearest:
+    """The `count` largest scores of each row (rows, many), largest first; of equal ones the smaller number."""
+    if scores.shape[1] > 4 * count:
+        # Keep all ties with the smallest result, so that the smaller numbers among them are there.
+        edge = -np.partition(-scores, count - 1, axis=1)[:, count - 1 : count]
+        most = int(np.count_nonzero(scores >= edge, axis=1).max())
+        places = np.argpartition(-scores, most - 1, axis=1)[:, :most]
+        numbers = np.take_along_axis(numbers, places, 1)
+        scores = np.take_along_axis(scores, places, 1)
+    order = np.lexsort((numbers, -scores), axis=1)[:, :count]
+    return np.take_along_axis(numbers, order, 1), np.take_along_axis(scores, order, 1)
+
+
+def add_term(
+    scores: Scores,
+    rows: NDArray[np.int32],
+    counts: NDArray[np.uint16],
+    lengths: NDArray[np.uint32],
+    weight: float,
+    flat: float,
+    sloped: float,
+) -> None:
+    """Add to the `scores` (rows,) of the rows that hold a term `counts` times: weight · c / (c + flat + sloped · length)."""
+    times = counts.astype(np.float32)
+    norms = np.float32(flat) + np.float32(sloped) * lengths[rows].astype(np.float32)
+    scores[rows] += np.float32(weight) * times / (times + norms)

@@ -1,0 +1,81 @@
+"""Writers of whole records with what was predicted for them: CSV and JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.errors import FileError
+
+Record = dict[str, Any]
+
+
+class RecordJsonl:
+    """One object a line."""
+
+    resumable, streams = True, True
+
+    def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
+        self.file = file
+
+    def write(self, numbers: NDArray[np.int64], rows: list[Record]) -> None:
+        lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+        self.file.write("".join(lines).encode("utf-8", "replace"))
+
+    def finish(self) -> None:
+        pass
+
+    @staticmethod
+    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
+        if not rows or not size:
+            return False
+        file.seek(size - 1)
+        return file.read(1) == b"\n"
+
+
+class RecordCsv(RecordJsonl):
+    """A table with the columns of the first record, which all others must have too."""
+
+    def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
+        super().__init__(file, dim, rows)
+        self.names: list[str] = []
+        if rows:
+            self.names = _header_of(file)
+
+    def write(self, numbers: NDArray[np.int64], rows: list[Record]) -> None:
+        text = io.StringIO(newline="")
+        table = csv.writer(text, lineterminator="\n")
+        if not self.names and rows:
+            self.names = list(rows[0])
+            table.writerow(self.names)
+        for row in rows:
+            if row.keys() - self.names:
+                name = min(row.keys() - self.names, key=str)
+                raise FileError(
+                    f"a record has the column {name!r}, which the first one lacks: write .jsonl, which holds any record"
+                )
+            table.writerow([_cell(row.get(name)) for name in self.names])
+        self.file.write(text.getvalue().encode("utf-8", "replace"))
+
+
+def _header_of(file: IO[bytes]) -> list[str]:
+    """The names in the first row of a file, which stays where it is."""
+    position = file.tell()
+    file.seek(0)
+    names = next(csv.reader(io.TextIOWrapper(io.BytesIO(file.read(position)), "utf-8", newline="")))
+    file.seek(position)
+    return names
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else value
+
+
+RECORD_WRITERS: dict[str, type[Any]] = {"csv": RecordCsv, "jsonl": RecordJsonl}

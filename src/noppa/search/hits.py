@@ -1,0 +1,149 @@
+"""What a search gives: hits that print well, go to JSON, and say why they were found."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from noppa.search.metadata import Metadata
+from noppa.search.postings import terms_of
+from noppa.search.query import Term
+
+if TYPE_CHECKING:
+    from noppa.explain.explanation import PairExplanation
+
+#: Characters of a text in a printed line, and pairs of words in a printed explanation.
+SHOWN_TEXT, SHOWN_PAIRS = 100, 8
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query as the hits of it share it: its terms, how BM25 saturates a count, and the encoder."""
+
+    query: str
+    encoder: Any
+    terms: tuple[Term, ...]
+    norm: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A text that was found.
+
+    score: what the hits are sorted by: cosine, BM25, or in hybrid mode their weighted sum.
+    cosine, bm25: the two alone; NaN for one that took no part.
+    """
+
+    id: str
+    score: float
+    text: str
+    metadata: Metadata
+    cosine: float
+    bm25: float
+    asked: Asked = field(repr=False, compare=False)
+
+    def explain(self) -> HitExplanation:
+        """Why this text was found: which of its words aligned with the query's, and which terms matched."""
+        counts = Counter(terms_of(self.text))
+        flat, sloped = self.asked.norm
+        norm = flat + sloped * counts.total()
+        matched = {
+            term.text: term.weight * counts[term.text] / (counts[term.text] + norm)
+            for term in self.asked.terms
+            if counts[term.text]
+        }
+        pair = None
+        if not math.isnan(self.cosine) and hasattr(self.asked.encoder, "explain_pair"):
+            pair = self.asked.encoder.explain_pair(self.asked.query, self.text)
+        return HitExplanation(self, matched, pair)
+
+    def described(self) -> dict[str, Any]:
+        """Everything but the reasons, as JSON."""
+        known = {"cosine": self.cosine, "bm25": self.bm25}
+        parts = {name: value for name, value in known.items() if not math.isnan(value)}
+        found = {"id": self.id, "score": self.score, **parts, "text": self.text}
+        return {**found, "metadata": self.metadata}
+
+    def __str__(self) -> str:
+        line = " ".join(self.text.split())
+        line = line if len(line) <= SHOWN_TEXT else line[: SHOWN_TEXT - 1] + "…"
+        facts = "".join(f"  {name}={value}" for name, value in self.metadata.items())
+        return f"{self.score:.4f}  {self.id}  {line}{facts}"
+
+
+@dataclass(frozen=True)
+class HitExplanation:
+    """Why a text was found.
+
+    terms: what each matched term gave to BM25; they add up to `hit.bm25`.
+    pair: the cosine divided over pairs of tokens, exactly, as `Encoder.explain_pair` gives it; None in mode "words" and
+        for an encoder that cannot explain.
+    """
+
+    hit: Hit
+    terms: dict[str, float]
+    pair: PairExplanation | None
+
+    @property
+    def aligned(self) -> list[tuple[str, str, float]]:
+        """Pairs of a word of the query and a word of the text with what they gave to the cosine, largest first."""
+        if self.pair is None:
+            return []
+        a, b, shares = self.pair.a.tokens, self.pair.b.tokens, self.pair.pairs
+        places = [(-share, at) for at, share in enumerate(shares.ravel().tolist()) if share]
+        return [(a[at // len(b)], b[at % len(b)], -share) for share, at in sorted(places)]
+
+    def described(self) -> dict[str, Any]:
+        """Everything as JSON."""
+        return {
+            "terms": self.terms,
+            "aligned": [list(pair) for pair in self.aligned],
+            "remainders": {} if self.pair is None else dict(self.pair.remainders),
+        }
+
+    def __str__(self) -> str:
+        lines = [str(self.hit)]
+        if self.terms:
+            ordered = sorted(self.terms.items(), key=lambda item: -item[1])
+            gave = ", ".join(f"{term} {value:.2f}" for term, value in ordered)
+            lines.append(f"  words, BM25 {self.hit.bm25:.2f}: {gave}")
+        if self.pair is not None:
+            pairs = [f"{a}~{b} {share:+.3f}" for a, b, share in self.aligned[:SHOWN_PAIRS]]
+            lines.append(f"  meaning, cosine {self.hit.cosine:.3f}: {', '.join(pairs)}")
+        return "\n".join(lines)
+
+
+class Hits(Sequence[Hit]):
+    """The hits of one query, best first.
+
+    note: why there are none, where there are none.
+    """
+
+    def __init__(self, query: str, mode: str, hits: Sequence[Hit], note: str = "") -> None:
+        self.query, self.mode, self.note = query, mode, note
+        self._hits = list(hits)
+
+    def __len__(self) -> int:
+        return len(self._hits)
+
+    @overload
+    def __getitem__(self, at: int) -> Hit: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Hit]: ...
+    def __getitem__(self, at: int | slice) -> Hit | list[Hit]:
+        return self._hits[at]
+
+    @property
+    def ids(self) -> list[str]:
+        return [hit.id for hit in self._hits]
+
+    def described(self) -> dict[str, Any]:
+        """Everything as JSON."""
+        hits = [hit.described() for hit in self._hits]
+        return {"query": self.query, "mode": self.mode, "hits": hits, "note": self.note}
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self._hits)) or f"no hits: {self.note}"

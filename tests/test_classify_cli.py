@@ -1,0 +1,281 @@
+"""`noppa train`, `noppa predict` and `noppa cluster predict`, as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import noppa
+from noppa.cli import program
+from noppa.errors import NoppaError
+from noppa.records.checkpoint import read_checkpoint
+from noppa.records.predictions import PredictJob
+from noppa.records.read import Input
+from tests.test_classifier import LABELS, TEXTS
+
+runner = CliRunner()
+
+
+def run(*arguments: object) -> Result:
+    result = runner.invoke(program(str(arguments[0])), [str(one) for one in arguments])
+    if isinstance(result.exception, NoppaError):
+        raise result.exception
+    return result
+
+
+def table(path: Path, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with labelled rows, new rows, and a trained model."""
+    folder = tmp_path_factory.mktemp("classify")
+    rows = [(at, text, label) for at, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))]
+    table(folder / "rows.csv", ("id", "body", "topic"), rows)
+    table(folder / "new.csv", ("id", "body"), [row[:2] for row in rows])
+    done = run(
+        "train", folder / "rows.csv", "--text", "body", "--label", "topic", "-o", folder / "model"
+    )
+    assert done.exit_code == 0, done.output
+    assert "60 rows, 2 classes" in done.stdout
+    assert "accuracy" in done.stdout
+    return folder
+
+
+def test_reports_in_three_forms(place: Path, tmp_path: Path) -> None:
+    reports = [tmp_path / name for name in ("r.html", "r.json", "r.txt")]
+    options = [part for path in reports for part in ("--report", path)]
+    done = run(
+        "train", place / "rows.csv", "--text", "body", "--label", "topic", "-o", tmp_path / "model",
+        "--audit", "--folds", 3, "--keep-texts", *options,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    report = json.loads(reports[1].read_text(encoding="utf-8"))
+    assert report["rows"] == 60
+    assert set(report["ngrams"]) == {"good", "bad"}
+    assert isinstance(report["conflicts"], list)
+    assert reports[2].read_text(encoding="utf-8").strip() == done.stdout.strip()
+    assert "Calibration" in reports[0].read_text(encoding="utf-8")
+    assert noppa.load_classifier(tmp_path / "model").nearest("a lovely film", 1)
+
+
+def test_predictions_keep_the_other_columns(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    assert (
+        run("predict", place / "model", place / "new.csv", "--text", "body", "-o", out).exit_code
+        == 0
+    )
+    with out.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    model = noppa.load_classifier(place / "model")
+    assert [row["predicted"] for row in rows] == model.predict(TEXTS).tolist()
+    assert [row["id"] for row in rows] == [str(at) for at in range(60)]
+    assert all(0.5 <= float(row["probability"]) <= 1 for row in rows)
+    lines = tmp_path / "out.jsonl"
+    run(
+        "predict", place / "model", place / "new.csv", "-o", lines, "--every"
+    )  # its column is known
+    first = json.loads(lines.read_text(encoding="utf-8").splitlines()[0])
+    assert set(first) == {"id", "body", "predicted", "bad", "good"}
+    assert abs(first["bad"] + first["good"] - 1) < 1e-5
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_predictions_resume(place: Path, tmp_path: Path, form: str) -> None:
+    """A run that is cut after its first batch goes on, and gives the same bytes as one that was not."""
+    rows = [(at, TEXTS[at % 60]) for at in range(9000)]
+    source = table(tmp_path / "long.csv", ("id", "body"), rows)
+    model = noppa.load_classifier(place / "model")
+
+    def job(target: Path, **more: Any) -> PredictJob:
+        return PredictJob(
+            model=model, source=Input([str(source)], column="body", records=True), target=str(target),
+            folder=place / "model", columns=("body",), **more,
+        )  # fmt: skip
+
+    whole, cut = tmp_path / f"whole.{form}", tmp_path / f"cut.{form}"
+    job(whole).run()
+
+    def stop(records: int, position: int) -> None:
+        if records > 4096:
+            raise KeyboardInterrupt
+
+    import noppa.records.encode_stream as stream
+
+    before = stream.SECONDS_BETWEEN_CHECKPOINTS
+    stream.SECONDS_BETWEEN_CHECKPOINTS = -1.0
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            job(cut, resume=True, progress=stop).run()
+    finally:
+        stream.SECONDS_BETWEEN_CHECKPOINTS = before
+    checkpoint = read_checkpoint(job(cut).checkpoint)
+    assert checkpoint is not None
+    assert 0 < checkpoint.outcome.rows < 9000
+    with pytest.raises(NoppaError, match="other output columns"):
+        job(cut, resume=True, into="other").run()
+    assert job(cut, resume=True).run().rows == 9000
+    assert cut.read_bytes() == whole.read_bytes()
+
+
+def test_texts_from_anywhere(place: Path, tmp_path: Path) -> None:
+    done = runner.invoke(
+        program("predict"), ["predict", str(place / "model")], input="a lovely film\n"
+    )
+    assert json.loads(done.stdout)["predicted"] == "good"
+    (tmp_path / "new.jsonl").write_text('{"text": "a dull play", "n": 3}\n', encoding="utf-8")
+    told = "--text", "text", "--into", "topic"
+    done = run("predict", place / "model", tmp_path / "new.jsonl", *told)
+    assert json.loads(done.stdout) | {"probability": 0} == {
+        "text": "a dull play", "n": 3, "topic": "bad", "probability": 0,
+    }  # fmt: skip
+
+
+def test_labels_of_any_kind_from_json_and_pairs(place: Path, tmp_path: Path) -> None:
+    lines = [
+        {"a": text, "b": TEXTS[at - at % 2], "same": at % 2 == 0, "tags": ["x", "y"][: 1 + at % 2]}
+        for at, text in enumerate(TEXTS)
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    run(
+        "train",
+        path,
+        "--text",
+        "a",
+        "--text",
+        "b",
+        "--label",
+        "same",
+        "-o",
+        tmp_path / "same",
+        "--folds",
+        2,
+    )
+    assert noppa.load_classifier(tmp_path / "same").classes_.tolist() == [False, True]
+    done = run(
+        "predict", tmp_path / "same", path, "--text", "a", "--text", "b", "-o", tmp_path / "o.jsonl"
+    )
+    assert done.exit_code == 0, done.output
+    run("train", path, "--text", "a", "--label", "tags", "-o", tmp_path / "tags", "--folds", 2)
+    assert noppa.load_classifier(tmp_path / "tags").contents.labels.kind == "sets"
+    joined = table(
+        tmp_path / "t.csv", ("a", "tags"), [(one["a"], ";".join(one["tags"])) for one in lines]
+    )
+    run(
+        "train",
+        joined,
+        "--text",
+        "a",
+        "--label",
+        "tags",
+        "--separator",
+        ";",
+        "-o",
+        tmp_path / "t",
+        "--folds",
+        2,
+    )
+    assert noppa.load_classifier(tmp_path / "t").classes_.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "says"),
+    [
+        ([("a", "x"), ("b", "")], [], "record 2 has an empty 'topic'"),
+        ([("a", "x"), ("b", "x")], [], "every row has the label 'x'"),
+        ([("a", "x"), ("b", "y")], [], "has 1 row"),
+        ([("a", "x"), ("b", "x")], ["--label", "what"], "no column 'what'"),
+        ([("a", "x"), ("b", "x")], ["--text", "what"], "no column 'what'"),
+        ([], [], "no labelled record"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_one_sentence(
+    tmp_path: Path, rows: list[Any], options: list[str], says: str
+) -> None:
+    path = table(tmp_path / "rows.csv", ("body", "topic"), rows)
+    base = {"--text": "body", "--label": "topic"} | dict(
+        zip(options[::2], options[1::2], strict=True)
+    )
+    with pytest.raises(NoppaError, match=says):
+        run(
+            "train",
+            path,
+            *(part for pair in base.items() for part in pair),
+            "-o",
+            tmp_path / "model",
+        )
+    assert not (tmp_path / "model").exists()
+
+
+def test_rows_without_labels_can_be_left_out(tmp_path: Path) -> None:
+    rows = [*zip(TEXTS, LABELS, strict=True), ("a row", "")]
+    path = table(tmp_path / "rows.csv", ("body", "topic"), rows)
+    done = run(
+        "train", path, "--text", "body", "--label", "topic", "-o", tmp_path / "model", "--on-bad", "skip",
+        "--folds", 2, "--no-vectors", "--ngrams", "1-1",
+    )  # fmt: skip
+    assert "60 rows" in done.stdout
+    assert noppa.load_classifier(tmp_path / "model").encoder_ is None
+
+
+def test_an_output_is_never_an_input(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(NoppaError, match="is an input"):
+        run("train", place / "rows.csv", "--label", "topic", "-o", place / "rows.csv")
+    with pytest.raises(NoppaError, match="lies in the input"):
+        run(
+            "predict",
+            place / "model",
+            place / "new.csv",
+            "--text",
+            "body",
+            "-o",
+            place / "model" / "o.csv",
+        )
+    with pytest.raises(NoppaError, match="already"):
+        run("predict", place / "model", place / "rows.csv", "--text", "body", "--into", "topic")
+
+
+def test_a_text_is_explained(place: Path, tmp_path: Path) -> None:
+    done = run("predict", place / "model", "--explain", "a lovely film")
+    assert done.stdout.startswith("good\t")
+    run("predict", place / "model", "--explain", "a lovely film", "-o", tmp_path / "why.json")
+    assert json.loads((tmp_path / "why.json").read_text(encoding="utf-8"))["label"] == "good"
+    run("predict", place / "model", "--explain", "a lovely film", "-o", tmp_path / "why.html")
+    assert "lovely" in (tmp_path / "why.html").read_text(encoding="utf-8")
+
+
+def test_the_cluster_gives_the_same_labels_and_resumes(place: Path, tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    from noppa import cluster
+
+    source = table(
+        tmp_path / "new.csv", ("id", "body"), [(at, TEXTS[at % 60]) for at in range(600)]
+    )
+    options: dict[str, Any] = {"column": "body", "engine": "single", "shard_size": 4096}
+    report = cluster.predict(source, tmp_path / "parts", place / "model", **options)
+    assert report.shards > 2
+    rows = parquet.read_table(tmp_path / "parts").to_pylist()
+    model = noppa.load_classifier(place / "model")
+    texts = [row["body"] for row in rows]
+    assert texts == [TEXTS[at % 60] for at in range(600)]
+    assert [row["predicted"] for row in rows] == model.predict(texts).tolist()
+    assert [row["probability"] for row in rows] == model.predict_proba(texts).max(axis=1).tolist()
+    (tmp_path / "parts" / "part-000001.parquet").unlink()
+    again = cluster.predict(source, tmp_path / "parts", place / "model", **options)
+    assert again.before == report.shards - 1
+    assert parquet.read_table(tmp_path / "parts").to_pylist() == rows
+    with pytest.raises(NoppaError, match="'probability' already"):
+        cluster.predict(
+            table(tmp_path / "p.csv", ("body", "probability"), [("a", 1)]), tmp_path / "p", place / "model", **options
+        )  # fmt: skip

@@ -1,0 +1,272 @@
+"""A served index: searched by everybody, changed by holders of a key, the same in every process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+import noppa
+from noppa.errors import FileError
+from noppa.serve import index_routes
+from noppa.serve.app import Application
+from noppa.serve.settings import Settings
+from tests.serving import check_document, made_encoder, serving, wait_until
+
+# Some queries have no known word.
+pytestmark = pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
+
+TEXTS = ["the girl eats a cake", "a boy is eating", "the boy eats the pie", "café , and"]
+FACTS = [{"year": 2019, "lang": "en"}, {"year": 2021}, {"year": 2022, "lang": "en"}, {}]
+KEY = {"authorization": "Bearer sesame"}
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
+    return made_encoder(tmp_path_factory.mktemp("index") / "small")
+
+
+@pytest.fixture
+def folder(encoder: noppa.Encoder, tmp_path: Path) -> Path:
+    index = noppa.Index.open(tmp_path / "texts", encoder)
+    index.add(TEXTS, metadata=FACTS)
+    return tmp_path / "texts"
+
+
+@pytest.fixture
+def client(folder: Path, encoder: noppa.Encoder) -> Iterator[TestClient]:
+    with opened(folder, encoder) as client:
+        yield client
+
+
+def opened(folder: Path, encoder: noppa.Encoder, **options: Any) -> TestClient:
+    settings = Settings(
+        model=str(encoder.path),
+        index=str(folder),
+        log_requests=False,
+        max_tokens=50,
+        max_inputs=20,
+        **{"keys": ("sesame",), **options},
+    )
+    return TestClient(Application(settings), base_url="http://127.0.0.1", headers=KEY)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "meaning", "words"])
+@pytest.mark.parametrize("where", [None, {"year": {">": 2020}}, {"lang": "en"}])
+def test_what_a_search_finds(client: TestClient, folder: Path, mode: str, where: Any) -> None:
+    hits = noppa.Index.open(folder).search("a boy eats cake", 3, where, mode)
+    body = {"query": "a boy eats cake", "count": 3, "where": where, "mode": mode}
+    answer = client.post("/index/search", json=body).json()
+    assert answer == {"results": [hit.described() for hit in hits], "note": None}
+    assert len(answer["results"]) > 1
+
+
+def test_hits_say_why(client: TestClient, folder: Path) -> None:
+    body = {"query": "a boy eats cake", "count": 2, "explain": True}
+    found = client.post("/index/search", json=body).json()["results"]
+    hits = noppa.Index.open(folder).search("a boy eats cake", 2)
+    for hit, result in zip(hits, found, strict=True):
+        assert result["why"] == json.loads(json.dumps(hit.explain().described()))
+    many = client.post("/index/search", json={**body, "count": index_routes.MOST_EXPLAINED + 1})
+    assert many.json()["error"]["param"] == "count"
+
+
+def test_nothing_found_says_so(client: TestClient) -> None:
+    answer = client.post("/index/search", json={"query": "zzqx"}).json()
+    assert answer["results"] == []
+    assert "zzqx" in answer["note"]
+    other = client.post("/index/search", json={"query": "a boy", "where": {"year": 1900}}).json()
+    assert other["note"] == "no text satisfies where"
+
+
+def test_add_and_delete(client: TestClient, folder: Path) -> None:
+    described = client.get("/index").json()
+    assert described["texts"] == 4
+    assert described["writable"] is True
+    assert described["fields"] == ["lang", "year"]
+    body = {"texts": ["a girl", "two pies"], "ids": ["x", 7], "metadata": [{"new": True}, None]}
+    added = client.post("/index/add", json=body)
+    assert added.json() == {"ids": ["x", "7"], "texts": 6}
+    index = noppa.Index.open(folder)
+    assert index.get("x").metadata == {"new": True}
+    alone = noppa.Index(index.encoder)
+    alone.add(["a girl"], ids=["x"])
+    near, own = index.search("a girl", 1, mode="meaning"), alone.search("a girl", mode="meaning")
+    assert (near[0].id, near[0].score) == ("x", own[0].score)
+    found = client.post("/index/search", json={"query": "girl", "where": {"new": True}}).json()
+    assert [hit["id"] for hit in found["results"]] == ["x"]
+    gone = client.post("/index/delete", json={"ids": ["x", "0"]})
+    assert gone.json() == {"deleted": 2, "texts": 4}
+    assert "x" not in noppa.Index.open(folder)
+    assert client.post("/index/add", json={"texts": ["a girl"]}).json()["texts"] == 5
+    route = 'noppa_requests_total{code="200",route="/index/add"} 2.0'
+    assert route in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("search", {}, 400),
+        ("search", {"query": ""}, 400),
+        ("search", {"query": "girl " * 51}, 413),
+        ("search", {"query": "a", "count": 0}, 400),
+        ("search", {"query": "a", "mode": "magic"}, 400),
+        ("search", {"query": "a", "where": []}, 400),
+        ("search", {"query": "a", "where": {"year": {"like": 1}}}, 400),
+        ("search", {"query": "a", "where": {"year": {"in": [[1]]}}}, 400),
+        ("search", {"query": "a", "where": {"\ud83d": "\ud83d"}}, 400),
+        ("add", {}, 400),
+        ("add", {"texts": []}, 400),
+        ("add", {"texts": [""]}, 400),
+        ("add", {"texts": ["a"] * 21}, 413),
+        ("add", {"texts": ["girl " * 51]}, 413),
+        ("add", {"texts": ["a"], "ids": ["0"]}, 400),
+        ("add", {"texts": ["a", "b"], "ids": ["x"]}, 400),
+        ("add", {"texts": ["a"], "ids": [1.5]}, 400),
+        ("add", {"texts": ["a"], "ids": ["\n"]}, 400),
+        ("add", {"texts": ["a"], "metadata": {}}, 400),
+        ("add", {"texts": ["a"], "metadata": [1]}, 400),
+        ("add", {"texts": ["a"], "metadata": [{}, {}]}, 400),
+        ("add", {"texts": ["a"], "metadata": [{"a": "\ud83d"}]}, 400),
+        ("add", {"texts": ["a"], "metadata": [{"a": 10**30}]}, 400),
+        ("add", {"texts": ["a"], "metadata": [{"": 1}]}, 400),
+        ("delete", {}, 400),
+        ("delete", {"ids": []}, 400),
+        ("delete", {"ids": ["0", "unknown"]}, 400),
+        ("delete", {"ids": ["0", "0"]}, 400),
+        ("delete", {"ids": [str(at) for at in range(21)]}, 413),
+    ],
+    ids=str,
+)
+def test_wrong_bodies(
+    client: TestClient, folder: Path, path: str, body: dict[str, Any], status: int
+) -> None:
+    # Not json=body: httpx sends no lone surrogates.
+    json_kind = {**KEY, "content-type": "application/json"}
+    answer = client.post(f"/index/{path}", content=json.dumps(body), headers=json_kind)
+    assert answer.status_code == status
+    assert answer.json()["error"]["message"]
+    assert len(noppa.Index.open(folder)) == 4
+
+
+@pytest.mark.parametrize("value", ["1e400", "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900])
+def test_metadata_that_no_index_holds(client: TestClient, value: str) -> None:
+    body = f'{{"texts": ["a"], "metadata": [{{"a": {value}}}]}}'
+    answer = client.post(
+        "/index/add", content=body, headers={**KEY, "content-type": "application/json"}
+    )
+    assert answer.status_code == 400
+    assert answer.json()["error"]["param"] == "metadata"
+    assert client.post("/index/search", json={"query": "a boy"}).status_code == 200
+
+
+def test_without_keys_it_is_read_only(folder: Path, encoder: noppa.Encoder) -> None:
+    with opened(folder, encoder, keys=()) as client:
+        assert client.get("/index").json()["writable"] is False
+        assert client.post("/index/search", json={"query": "a boy"}).status_code == 200
+        for path, body in (("add", {"texts": ["a"]}), ("delete", {"ids": ["0"]})):
+            refused = client.post(f"/index/{path}", json=body)
+            assert refused.status_code == 403
+            assert refused.json()["error"]["code"] == "keys_needed"
+    with opened(folder, encoder) as client:
+        for path in ("search", "add", "delete"):
+            stranger = client.post(
+                f"/index/{path}", json={}, headers={"authorization": "Bearer no"}
+            )
+            assert stranger.status_code == 401
+        form = client.post("/index/delete", content='{"ids": ["0"]}', headers={"content-type": "text/plain"})  # fmt: skip
+        assert form.status_code == 415
+    assert len(noppa.Index.open(folder)) == 4
+
+
+def test_no_index_no_routes(encoder: noppa.Encoder) -> None:
+    settings = Settings(model=str(encoder.path), log_requests=False)
+    with TestClient(Application(settings), base_url="http://127.0.0.1") as client:
+        assert client.get("/index").status_code == 404
+        assert client.post("/index/search", json={"query": "a"}).status_code == 404
+
+
+def test_an_index_that_is_lost(client: TestClient, folder: Path, tmp_path: Path) -> None:
+    """503 while it is away, without its path; fine again when it is back."""
+    folder.rename(tmp_path / "away")
+    for path, body in (("search", {"query": "a boy"}), ("add", {"texts": ["a"]})):
+        refused = client.post(f"/index/{path}", json=body)
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "index_unavailable"
+        assert str(tmp_path) not in refused.text
+    assert client.get("/health").status_code == 503
+    shutil.rmtree(folder, ignore_errors=True)
+    (tmp_path / "away").rename(folder)
+    assert client.post("/index/search", json={"query": "a boy"}).status_code == 200
+    assert client.get("/health").status_code == 200
+
+
+def test_an_index_that_is_not_there(encoder: noppa.Encoder, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="does not exist"):
+        opened(tmp_path / "nothing", encoder)
+
+
+def test_a_killed_server_loses_nothing_that_it_answered(
+    folder: Path, encoder: noppa.Encoder
+) -> None:
+    options = (str(encoder.path), "--index", str(folder))
+    with serving(*options, environment={"NOPPA_API_KEYS": "sesame"}) as running:
+        answered: list[str] = []
+
+        def add() -> None:
+            with running.client(headers=KEY) as client, suppress(httpx.HTTPError):
+                for number in range(10_000):
+                    body = {"texts": ["the girl eats"], "ids": [f"id-{number}"]}
+                    assert client.post("/index/add", json=body).status_code == 200
+                    answered.append(f"id-{number}")
+
+        with ThreadPoolExecutor(1) as pool:
+            adding = pool.submit(add)
+            wait_until(lambda: len(answered) > 20)
+            running.process.kill()
+            adding.result()
+    index = noppa.Index.open(folder)
+    assert all(name in index for name in answered)
+    assert len(index) - 4 in (len(answered), len(answered) + 1)  # one may have been on its way
+    index.add(["a girl"])
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_document_of_the_index(folder: Path, encoder: noppa.Encoder) -> None:
+    options = (str(encoder.path), "--index", str(folder))
+    with (
+        serving(*options, environment={"NOPPA_API_KEYS": "sesame"}) as running,
+        running.client(headers=KEY) as client,
+    ):
+        paths = check_document(running, client, "/index")
+    assert ("/index/add", "post") in paths
+
+
+def test_many_clients_and_two_processes(folder: Path, encoder: noppa.Encoder) -> None:
+    """Every text that was answered for is there once, whichever process took it, and every process finds it."""
+    environment = {"NOPPA_API_KEYS": "sesame"}
+    options = (str(encoder.path), "--index", str(folder), "--workers", "2")
+    with serving(*options, environment=environment) as running:
+
+        def add(number: int) -> int:
+            with running.client(headers=KEY) as client:
+                body = {"texts": ["the girl eats"], "ids": [f"id-{number}"]}
+                return client.post("/index/add", json=body).status_code
+
+        with ThreadPoolExecutor(4) as pool:
+            statuses = [*pool.map(add, range(24))]
+        assert statuses == [200] * 24
+        for _ in range(6):  # new connections, so that both processes are asked
+            with running.client(headers=KEY) as client:
+                body = {"query": "the girl eats", "count": 30, "mode": "words"}
+                found = client.post("/index/search", json=body).json()["results"]
+                assert {hit["id"] for hit in found} >= {f"id-{number}" for number in range(24)}
+    assert len(noppa.Index.open(folder)) == 28
