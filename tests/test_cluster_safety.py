@@ -157,12 +157,35 @@ def test_a_wrong_input_leaves_no_folder():
     assert not Path("out").exists()
 
 
+# The command waits in the middle of its second shard, however slow whoever sends the signal is.
+HELD_COMMAND = """
+import time
+from pathlib import Path
+
+from noppa.cli import main
+from noppa.cluster.encode_job import EncodeShard
+
+write = EncodeShard._write
+
+
+def held_write(shard, batch, part, counts):
+    write(shard, batch, part, counts)
+    if any(Path("out/_noppa/done").iterdir()):
+        time.sleep(600)
+
+
+EncodeShard._write = held_write
+main()
+"""
+
+
 def test_sigterm_keeps_what_is_done(folder):
-    Path("t.txt").write_text("\n".join(LINES * 2000))
-    command = "from noppa.cli import main; main()"
+    Path("t.txt").write_text("\n".join(LINES * 200))
     arguments = "cluster encode t.txt -o out -m model --engine single --shard-size 0.1".split()
     process = subprocess.Popen(
-        [sys.executable, "-c", command, *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", HELD_COMMAND, *arguments],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     try:
         done = Path("out/_noppa/done")

@@ -72,7 +72,7 @@ def test_every_mean_goes_over(name: str) -> None:
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (lambda words, texts: noppa.load(), "'context' is no sum over words"),
+        (lambda words, texts: noppa.load(), "'ordered' is no sum over words"),
         (lambda words, texts: noppa.Encoder(words, noppa.TfIdf()).fit(texts), "TfIdf divides"),
         (lambda words, texts: noppa.Encoder(words, noppa.DCT()), "order of the words"),
         (lambda words, texts: noppa.Encoder(words, noppa.GEM(k=3, h=2)).fit(texts), "around it"),
