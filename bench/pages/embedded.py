@@ -33,7 +33,7 @@ def quality() -> str:
     """The table of all tasks, and what rounding to 4 bits cost."""
     (scores,) = report.tables(peer_rows())
     head, *lines = scores.lines()
-    return f"{table(head, lines)}\n{aims_of_scores(scores)}\n\n{seeds()}\n\n{rounding()}"
+    return f"{table(head, lines)}\n{aims_of_scores(scores)}\n\n{rounding()}"
 
 
 def aims_of_scores(scores: report.Table) -> str:
@@ -50,28 +50,6 @@ def aims_of_scores(scores: report.Table) -> str:
 def verdict(value: float, aim: float, digits: int, least: bool = True) -> str:
     holds = value >= aim if least else value <= aim
     return f"{value:.{digits}f} (at {'least' if least else 'most'} {aim:g}: {'met' if holds else 'missed'})"
-
-
-def seeds() -> str:
-    """What the default preset scores where other inner folds choose the l2 of the same training and test rows."""
-    scores = {row["task"]: row["score"] for row in records_of("presets") if _is_default(row)}
-    tasks = dict.fromkeys(row["task"] for row in records_of("seeds"))
-    parts = []
-    for task in tasks:
-        rows = [row for row in records_of("presets", "seeds") if _is_default(row)]
-        folds = [row for row in rows if row["task"] == task]
-        scores[task] = fmean(row["score"] for row in folds)
-        each = ", ".join(f"{row['score']:.2f} (l2 {row['l2'][0]:g})" for row in folds)
-        parts.append(f"{task} {each}")
-    mean = fmean(scores[task] for task in CLASSIFICATION)
-    return (
-        f"One number can hang on few rows: {' and '.join(tasks)} choose l2 by five inner folds. With the folds of seed 1111, as in the table, "
-        f"and of the seeds 1 to {len(folds) - 1}: {'; '.join(parts)}. With their means over the seeds the mean of eight is {mean:.2f}."
-    )
-
-
-def _is_default(row: records.Record) -> bool:
-    return row["encoder"] == "default"
 
 
 Pair = tuple[records.Record, records.Record]  # of one task: float32, 4 bits
@@ -188,25 +166,6 @@ def tried() -> str:
             ),
         )
     )  # fmt: skip
-
-
-def variants() -> str:
-    """Other settings of the default preset on training rows, as bench/embedded_variants.py measured them."""
-    rows = lines_of("variants")
-    tasks = [*rows[0]["left_out"]]
-    return table(
-        ["`noppa.load()`", "numbers", "µs a text", *tasks, "mean"],
-        (
-            [
-                row["what"],
-                f"{row['dim']:,}",
-                f"{row['microseconds']:.1f}",
-                *(f"{row['left_out'][task]:.2f}" for task in tasks),
-                f"{fmean(row['left_out'].values()):.2f}",
-            ]
-            for row in rows
-        ),
-    )
 
 
 def _figure(value: float | str) -> str:

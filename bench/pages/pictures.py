@@ -1,4 +1,4 @@
-"""The plots of docs/default-model.md: quality against size and speed, and variants of the default preset against time."""
+"""The plots of docs/default-model.md: quality against size and against speed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import Any
 
 from noppa.evaluate import report
 from pages.embedded import cost_rows
-from pages.results import FIRST_EDITION, lines_of, peer_rows
+from pages.results import FIRST_EDITION, peer_rows
 
 Point = tuple[str, float, float, float]  # name, size or speed, mean of eight, STS-B
 
 AXES = {
     "docs/images/quality-size.svg": "MB: wheel, or model file",
     "docs/images/quality-speed.svg": "speed by CPU time, model2vec = 1",
-    "docs/images/variants.svg": "µs of CPU time a text of SICK",
 }
-VARIANTS = "docs/images/variants.svg"
 #: Marker and colour of a model by a part of its name, the first that fits.
 LOOKS = {
     "alone": ("v", "#2a7a4b"),
@@ -33,7 +31,7 @@ PANELS = ("mean of eight", "STS-B")
 
 
 def points(path: str) -> list[Point]:
-    """What a plot shows of models, from the results; a model without all scores is left out."""
+    """What a plot shows, from the results; a model without all scores is left out."""
     (scores,) = report.tables(peer_rows())
     found = []
     for name, row in cost_rows().items():
@@ -50,18 +48,9 @@ def points(path: str) -> list[Point]:
     return found
 
 
-def variant_points() -> list[tuple[str, float, float]]:
-    """Name, time and mean score of each variant of the default preset."""
-    return [
-        (row["what"], row["microseconds"], round(fmean(row["left_out"].values()), 2))
-        for row in lines_of("variants")
-    ]
-
-
 def digest(path: str) -> str:
     """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
-    shown = variant_points() if path == VARIANTS else points(path)
-    return hashlib.sha256(json.dumps([AXES[path], shown]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([AXES[path], points(path)]).encode()).hexdigest()
 
 
 def stale(root: Path) -> list[str]:
@@ -81,30 +70,12 @@ def draw(root: Path, path: str) -> None:
     settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
     with rc_context(settings):
         figure = Figure(figsize=(10, 4.2), layout="constrained")
-        if path == VARIANTS:
-            variants_panel(figure.subplots())
-        else:
-            both = figure.subplots(1, 2)
-            for column, axes in enumerate(both):
-                panel(axes, points(path), column)
-                axes.set_xlabel(f"{AXES[path]} (logarithmic)")
-            handles = both[0].get_legend_handles_labels()
-            figure.legend(*handles, loc="outside lower center", ncols=4)
+        both = figure.subplots(1, 2)
+        for column, axes in enumerate(both):
+            panel(axes, points(path), column)
+            axes.set_xlabel(f"{AXES[path]} (logarithmic)")
+        figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
         figure.savefig(root / path, metadata={"Date": None, "Description": digest(path)})
-
-
-def variants_panel(axes: Any) -> None:
-    """A dot a variant, that of the preset filled."""
-    shown = variant_points()
-    colour = LOOKS["noppa"][1]
-    for at, (name, x, y) in enumerate(shown):
-        axes.plot(x, y, "o", ms=8, color=colour, mfc=colour if not at else "white")
-        label = name.replace("`", "")
-        axes.annotate(label, (x, y), (7, 5), textcoords="offset points", fontsize=8)
-    axes.margins(x=0.2, y=0.12)
-    axes.set_xlabel(AXES[VARIANTS])
-    axes.set_title("mean of five tasks, training rows left out one by one", loc="left")
-    axes.grid(alpha=0.25)
 
 
 def panel(axes: Any, shown: list[Point], column: int) -> None:
