@@ -48,7 +48,7 @@ class Gate:
         # With an app in the scope the router raises 404 and 405 in place of answering itself.
         scope["app"] = self
         lease = scope["noppa.lease"] = self.service.budget.lease()
-        status = 0
+        request, status = Incoming(receive), 0
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -60,6 +60,8 @@ class Gate:
                 ]
                 if self.service.draining:
                     message["headers"].append((b"connection", b"close"))
+                    if b"expect" not in headers:
+                        await request.discard()
                 await send(message)
                 return
             body = message.get("body", b"")
@@ -71,7 +73,7 @@ class Gate:
 
         try:
             self._admit(scope["method"], path, headers)
-            await self.app(scope, receive, answer)
+            await self.app(scope, request, answer)
         except Left:
             status = LEFT
             self.service.metrics.dropped()
@@ -131,6 +133,23 @@ class Gate:
         )
         if not logged:
             self.service.metrics.dropped("dropped_log_lines")
+
+
+class Incoming:
+    """The messages of a request."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive, self.unread = receive, True
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.unread = bool(message.get("more_body", False))
+        return message
+
+    async def discard(self) -> None:
+        """Read what is left of the body: a connection that closes before that is reset, and its answer may be lost."""
+        while self.unread:
+            await self()
 
 
 def pieces(message: Message, body: Any) -> Iterator[Message]:

@@ -20,12 +20,15 @@ from types import FrameType
 from typing import Any
 
 from noppa.serve import logs
+from noppa.serve.port import keep_out
 from noppa.serve.settings import VARIABLE, Settings
 
 #: Backoff: a worker that dies younger than this is restarted after half a second, doubled each time.
 YOUNG_SECONDS = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TICK_SECONDS = 0.1
+#: Workers close the port this long after newcomers are kept out, when all who had connected are accepted.
+LAG_SECONDS = 0.5
 
 
 @dataclass
@@ -97,9 +100,15 @@ def supervise(
                 worker.tend()
             time.sleep(TICK_SECONDS)
     finally:
+        logs.write("stopping", drain_seconds=settings.drain_seconds)
         running = [worker.process for worker in workers if worker.process is not None]
+        closes = time.monotonic() + settings.drain_seconds
         for process in running:
             process.send_signal(signal.SIGTERM)
+        while time.monotonic() < closes and any(process.poll() is None for process in running):
+            time.sleep(TICK_SECONDS)
+        keep_out(listener)
+        listener.close()  # the workers still have it, and accept who waits there
         for process in running:
             process.wait()
         for sig, handler in handlers.items():
