@@ -17,7 +17,9 @@ PIECE = 16 << 10
 
 
 def head_of(body: bytes) -> bytes:
-    return f"POST /embed HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    return (
+        f"POST /embed HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    )
 
 
 def request(connection: socket.socket, body: bytes) -> str:

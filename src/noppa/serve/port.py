@@ -8,7 +8,7 @@ meanwhile sends it again after a second and finds the port closed: connection re
 from __future__ import annotations
 
 import ctypes
-import select
+import selectors
 import socket
 import struct
 import sys
@@ -58,4 +58,6 @@ def keep_out(listener: socket.socket) -> None:
 
 def somebody_waits(listener: socket.socket) -> bool:
     """Whether a connection is complete and not yet accepted."""
-    return bool(select.select([listener], [], [], 0)[0])
+    with selectors.DefaultSelector() as selector:
+        selector.register(listener, selectors.EVENT_READ)
+        return bool(selector.select(0))
