@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,6 +33,8 @@ LARGE_JOBS = 2
 #: With fewer lines than this, methods are fitted on the example sentences.
 FITTED = 50
 MOST_CACHED = 3
+#: Lines that are encoded between two reports of progress.
+ENCODED_LINES = 1024
 
 
 class Session:
@@ -78,14 +80,27 @@ class Session:
         return self
 
     def vectors(
-        self, models: Models, encoder: Encoder, key: Any, watch: Watch, threads: int
+        self,
+        models: Models,
+        encoder: Encoder,
+        key: Any,
+        watch: Watch,
+        threads: int,
+        done: Callable[[int], None] = lambda lines: None,
     ) -> NDArray[np.float32]:
-        """Vectors of the lines, of length one, (lines, dim)."""
+        """Vectors of the lines, of length one, (lines, dim); done: is told, now and then, how many there are."""
         with self._lock:
             if key in self._vectors:
                 self._vectors.move_to_end(key)
+                done(len(self.lines))
                 return self._vectors[key]
-        rows, _ = models.encode(encoder, self.lines, watch, threads, "lines", truncate=True)
+        rows = np.empty((len(self.lines), encoder.dim), np.float32)
+        for start in range(0, len(self.lines), ENCODED_LINES):
+            block = self.lines[start : start + ENCODED_LINES]
+            rows[start : start + len(block)], _ = models.encode(
+                encoder, block, watch, threads, "lines", truncate=True
+            )
+            done(start + len(block))
         with self._lock:
             self._vectors[key] = rows
             while len(self._vectors) > MOST_CACHED:
