@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -11,6 +12,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -79,7 +81,7 @@ def run(
         stopped_at = min(stopped_at, time.monotonic())
 
     handlers = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
-    logged = shut = False
+    logged = shut = orphaned = False
     with ThreadPoolExecutor(1, "uvicorn") as thread:
         served = thread.submit(server.run, [listener])
         while not wait([served], TICK_SECONDS).done:
@@ -100,6 +102,10 @@ def run(
     for sig, handler in handlers.items():
         signal.signal(sig, handler)
     service.close()
+    if (
+        orphaned and settings.lines_folder is not None
+    ):  # nobody else is left to remove what browsers sent
+        shutil.rmtree(Path(settings.lines_folder).parent, ignore_errors=True)
 
 
 def _config(application: Application, settings: Settings) -> uvicorn.Config:

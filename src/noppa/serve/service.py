@@ -46,6 +46,7 @@ class Service:
         self._parser = ThreadPoolExecutor(1, "parse")
 
     def close(self) -> None:
+        self.sessions.close()
         for pool in (self._pool, self._parser):
             pool.shutdown(wait=True)
 
