@@ -30,7 +30,7 @@ BASELINES: dict[type[Any], tuple[str, ...]] = {
     DCT: ("k=1|2|3|4|5|6",),
     S3E: ("k=5|10|15|20",),
     VLAWE: ("k=2|5|10",),
-    GEM: ("h=0|1|2|5",),
+    GEM: ("h=1|2|5",),
 }
 REPLAYED_SPACE = ("a=0.01:0.15", "k=1:23")
 SPEED_RUNS = 10
