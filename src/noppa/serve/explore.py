@@ -63,7 +63,7 @@ def operations(service: Service) -> list[Operation]:
     async def explain(
         request: Request, text: str, full: bool, model: str, method: Choice
     ) -> Response:
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> bytes:
             encoder = variants.encoder(key, session, 1, watch, threads)
@@ -89,7 +89,7 @@ def operations(service: Service) -> list[Operation]:
             )
         if explain and not single:
             raise invalid("explain takes two single texts, not arrays", "explain")
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
             encoder = variants.encoder(key, session, len(left) + len(right), watch, threads)
@@ -121,7 +121,7 @@ def operations(service: Service) -> list[Operation]:
         model: str,
         method: Choice,
     ) -> Response:
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
         searched = session.needed().lines if lines is None else fields.as_list(lines)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:

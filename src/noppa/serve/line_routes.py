@@ -59,7 +59,7 @@ def operations(service: Service) -> list[Operation]:
     sessions, variants = service.sessions, service.variants
 
     async def keep(request: Request, lines: list[str]) -> Response:
-        session = sessions.keep(request, lines)
+        session = await sessions.keep(request, lines)
         answer = JSONResponse({"lines": len(session.lines)})
         answer.set_cookie(
             COOKIE,
@@ -72,7 +72,9 @@ def operations(service: Service) -> list[Operation]:
         return answer
 
     async def read(request: Request) -> Response:
-        return JSONResponse({"lines": sessions.of(request).lines})
+        lines = (await sessions.of(request)).lines
+        # Not JSONResponse, which cannot write half a character.
+        return Response(dumped({"lines": lines}), media_type="application/json")
 
     async def drop(request: Request) -> Response:
         sessions.drop(request)
@@ -84,7 +86,7 @@ def operations(service: Service) -> list[Operation]:
         request: Request, key: Key, job: Callable[[KeptLines, Watch], dict[str, Any]]
     ) -> Response:
         """What `job` makes of the session's lines and their vectors, with a note on the method."""
-        session = sessions.of(request).needed()
+        session = (await sessions.of(request)).needed()
 
         def work(watch: Watch, threads: int) -> bytes:
             with sessions.large(watch):
@@ -98,7 +100,7 @@ def operations(service: Service) -> list[Operation]:
         return Response(answer, media_type="application/json")
 
     async def encode(request: Request, model: str, method: Choice) -> Response:
-        key, session = (model, *method), sessions.of(request).needed()
+        key, session = (model, *method), (await sessions.of(request)).needed()
         loop, counts = asyncio.get_running_loop(), asyncio.Queue[int | None]()
 
         def done(lines: int | None) -> None:
@@ -155,7 +157,7 @@ def operations(service: Service) -> list[Operation]:
         return await over_lines(request, (model, *method), job)
 
     async def vectors(request: Request, format: str, model: str, method: Choice) -> Response:
-        key, session = (model, *method), sessions.of(request).needed()
+        key, session = (model, *method), (await sessions.of(request)).needed()
         lines = session.lines
 
         def begin(watch: Watch, threads: int) -> Encoder:
@@ -190,7 +192,7 @@ def operations(service: Service) -> list[Operation]:
     cluster = exactly({"name": TEXT, "size": WHOLE, "central": WHOLES})
     return [
         Operation(
-            "POST", "/lines", "Keep lines for this browser, in memory.", keep,
+            "POST", "/lines", "Keep lines for this browser.", keep,
             exactly({"lines": WHOLE}), body={"lines": fields.lines(settings.max_lines)}, json_only=True,
         ),
         Operation(
