@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from noppa.cli.terminal import visible
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.errors import NoppaError, NoppaWarning, UnknownWordsWarning
 from noppa.methods.registry import import_extensions
 
 #: The commands of each module, in the order of the help.
@@ -121,5 +121,7 @@ def _unwind_on_signals() -> None:
             signal.signal(number, unwind)
 
 
-def _show_warning(message: object, *_: object, **__: object) -> None:
+def _show_warning(message: object, category: type[Warning], *_: object, **__: object) -> None:
     print(f"noppa: {visible(message)}", file=sys.stderr)
+    if category is UnknownWordsWarning:  # once, not for every batch of a file
+        warnings.filterwarnings("ignore", category=UnknownWordsWarning)

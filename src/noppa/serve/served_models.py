@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from noppa.serve.fields import Field
 from noppa.serve.problems import Problem, busy, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
+from noppa.words.known_share import KnownShare
 
 COSINES = "similarity"
 BLOCK_TEXTS = 1024
@@ -38,9 +39,17 @@ class Counts:
     tokens: int
     unknown: int
     empty: int
+    warning: str | None = None
+    """That few words are known."""
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Counts(
+            self.inputs + other.inputs,
+            self.tokens + other.tokens,
+            self.unknown + other.unknown,
+            self.empty + other.empty,
+            self.warning or other.warning,
+        )
 
 
 class Watch:
@@ -120,14 +129,15 @@ class Models:
         """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
         self.check_size(len(texts), dim or encoder.dim, param)
         parts, tokens, unknown, empty = [], 0, 0, 0
-        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate):
+        share = encoder.known_share()
+        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate, share):
             rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
             parts.append(rows)
             tokens += len(ids)
             unknown += int(np.count_nonzero(ids < 0))
             empty += int(np.count_nonzero(known == 0))
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return rows, Counts(len(texts), tokens, unknown, empty)
+        return rows, Counts(len(texts), tokens, unknown, empty, share.complaint(texts))
 
     def pieces(
         self,
@@ -137,12 +147,13 @@ class Models:
         threads: int,
         param: str,
         truncate: bool,
+        share: KnownShare | None = None,
     ) -> Iterator[Ids]:
         """Blocks of ids and offsets; texts beyond the limit of tokens are truncated or refused."""
-        limit = self.settings.max_tokens
+        limit, share = self.settings.max_tokens, share or encoder.known_share()
         for first, last in blocks([len(text) for text in texts], BLOCK_CHARACTERS, 1):
             watch.check()
-            ids, offsets = encoder.look_up(texts[first:last], threads)
+            ids, offsets = encoder.look_up(texts[first:last], threads, share)
             lengths = np.diff(offsets)
             if lengths.max(initial=0) > limit:
                 if not truncate:

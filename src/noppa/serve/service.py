@@ -28,6 +28,9 @@ T = TypeVar("T")
 SMALL = 600 if backend.name == "native" else 0
 FEW = 32
 
+#: The header that says that few words of a request are known.
+WARNING = "x-noppa-warning"
+
 
 class Service:
     """The state of a server process."""
@@ -90,7 +93,8 @@ class Service:
         """The JSON that a job writes, with what it encoded counted."""
         content, counts = await self.work(request, job, texts)
         self.count(request, counts)
-        return Response(content, media_type="application/json")
+        headers = {WARNING: counts.warning} if counts.warning else None
+        return Response(content, headers=headers, media_type="application/json")
 
     def count(self, request: Request, counts: Counts) -> None:
         """Record what a request encoded, for /metrics and the log."""
