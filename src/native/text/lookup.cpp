@@ -15,7 +15,8 @@ Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int th
         thread_local Vocabulary::Scratch scratch;
         std::vector<int32_t>& part = parts[size_t(task)];
         for (int64_t at = cuts[size_t(task)]; at < cuts[size_t(task) + 1]; ++at) {
-            for (const Token& token : scanner.tokens(texts[size_t(at)])) vocabulary.look_up(token, &scratch, &part);
+            for (const Token& token : scanner.tokens(texts[size_t(at)], vocabulary.how, &vocabulary))
+                vocabulary.look_up(token, &scratch, &part);
             result.offsets[size_t(at) + 1] = int64_t(part.size());
         }
         scanner.release_if_large();
