@@ -89,6 +89,17 @@ def train(
     ids: NDArray[np.int32],
     offsets: NDArray[np.int64],
 ) -> None: ...
+def network_steps(
+    state: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    labels: NDArray[np.int32],
+    order: NDArray[np.int32],
+    epoch: int,
+    batch: int,
+    classes: int,
+    l2: float,
+    steps: int,
+) -> None: ...
 def sparse_product(
     values: NDArray[np.float32],
     ids: NDArray[np.int32],

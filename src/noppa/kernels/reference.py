@@ -15,6 +15,7 @@ from noppa.kernels import packed_rows
 from noppa.kernels.constants import CASE, LONGEST_RUN
 from noppa.kernels.leaders import Leaders as Leaders
 from noppa.kernels.leaders import nearest_cells as nearest_cells
+from noppa.kernels.network_steps import network_steps as network_steps
 from noppa.kernels.row_search import add_term as add_term
 from noppa.kernels.row_search import nearest_rows as nearest_rows
 from noppa.kernels.training import train as train

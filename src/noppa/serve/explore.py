@@ -16,7 +16,7 @@ from noppa.methods.equations import PARTS
 from noppa.search.stored_vectors import nearest
 from noppa.serve import fields, tei
 from noppa.serve.answers import dumped
-from noppa.serve.method_field import Choice, method_field, offered
+from noppa.serve.method_field import Choice, method_field, offered, summary_of
 from noppa.serve.operations import (
     NOTE,
     NUMBER,
@@ -24,15 +24,17 @@ from noppa.serve.operations import (
     TABLE,
     TEXT,
     WHOLE,
+    WHOLES,
     Operation,
     at_least,
     exactly,
 )
+from noppa.serve.overview import layouts
 from noppa.serve.problems import invalid, too_large
 from noppa.serve.served_classifier import ServedClassifier
 from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
-from noppa.serve.variants import note
+from noppa.serve.variants import about
 
 #: Tokens of an explanation, which holds several tables of tokens × tokens.
 EXPLAINED = 256
@@ -48,6 +50,7 @@ MOST_LABELS = 1000
 SIDE: fields.Schema = {
     "tokens": {"type": "array", "items": TEXT},
     "known": {"type": "array"},
+    "sources": WHOLES,
     "weights": NUMBERS,
     "shares": NUMBERS,
 }
@@ -60,13 +63,12 @@ def operations(service: Service) -> list[Operation]:
     async def explain(
         request: Request, text: str, full: bool, model: str, method: Choice
     ) -> Response:
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> bytes:
             encoder = variants.encoder(key, session, 1, watch, threads)
             explanation = encoder.explain(explicable(encoder, text, "text"))
-            fit_note = note(encoder, key, session.own)
-            return dumped({**explained(explanation, full), "note": fit_note})
+            return dumped({**explained(explanation, full), **about(encoder, key, session.own)})
 
         return Response(await service.work(request, job), media_type="application/json")
 
@@ -87,7 +89,7 @@ def operations(service: Service) -> list[Operation]:
             )
         if explain and not single:
             raise invalid("explain takes two single texts, not arrays", "explain")
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
             encoder = variants.encoder(key, session, len(left) + len(right), watch, threads)
@@ -105,7 +107,7 @@ def operations(service: Service) -> list[Operation]:
                     "remainders": dict(pair.remainders),
                 }
             if single:
-                return dumped({**answer, "note": note(encoder, key, session.own)}), counts
+                return dumped({**answer, **about(encoder, key, session.own)}), counts
             lines = kernels.format_rows(np.ascontiguousarray(cosines), ",", threads)
             return b'{"similarity":[[%b]]}' % b"],[".join(lines), counts
 
@@ -119,7 +121,7 @@ def operations(service: Service) -> list[Operation]:
         model: str,
         method: Choice,
     ) -> Response:
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
         searched = session.needed().lines if lines is None else fields.as_list(lines)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
@@ -135,12 +137,15 @@ def operations(service: Service) -> list[Operation]:
                 {"index": number, "similarity": cosine, "text": searched[number]}
                 for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True)
             ]
-            return dumped({"results": results, "note": note(encoder, key, session.own)}), counts
+            return dumped({"results": results, **about(encoder, key, session.own)}), counts
 
         return await service.answer(request, job)
 
     async def methods(request: Request) -> Response:
-        listed = [{"name": name, "parameters": defaults} for name, defaults in offered().items()]
+        listed = [
+            {"name": name, "parameters": defaults, "summary": summary_of(name)}
+            for name, defaults in offered().items()
+        ]
         served = [
             {"name": name, "attention": encoder.method.attends}
             for name, encoder in models.encoders.items()
@@ -151,6 +156,8 @@ def operations(service: Service) -> list[Operation]:
                 "classifier": _described(service.classifier),
                 "methods": listed,
                 "parts": [*PARTS, "dct1", "dct2", "dct3"],
+                "layouts": layouts(),
+                "index": service.index.name if service.index else None,
             }
         )
 
@@ -225,6 +232,7 @@ def _side(explanation: Explanation) -> dict[str, Any]:
     return {
         "tokens": list(explanation.tokens),
         "known": explanation.known.tolist(),
+        "sources": explanation.sources.tolist(),
         "weights": explanation.weights,
         "shares": explanation.shares,
     }
