@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import external
 from noppa.encoder.loading import load
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.errors import NoppaError, NoppaWarning, UnknownWordsWarning
 from noppa.methods import (
     DCT,
     GEM,
@@ -95,6 +95,7 @@ __all__ = [
     "Sent2Vec",
     "TfIdf",
     "Tokenizer",
+    "UnknownWordsWarning",
     "Whitening",
     "WordVectors",
     "__version__",

@@ -130,12 +130,15 @@ class Lexicon:
         return self.tokenizer.segmented(self.vocabulary.tokenize(text))
 
     def look_up(
-        self, texts: list[str], threads: int
+        self, texts: list[str], threads: int, seen: list[int] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The rows (tokens,) of texts by the policy, and their offsets (texts + 1,)."""
+        """The rows (tokens,) of texts by the policy, and their offsets (texts + 1,).
+
+        seen: telling words and how many of them are known whole, to which those of the texts are added.
+        """
         if self.tokenizer.by_package:
-            return self.vocabulary.look_up_tokens([self.tokens(text) for text in texts])
-        return self.vocabulary.look_up(texts, threads)
+            return self.vocabulary.look_up_tokens([self.tokens(text) for text in texts], seen)
+        return self.vocabulary.look_up(texts, threads, seen)
 
     def with_tokenizer(self, tokenizer: Tokenizer) -> Lexicon:
         """The same words for texts that are split in another way; nothing is copied."""
