@@ -13,6 +13,7 @@ from rich.table import Table
 import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
+from noppa.cli.options import TokenizerName
 from noppa.errors import NoppaError, NoppaWarning
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
@@ -27,6 +28,7 @@ def compare(
     label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
     vectors: Vectors = None,
     counts: Counts = None,
+    tokenizer: TokenizerName = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,6 +48,7 @@ def compare(
     rows = comparison.read(data, text, label)
     candidates = None if method is None else [kind_of(name) for name in method]
     words = _embedded_words() if vectors is None else words_of(vectors, counts)
+    words = words if tokenizer is None else words.with_tokenizer(tokenizer)
     if words.probabilities is None:
         # The methods need probabilities, and most files are sorted by frequency.
         words = words.with_ranks()

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
-from noppa.cli.options import Model
+from noppa.cli.options import Model, TokenizerName
 from noppa.cli.terminal import printable
 from noppa.errors import InputError
 from noppa.explain.explanation import Explanation, PairExplanation
@@ -45,6 +45,7 @@ def explain(
     ] = False,
     dark: Annotated[bool, typer.Option("--dark", help="A .png or .svg on dark ground.")] = False,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     vectors: Vectors = None,
     counts: Counts = None,
     ranks: Ranks = False,
@@ -61,7 +62,7 @@ def explain(
         checked(output, (".json",))
     if against is not None and model is None and vectors is None:
         model = "similarity"  # the preset for cosines
-    encoder = encoder_of(model, vectors, counts, ranks, parameters)
+    encoder = encoder_of(model, vectors, counts, ranks, parameters, tokenizer)
     if output is not None:
         refuse_input_as_output(output, [vectors, counts, *folders_of(encoder)])
     explanation: Explanation | PairExplanation = encoder.explain(text)

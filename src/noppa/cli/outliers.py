@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Inputs, Reading, output_of
 from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace
 from noppa.encoder.cosines import PRESET
@@ -36,6 +36,7 @@ def outliers(
         typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file.", show_default=False),
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -49,7 +50,7 @@ def outliers(
             checked_table(output)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     if output is not None:
         output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:

@@ -10,13 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 import noppa
-from noppa.cli.options import Model
+from noppa.cli.options import Model, TokenizerName
 from noppa.cli.terminal import printable
 
 
 def similarity(
     texts: Annotated[list[str], typer.Argument(help="Two texts or more.", show_default=False)],
     model: Model = None,
+    tokenizer: TokenizerName = None,
 ) -> None:
     """Cosine similarity of texts: a number for two, a table for more.
 
@@ -24,7 +25,7 @@ def similarity(
     """
     if len(texts) < 2:
         raise typer.BadParameter("give at least two texts", param_hint="texts")
-    encoder = noppa.load(model or "similarity")
+    encoder = noppa.load(model or "similarity", tokenizer)
     if len(texts) == 2:
         typer.echo(f"{encoder.similarity(*texts):.4f}")
         return

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Inputs, Reading, output_of
 from noppa.cli.terminal import printable
 from noppa.cli.workspace import collect, pulse, vectors_of, workspace
@@ -61,6 +61,7 @@ def topics(
         ),
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -74,7 +75,7 @@ def topics(
             checked_table(output, (PAGE, SUMMARY))
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     if output is not None:
         output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:

@@ -10,10 +10,11 @@ import typer
 
 from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.progress import counts_bar, records_bar
 from noppa.cli.record_options import Reading, interruptible, output_of, size_of
 from noppa.cli.terminal import printable, visible
+from noppa.encoder.loading import load
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page
 from noppa.plot.pictures import checked
@@ -56,6 +57,7 @@ def train(
     ] = False,
     suspicious: Annotated[int, typer.Option(help="How many doubtful labels to list.")] = SUSPICIOUS,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="N-grams alone.")] = False,
     ngrams: Annotated[
         str, typer.Option(help="Words of the shortest and the longest n-gram, or none.")
@@ -75,6 +77,8 @@ def train(
         raise typer.BadParameter(f"--on-bad must be error or skip, not {reading.on_bad!r}")
     if no_vectors and model is not None:
         raise typer.BadParameter("give --model or --no-vectors, not both")
+    if no_vectors and tokenizer is not None:
+        raise typer.BadParameter("--tokenizer belongs to the vectors: give it without --no-vectors")
     paths = [checked(path, REPORTS) for path in report or []]
     for path in paths:
         if path.suffix.lower() not in REPORTS:
@@ -82,6 +86,7 @@ def train(
     for target in (output, *paths):
         output_of(target, [*inputs, dev])
     lengths = _lengths(ngrams)
+    encoder = model if tokenizer is None else load(model, tokenizer)
 
     def labelled(files: list[str]) -> Labelled:
         origin = reading.input_of(files, text[0] if text else None)
@@ -100,7 +105,7 @@ def train(
         rows = labelled(inputs)
         choosing = None if dev is None else labelled([dev])
         classifier = Classifier(
-            False if no_vectors else model, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
+            False if no_vectors else encoder, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
         )  # fmt: skip
         progress("train", 0, 2)
         classifier.fit(
