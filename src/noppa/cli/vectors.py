@@ -21,6 +21,7 @@ from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import HEADER
 from noppa.kernels.backend import kernels
 from noppa.words import formats
+from noppa.words.counting import words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
 from noppa.words.formats.catalogue import CATALOGUE
 from noppa.words.formats.download import download, home
@@ -40,6 +41,12 @@ def convert(
     limit: Annotated[int | None, typer.Option(help="Only the first rows.")] = None,
     keep: Annotated[
         Path | None, typer.Option(help="Only the words of this file, one a line.")
+    ] = None,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            help="Only the words of the texts of this file; a fastText model also makes those that it does not list."
+        ),
     ] = None,
     dtype: Annotated[str, typer.Option(help="float32, float16 or int8.")] = "float32",
     counts: Annotated[
@@ -69,10 +76,8 @@ def convert(
 
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
-    refuse_input_as_output(target, (source, keep, counts, vocabulary))
-    keep_words = (
-        None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
-    )
+    refuse_input_as_output(target, (source, keep, texts, counts, vocabulary))
+    keep_words = _kept(keep, texts)
     with scratch_folder(target) as scratch:
         try:
             options = formats.Options(
@@ -210,6 +215,16 @@ def get(
         raise typer.BadParameter(f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}")
     with bytes_bar(name) as progress:
         print(download(CATALOGUE[name], to or home() / "vectors", progress))
+
+
+def _kept(keep: Path | None, texts: str | None) -> set[str] | None:
+    """The words of a list and those of texts, None where neither is given."""
+    if keep is None and texts is None:
+        return None
+    kept = set() if keep is None else {word.decode("utf-8", "replace") for word in read_words(keep)}
+    if texts is not None:
+        kept |= words_of_texts(texts_of_inputs([texts], None, Reading()), kernels.tokenize)
+    return kept
 
 
 def _vocabularies(words: WordVectors, source: Path, options: formats.Options) -> list[Path]:

@@ -69,6 +69,15 @@ def counts_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> WordC
     return WordCounts.of(lexicon.plain_words, tokens, _piece_counts(lexicon, tokens))
 
 
+def words_of_texts(texts: Iterable[str], split: Tokenizer) -> set[str]:
+    """Every word of texts, as it stands and in lower case: what a vocabulary may be asked for."""
+    found: set[str] = set()
+    for block in blocks_of(texts, BLOCK):
+        for sentence in tokens_of(texts_of(block), split):
+            found.update(sentence)
+    return found | set(map(lower, found))
+
+
 def _piece_counts(lexicon: Lexicon, tokens: Counter[str]) -> NDArray[np.int64]:
     """How many tokens each piece was needed for, (pieces,)."""
     if lexicon.unknown != "pieces":

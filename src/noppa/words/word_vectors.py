@@ -17,7 +17,7 @@ from noppa.kernels.backend import kernels
 from noppa.parameters import boolean, numbers
 from noppa.text.tokens import Tokenizer
 from noppa.words import frequencies, quantization, word_folder
-from noppa.words.counting import WordCounts, counts_of
+from noppa.words.counting import WordCounts, counts_of, words_of_texts
 from noppa.words.coverage import Coverage, coverage_of
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
@@ -194,14 +194,19 @@ class WordVectors(WordTable):
         threads: int | None = None,
         progress: Progress | None = None,
         verify: bool = False,
+        texts: Iterable[str] | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> WordVectors:
         """Word vectors from a saved folder, any common vector file, or a gensim `KeyedVectors` object.
 
         The content decides, not the name: GloVe text, word2vec text and binary, fastText `.vec`, `.npy` or safetensors
-        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. `report` tells how it was read. A saved folder is
-        mapped into memory as it is; `limit`, `keep` or another `dtype` copies what they ask for.
+        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. fastText's own `.bin` and `.ftz` are mapped, give the
+        probabilities of their words, and with `keep` or `texts` also words that they do not list, from character n-grams.
+        `report` tells how a file was read. A saved folder is mapped into memory as it is; `limit`, `keep` or another
+        `dtype` copies what they ask for.
 
         limit: only the first rows. keep: only these words. drop: never these words.
+        texts: only the words of these texts, split by `tokenizer` or the built-in rules, and those of `keep`.
         dtype: float32, float16, or int8 with a scale a row; None takes a saved folder as it is, and a file as float32.
         header: whether line 1 is `count dim`; detected where None.
         errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
@@ -212,6 +217,8 @@ class WordVectors(WordTable):
         progress: called with the bytes read so far and in all.
         verify: compare the checksums of a saved folder's large files too, which reads them whole.
         """
+        if texts is not None:
+            keep = words_of_texts(texts, tokenizer or kernels.tokenize) | set(keep or ())
         saved = None
         if isinstance(path, (str, PathLike)) and os.path.isfile(Path(path) / storage.HEADER):
             verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
@@ -237,7 +244,8 @@ class WordVectors(WordTable):
     ) -> WordVectors:
         """What `noppa.words.formats.read` gave."""
         lexicon = Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case)
-        words = cls._from(WordTable(lexicon, Matrix(loaded.matrix, loaded.scales)))
+        table = WordTable(lexicon, Matrix(loaded.matrix, loaded.scales), loaded.probabilities)
+        words = cls._from(table)
         words.report = loaded.report
         words._warn_of_repeated()
         return words
