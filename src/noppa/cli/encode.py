@@ -19,6 +19,7 @@ from noppa.cli.encoder_options import (
     refuse_dim,
 )
 from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.outputs import output_of
 from noppa.cli.record_options import (
     Column,
     Dim,
@@ -28,7 +29,6 @@ from noppa.cli.record_options import (
     Overwrite,
     Reading,
     Resume,
-    output_of,
     texts_of_inputs,
 )
 from noppa.cli.run_job import Keep, KeepAll, columns_to_keep, run_job

@@ -13,7 +13,8 @@ import typer
 from typer.core import TyperGroup
 
 from noppa.cli.options import Model, Threads, expanded
-from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs, output_of
+from noppa.cli.outputs import output_of
+from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.atomic import whole_folder

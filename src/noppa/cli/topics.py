@@ -10,8 +10,10 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, expanded
-from noppa.cli.record_options import Column, Inputs, Reading, output_of
+from noppa.cli.options import AsJson, Model, Threads, expanded
+from noppa.cli.outputs import output_of
+from noppa.cli.record_options import Column, Inputs, Reading
+from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.cli.workspace import collect, pulse, vectors_of, workspace
 from noppa.encoder.cosines import PRESET
@@ -61,6 +63,7 @@ def topics(
         ),
     ] = None,
     model: Model = None,
+    as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -84,7 +87,9 @@ def topics(
         vectors = vectors_of(found, encoder, folder, threads)
         with pulse("group") as tick:
             made = topics_of(found.texts, vectors, encoder, count, tick)
-        if output is None:
+        if output is None and as_json:
+            print_json(_numbered(made, found))
+        elif output is None:
             print("\n".join(map(printable, str(made).splitlines())))
         elif output.suffix.lower() in WRITERS:
             write_table(output, Grouped, _rows(made, found))
