@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import (
     Counts,
     FittedMethod,
@@ -19,7 +20,6 @@ from noppa.cli.encoder_options import (
     refuse_dim,
 )
 from noppa.cli.options import Model, Threads, expanded
-from noppa.cli.outputs import output_of
 from noppa.cli.record_options import (
     Column,
     Dim,

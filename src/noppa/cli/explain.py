@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import AsJson, Model
-from noppa.cli.outputs import output_of
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.errors import InputError

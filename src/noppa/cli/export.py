@@ -9,7 +9,7 @@ import typer
 
 import noppa
 from noppa.classify.classifier_folder import KIND
-from noppa.cli.outputs import output_of
+from noppa.cli.checked_output import output_of
 from noppa.export import FORMATS, export_classifier
 from noppa.export import export as write
 from noppa.io.outputs import folders_of

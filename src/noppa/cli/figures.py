@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model
-from noppa.cli.outputs import output_of
 from noppa.io.outputs import folders_of
 from noppa.plot.figures import figures as write_figures
 

@@ -8,8 +8,8 @@ from typing import Annotated, NamedTuple
 import typer
 
 import noppa
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import AsJson, Model, Threads, expanded
-from noppa.cli.outputs import output_of
 from noppa.cli.record_options import Column, Inputs, Reading
 from noppa.cli.table_output import print_objects
 from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 import noppa
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import Threads, expanded
-from noppa.cli.outputs import output_of
 from noppa.cli.record_options import Inputs, Output, Overwrite, Reading, Resume
 from noppa.cli.run_job import run_job
 from noppa.cli.table_output import print_json

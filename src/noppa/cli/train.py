@@ -10,15 +10,14 @@ import typer
 
 from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import AsJson, Model, Threads, expanded
-from noppa.cli.outputs import output_of
 from noppa.cli.progress import counts_bar, records_bar
 from noppa.cli.record_options import Reading, interruptible, size_of
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page
-from noppa.plot.pictures import checked
 from noppa.records.labelled import Labelled, read_labelled
 
 TextColumns = Annotated[
@@ -78,7 +77,7 @@ def train(
         raise typer.BadParameter(f"--on-bad must be error or skip, not {reading.on_bad!r}")
     if no_vectors and model is not None:
         raise typer.BadParameter("give --model or --no-vectors, not both")
-    paths = [checked(path, REPORTS) for path in report or []]
+    paths = report or []
     for path in paths:
         if path.suffix.lower() not in REPORTS:
             raise typer.BadParameter(f"--report {path}: give a name in {', '.join(REPORTS)}")

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from noppa import WordVectors
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import AsJson, expanded
-from noppa.cli.outputs import output_of
 from noppa.cli.progress import bytes_bar
 from noppa.cli.record_options import Column, Inputs, Reading, texts_of_inputs
 from noppa.cli.table_output import print_facts, print_json, print_objects
