@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.evaluate import paper, report
+from noppa.evaluate import experiments, report
 from noppa.evaluate import results as records
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
@@ -121,7 +121,7 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     command += ["--tasks", "TREC,SICK-R", "--unchecked", "--jobs", 1, "-o", out]
     first = run(*command).stdout
     files = sorted(out.iterdir())
-    assert [file.stem for file in files] == sorted(f"paper_{name}" for name in paper.PARTS)
+    assert [file.stem for file in files] == sorted(f"paper_{name}" for name in experiments.PARTS)
     assert re.search(r"replay +6 rows left, about \d+ seconds of CPU time", first)
     before = {file: file.read_bytes() for file in files}
     *kept, lost = before[out / "paper_fast.jsonl"].splitlines(keepends=True)
@@ -315,6 +315,15 @@ def test_mistakes_are_one_line(
     done = run("bench", *options(place), "-o", tmp_path / "out.jsonl", *arguments, code=1)
     assert message in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
+
+
+def test_data_prepare_makes_what_data_check_calls_sentevals(
+    shared: Callable[..., Path], tmp_path: Path
+) -> None:
+    run("data", "prepare", shared("senteval"), "--tasks", "CR", "-o", tmp_path)
+    told = run("data", "check", tmp_path).stdout
+    assert "CR       good: 2407 + 1368 rows, as SentEval writes them" in told
+    assert "not there: MR, SUBJ" in told
 
 
 def test_data_check(place: Path, shared: Callable[..., Path]) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from noppa.cli.terminal import visible
 from noppa.cli.wording import worded
-from noppa.errors import NoppaError, NoppaWarning, ParameterError
+from noppa.errors import NoppaError, NoppaWarning, ParameterError, UnknownWordsWarning
 from noppa.methods.registry import import_extensions
 
 INTERRUPTED = 130
@@ -169,5 +169,7 @@ def _unwind_on_signals() -> None:
             signal.signal(number, unwind)
 
 
-def _show_warning(message: object, *_: object, **__: object) -> None:
+def _show_warning(message: object, category: type[Warning], *_: object, **__: object) -> None:
     print(f"noppa: {visible(worded(message))}", file=sys.stderr)
+    if category is UnknownWordsWarning:  # once, not for every batch of a file
+        warnings.filterwarnings("ignore", category=UnknownWordsWarning)

@@ -12,7 +12,7 @@ import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, words_of
 from noppa.errors import FileError, NoppaError
-from noppa.evaluate import paper
+from noppa.evaluate import experiments
 from noppa.evaluate.candidates import Fixed
 from noppa.evaluate.results import Record
 from noppa.evaluate.results import read as read_records
@@ -49,7 +49,9 @@ def paper_(
     ] = None,
     part: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(paper.PARTS)}; repeat. By default all.", show_default=False),
+        typer.Option(
+            help=f"{', '.join(experiments.PARTS)}; repeat. By default all.", show_default=False
+        ),
     ] = None,
     tasks: scoring.Tasks = None,
     quick: Annotated[
@@ -62,7 +64,7 @@ def paper_(
 
     Run again, it goes on where it stopped. Example: noppa bench paper --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt --quick
     """
-    names = paper.parts_of(part)
+    names = experiments.parts_of(part)
     study = Study(
         str(data),
         [_words(path, counts) for path in vectors],
@@ -72,9 +74,9 @@ def paper_(
         unchecked,
     )
     if quick:
-        study = paper.quickened(study)
+        study = experiments.quickened(study)
     _make_folder(output)
-    cost, parts = Cost.measured(), {name: paper.PARTS[name](study) for name in names}
+    cost, parts = Cost.measured(), {name: experiments.PARTS[name](study) for name in names}
     files = {name: output / f"paper_{name}.jsonl" for name in names}
     old = {name: read_records([file]) if file.exists() else [] for name, file in files.items()}
     left = {name: total_of(parts[name], old[name], cost) for name in names}

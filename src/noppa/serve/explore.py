@@ -35,6 +35,7 @@ from noppa.serve.served_classifier import ServedClassifier
 from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
 from noppa.serve.variants import about
+from noppa.words.known_share import KnownShare
 
 #: Tokens of an explanation, which holds several tables of tokens × tokens.
 EXPLAINED = 256
@@ -67,8 +68,10 @@ def operations(service: Service) -> list[Operation]:
 
         def job(watch: Watch, threads: int) -> bytes:
             encoder = variants.encoder(key, session, 1, watch, threads)
-            explanation = encoder.explain(explicable(encoder, text, "text"))
-            return dumped({**explained(explanation, full), **about(encoder, key, session.own)})
+            share = encoder.known_share()
+            explanation = encoder.explain(explicable(encoder, text, "text", share))
+            notes = {**about(encoder, key, session.own), "warning": share.complaint([text])}
+            return dumped({**explained(explanation, full), **notes})
 
         return Response(await service.work(request, job), media_type="application/json")
 
@@ -107,9 +110,11 @@ def operations(service: Service) -> list[Operation]:
                     "remainders": dict(pair.remainders),
                 }
             if single:
-                return dumped({**answer, **about(encoder, key, session.own)}), counts
+                notes = {**about(encoder, key, session.own), "warning": counts.warning}
+                return dumped({**answer, **notes}), counts
             lines = kernels.format_rows(np.ascontiguousarray(cosines), ",", threads)
-            return b'{"similarity":[[%b]]}' % b"],[".join(lines), counts
+            rest = b"],[".join(lines), dumped(counts.warning)
+            return b'{"similarity":[[%b]],"warning":%b}' % rest, counts
 
         return await service.answer(request, job)
 
@@ -131,13 +136,15 @@ def operations(service: Service) -> list[Operation]:
                 if lines is None:
                     rows = session.vectors(models, encoder, key, watch, threads)
                 else:
-                    rows, counts = models.encode(encoder, searched, watch, threads, "lines")
+                    rows, line_counts = models.encode(encoder, searched, watch, threads, "lines")
+                    counts = line_counts + counts
                 numbers, cosines = nearest(rows, query_rows, count, threads)
             results = [
                 {"index": number, "similarity": cosine, "text": searched[number]}
                 for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True)
             ]
-            return dumped({"results": results, **about(encoder, key, session.own)}), counts
+            notes = {**about(encoder, key, session.own), "warning": counts.warning}
+            return dumped({"results": results, **notes}), counts
 
         return await service.answer(request, job)
 
@@ -167,17 +174,17 @@ def operations(service: Service) -> list[Operation]:
     return [
         Operation(
             "POST", "/explain", "What each token gave to the vector of a text.", explain,
-            at_least({**SIDE, "attention": attention, "pairs": TABLE, "note": NOTE}, "tokens", "pairs"),
+            at_least({**SIDE, "attention": attention, "pairs": TABLE, "note": NOTE, "warning": NOTE}, "tokens", "pairs"),
             body={"text": fields.text(), "full": fields.flag(False), **encoder_fields},
         ),
         Operation(
             "POST", "/similarity", "Cosines of two texts, of all of a with all of b, or of a source_sentence with sentences.", similarity,
-            at_least({"similarity": {"anyOf": [NUMBER, TABLE]}}, "similarity"),
+            at_least({"similarity": {"anyOf": [NUMBER, TABLE]}, "warning": NOTE}, "similarity"),
             body={"a": texts, "b": texts, "explain": fields.flag(False), **encoder_fields}, other=tei.similarity(service),
         ),
         Operation(
             "POST", "/search", "The lines nearest to a query: those given, else those kept for the browser.", search,
-            at_least({"results": {"type": "array", "items": HIT}}, "results"),
+            at_least({"results": {"type": "array", "items": HIT}, "warning": NOTE}, "results"),
             body={
                 "query": fields.text(),
                 "lines": texts.optional(),
@@ -243,9 +250,9 @@ def _share(row: NDArray[np.float64], pooled: NDArray[np.float64]) -> float:
     return float(row @ pooled) / square if square > 0 else 0.0
 
 
-def explicable(encoder: Encoder, text: str, param: str) -> str:
+def explicable(encoder: Encoder, text: str, param: str, share: KnownShare | None = None) -> str:
     """The text, if it is short enough for an explanation; else 413."""
-    ids, _ = encoder.look_up([text], 1)
+    ids, _ = encoder.look_up([text], 1, share or encoder.known_share())
     width = encoder.method.width(encoder.words)
     most = min(EXPLAINED, EXPLAINED_VALUES // width)
     if len(ids) > most:

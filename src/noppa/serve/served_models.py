@@ -22,6 +22,7 @@ from noppa.serve.fields import Field, Schema, whole
 from noppa.serve.problems import Problem, busy, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
+from noppa.words.known_share import KnownShare
 
 COSINES = "similarity"
 BLOCK_TEXTS = 1024
@@ -38,6 +39,8 @@ class Counts:
     tokens: int = 0
     unknown: int = 0
     empty: tuple[int, ...] = ()
+    warning: str | None = None
+    """That few words are known."""
 
     @classmethod
     def of(cls, ids: NDArray[np.int32], known: NDArray[Any]) -> Counts:
@@ -52,6 +55,7 @@ class Counts:
             self.tokens + other.tokens,
             self.unknown + other.unknown,
             self.empty + tuple(self.inputs + number for number in other.empty),
+            self.warning or other.warning,
         )
 
 
@@ -63,7 +67,7 @@ class Watch:
 
     @contextmanager
     def over(self) -> Iterator[None]:
-        """Make k-means, which may run deep inside a method's fit, call `check` too."""
+        """Make what runs deep inside a method's fit or an index's search call `check` too."""
         token = interrupt.set(self.check)
         try:
             yield
@@ -152,13 +156,13 @@ class Models:
     ) -> tuple[NDArray[np.float32], Counts]:
         """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
         self.check_size(len(texts), dim or encoder.dim, param)
-        parts, counts = [], Counts()
-        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate):
+        parts, counts, share = [], Counts(), encoder.known_share()
+        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate, share):
             rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
             parts.append(rows)
             counts += Counts.of(ids, known)
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return rows, counts
+        return rows, replace(counts, warning=share.complaint(texts))
 
     def pieces(
         self,
@@ -168,12 +172,13 @@ class Models:
         threads: int,
         param: str,
         truncate: bool,
+        share: KnownShare | None = None,
     ) -> Iterator[Ids]:
         """Blocks of ids and offsets; texts beyond the limit of tokens are truncated or refused."""
-        limit = self.settings.max_tokens
+        limit, share = self.settings.max_tokens, share or encoder.known_share()
         for first, last in blocks([len(text) for text in texts], BLOCK_CHARACTERS, 1):
             watch.check()
-            ids, offsets = encoder.look_up(texts[first:last], threads)
+            ids, offsets = encoder.look_up(texts[first:last], threads, share)
             lengths = np.diff(offsets)
             if lengths.max(initial=0) > limit:
                 if not truncate:

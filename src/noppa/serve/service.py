@@ -103,6 +103,8 @@ class Service:
         self.metrics.encoded(counts.inputs, counts.tokens, counts.unknown, len(counts.empty))
         if counts.empty:
             warn(request, "items without a known word", counts.empty)
+        if counts.warning:
+            warn(request, counts.warning)
         request.scope["noppa.counts"] = counts
 
 

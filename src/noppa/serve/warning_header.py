@@ -14,12 +14,12 @@ UNFIT = re.compile(r"[^A-Za-z0-9_.-]")
 LONGEST_NAME, MOST_NAMES = 40, 100
 
 
-def warn(request: Request, what: str, names: Sequence[Any]) -> None:
+def warn(request: Request, what: str, names: Sequence[Any] = ()) -> None:
     """Add to the header of the answer: what is the matter, and with which fields or items."""
     shown = [UNFIT.sub("?", str(name)[:LONGEST_NAME]) for name in names[:MOST_NAMES]]
     more = len(names) - len(shown)
     listed = ", ".join(shown) + (f" and {more} more" if more else "")
-    request.scope.setdefault("noppa.warnings", []).append(f"{what}: {listed}")
+    request.scope.setdefault("noppa.warnings", []).append(f"{what}: {listed}" if names else what)
 
 
 def header_of(request: Request) -> dict[str, str]:

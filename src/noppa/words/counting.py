@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.text.characters import lower
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.frequencies import Probabilities, filled
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import blocks_of, texts_of, tokens_of
@@ -60,7 +60,7 @@ class WordCounts:
         return self.pieces / max(self.total, 1)
 
 
-def counts_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> WordCounts:
+def counts_of(lexicon: Lexicon, texts: Iterable[str], split: Split) -> WordCounts:
     """Count the words and the needed pieces of texts."""
     tokens: Counter[str] = Counter()
     for block in blocks_of(texts, BLOCK):
