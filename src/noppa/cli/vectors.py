@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from noppa import WordVectors
-from noppa.cli.options import expanded
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, expanded
 from noppa.cli.progress import bytes_bar
 from noppa.cli.record_options import Column, Inputs, Reading, texts_of_inputs
+from noppa.cli.table_output import print_facts, print_json, print_objects
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder, whole_file
@@ -84,7 +87,7 @@ def convert(
 
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
-    refuse_input_as_output(target, (source, keep, texts, counts, vocabulary))
+    output_of(target, (source, keep, texts, counts, vocabulary))
     how = Tokenizer.of(tokenizer)
     keep_words = _kept(keep, texts, how)
     with scratch_folder(target) as scratch:
@@ -117,6 +120,7 @@ def convert(
 def info(
     source: Vectors,
     member: Annotated[str | None, typer.Option(help="Which file of a zip archive.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """What a vector file or folder holds.
 
@@ -133,12 +137,11 @@ def info(
         "type": words.rows.storage,
         "probabilities": "yes" if words.probabilities is not None else "none",
         "repeated words": f"{len(words.repeated)}",
-        "first words": printable(" ".join(words.words[:8])),
+        "first words": " ".join(words.words[:8]),
     }
     if report is not None:
         rows["rows of zeros"] = f"{report.zero_count}"
-    for name, value in rows.items():
-        print(f"{name + ':':<16}{value}")
+    print_facts(rows, 16, as_json, ":")
 
 
 @vectors.command()
@@ -149,6 +152,7 @@ def coverage(
     inputs: Inputs = None,
     top: Annotated[int, typer.Option(help="How many unknown words to list.")] = 20,
     column: Column = None,
+    as_json: AsJson = False,
 ) -> None:
     """How much of some text the vectors know, and which frequent words they do not.
 
@@ -156,6 +160,9 @@ def coverage(
     """
     words = _load(source)
     shares = words.coverage(texts_of_inputs(inputs, column, reading))
+    if as_json:
+        facts = asdict(shares)
+        return print_json({**facts, "empty": len(shares.empty), "unknown": shares.unknown[:top]})
     print(f"tokens:  {shares.known_tokens} of {shares.tokens} known ({shares.token_share:.2%})")
     print(f"words:   {shares.known_types} of {shares.types} known ({shares.type_share:.2%})")
     if words.pieces:
@@ -170,12 +177,16 @@ def nearest(
     source: Vectors,
     word: Annotated[str, typer.Argument(help="A word.")],
     count: Annotated[int, typer.Option("--count", "-n", help="How many.")] = 10,
+    as_json: AsJson = False,
 ) -> None:
     """The words nearest to a word, with their cosines.
 
     Example: noppa vectors nearest glove cake -n 5
     """
-    for name, cosine in nearest_words(_load(source), word, count):
+    found = nearest_words(_load(source), word, count)
+    if as_json:
+        return print_objects(found, ("word", "cosine"))
+    for name, cosine in found:
         print(f"{cosine:.4f}\t{printable(name)}")
 
 
@@ -194,7 +205,7 @@ def counts(
 
     Example: noppa vectors counts corpus.txt -o counts.txt
     """
-    refuse_input_as_output(output, inputs or ())
+    output_of(output, inputs or ())
     token_counts: Counter[str] = Counter()
     split = split_without_words(Tokenizer.of(tokenizer))
     for text in texts_of_inputs(inputs, column, reading):
@@ -215,11 +226,15 @@ def get(
     to: Annotated[
         Path | None, typer.Option(help="Folder for the file; noppa's cache folder where not given.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Fetch a well-known set from its publisher, checked and resumed; prints the path of the file.
 
     Example: noppa vectors get glove.6B
     """
+    if name is None and as_json:
+        entries = [(entry.name, entry.size, entry.about) for entry in CATALOGUE.values()]
+        return print_objects(entries, ("name", "bytes", "about"))
     if name is None:
         for entry in CATALOGUE.values():
             print(f"{entry.name:<28}{entry.size / 1e9:.1f} GB   {entry.about}")
