@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, TokenizerName, expanded
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Reading, texts_of_inputs
+from noppa.cli.table_output import print_json, print_objects
 from noppa.cli.workspace import print_rows
 from noppa.encoder.cosines import PRESET
 from noppa.topics.keywords import DIVERSITY, keywords_of
@@ -33,6 +34,7 @@ def keywords(
     ] = DIVERSITY,
     model: Model = None,
     tokenizer: TokenizerName = None,
+    as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -47,10 +49,17 @@ def keywords(
     if each:
         for text in texts:
             found = keywords_of([text], count, diversity, encoder, language, threads)
-            print_rows([[one.text for one in found]])
+            if as_json:
+                print_json([one.text for one in found])
+            else:
+                print_rows([[one.text for one in found]])
         return
     found = keywords_of(list(texts), count, diversity, encoder, language, threads)
-    print_rows((one.similarity, one.texts, one.text) for one in found)
+    rows = [(one.similarity, one.texts, one.text) for one in found]
+    if as_json:
+        print_objects(rows, ("similarity", "texts", "text"))
+    else:
+        print_rows(rows)
 
 
 def _is_text(given: str) -> bool:
