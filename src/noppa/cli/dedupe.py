@@ -12,9 +12,10 @@ import numpy as np
 import typer
 
 import noppa
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import Model, Threads, expanded
 from noppa.cli.progress import counts_bar
-from noppa.cli.record_options import Column, Inputs, Reading, interruptible, output_of
+from noppa.cli.record_options import Column, Inputs, Reading, interruptible
 from noppa.cli.workspace import collect, workspace
 from noppa.dedupe.deduplicate import THRESHOLD, compare
 from noppa.dedupe.duplicates import LOWEST, Duplicates, Removed

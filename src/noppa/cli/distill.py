@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import expanded
 from noppa.cli.progress import counts_bar
-from noppa.cli.record_options import Column, Reading, output_of, texts_of_inputs
+from noppa.cli.record_options import Column, Reading, texts_of_inputs
 from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import (
     Counts,
     FittedMethod,
@@ -28,7 +29,6 @@ from noppa.cli.record_options import (
     Overwrite,
     Reading,
     Resume,
-    output_of,
     texts_of_inputs,
 )
 from noppa.cli.run_job import Keep, KeepAll, columns_to_keep, run_job

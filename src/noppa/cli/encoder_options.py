@@ -148,7 +148,10 @@ def refuse_dim(encoder: noppa.Encoder, dim: int | None) -> None:
             f"--dim {dim} would keep an arbitrary part of this model's vectors: the presets whose first dimensions "
             f"matter most are {', '.join(ordered)}, such as -m {ordered[0] if ordered else 'FOLDER'}"
         )
-    encoder.encode([], dim=dim)
+    if dim is not None and not 1 <= dim <= encoder.dim:
+        raise typer.BadParameter(
+            f"--dim {dim}: a vector of this model has {encoder.dim} dimensions"
+        )
 
 
 def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.WordVectors:

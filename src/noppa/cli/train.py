@@ -10,13 +10,14 @@ import typer
 
 from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, Model, Threads, expanded
 from noppa.cli.progress import counts_bar, records_bar
-from noppa.cli.record_options import Reading, interruptible, output_of, size_of
+from noppa.cli.record_options import Reading, interruptible, size_of
+from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page
-from noppa.plot.pictures import checked
 from noppa.records.labelled import Labelled, read_labelled
 
 TextColumns = Annotated[
@@ -65,6 +66,7 @@ def train(
     keep_texts: Annotated[
         bool, typer.Option("--keep-texts", help="Save the texts, so that the nearest rows can be named.")
     ] = False,
+    as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """A classifier from labelled texts, and how good it is: accuracy, confusion, learning curve, calibration, doubtful labels.
@@ -75,7 +77,7 @@ def train(
         raise typer.BadParameter(f"--on-bad must be error or skip, not {reading.on_bad!r}")
     if no_vectors and model is not None:
         raise typer.BadParameter("give --model or --no-vectors, not both")
-    paths = [checked(path, REPORTS) for path in report or []]
+    paths = report or []
     for path in paths:
         if path.suffix.lower() not in REPORTS:
             raise typer.BadParameter(f"--report {path}: give a name in {', '.join(REPORTS)}")
@@ -115,7 +117,10 @@ def train(
         classifier.save(output)
         for path in paths:
             _write(path, made, top, f"Training of {output.name}")
-    typer.echo(printable_report(made, top))
+    if as_json:
+        print_json(_described(made, top))
+    else:
+        typer.echo(printable_report(made, top))
 
 
 def _lengths(given: str) -> tuple[int, int] | None:
@@ -133,13 +138,14 @@ def _write(path: Path, report: TrainingReport, top: dict[Any, Any], title: str) 
         if path.suffix.lower() == ".html":
             content = training_page(report, title, top)
         elif path.suffix.lower() == ".json":
-            ngrams = {str(name): pairs for name, pairs in top.items()}
-            content = (
-                json.dumps({**report.described(), "ngrams": ngrams}, ensure_ascii=False) + "\n"
-            )
+            content = json.dumps(_described(report, top), ensure_ascii=False) + "\n"
         else:
             content = report_text(report, top) + "\n"
         new.write_text(content, encoding="utf-8", errors="replace")
+
+
+def _described(report: TrainingReport, top: dict[Any, Any]) -> dict[str, Any]:
+    return {**report.described(), "ngrams": {str(name): pairs for name, pairs in top.items()}}
 
 
 def printable_report(report: TrainingReport, top: dict[Any, Any]) -> str:
