@@ -22,14 +22,22 @@ from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder, whole_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import HEADER
-from noppa.kernels.backend import kernels
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words import formats
+from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
 from noppa.words.formats.catalogue import CATALOGUE
 from noppa.words.formats.download import download, home
 from noppa.words.nearest import nearest as nearest_words
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
+
+SplitBy = Annotated[
+    str,
+    typer.Option(
+        "--tokenizer", help="How texts are split: english, or a language such as de, fr or th."
+    ),
+]
 
 vectors = typer.Typer(no_args_is_help=True, help="Get, convert and look into word vectors.")
 
@@ -43,6 +51,12 @@ def convert(
     limit: Annotated[int | None, typer.Option(help="Only the first rows.")] = None,
     keep: Annotated[
         Path | None, typer.Option(help="Only the words of this file, one a line.")
+    ] = None,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            help="Only the words of the texts of this file; a fastText model also makes those that it does not list."
+        ),
     ] = None,
     dtype: Annotated[str, typer.Option(help="float32, float16 or int8.")] = "float32",
     counts: Annotated[
@@ -67,15 +81,15 @@ def convert(
     pieces: Annotated[
         bool, typer.Option("--pieces", help="Write the pieces of words too, spelled ##ing.")
     ] = False,
+    tokenizer: SplitBy = str(ENGLISH),
 ) -> None:
     """Word vectors from any format into any other; files larger than memory stream through the disk.
 
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
-    output_of(target, (source, keep, counts, vocabulary))
-    keep_words = (
-        None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
-    )
+    output_of(target, (source, keep, texts, counts, vocabulary))
+    how = Tokenizer.of(tokenizer)
+    keep_words = _kept(keep, texts, how)
     with scratch_folder(target) as scratch:
         try:
             options = formats.Options(
@@ -89,6 +103,8 @@ def convert(
         else:
             with bytes_bar("read") as progress:
                 words = WordVectors.of(formats.read(source, options.with_progress(progress)))
+        if how != ENGLISH:
+            words = words.with_tokenizer(how)
         if counts is not None:
             words = words.with_counts(counts)
         for file in formats.written_files(target):
@@ -183,6 +199,7 @@ def counts(
         str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
     ] = "-",
     column: Column = None,
+    tokenizer: SplitBy = str(ENGLISH),
 ) -> None:
     """Count the words of some text: a file for --counts.
 
@@ -190,8 +207,9 @@ def counts(
     """
     output_of(output, inputs or ())
     token_counts: Counter[str] = Counter()
+    split = split_without_words(Tokenizer.of(tokenizer))
     for text in texts_of_inputs(inputs, column, reading):
-        token_counts.update(kernels.tokenize(text))
+        token_counts.update(split(text))
     lines = "".join(f"{word} {count}\n" for word, count in token_counts.most_common())
     if output == "-":
         sys.stdout.write(lines)
@@ -225,6 +243,16 @@ def get(
         raise typer.BadParameter(f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}")
     with bytes_bar(name) as progress:
         print(download(CATALOGUE[name], to or home() / "vectors", progress))
+
+
+def _kept(keep: Path | None, texts: str | None, tokenizer: Tokenizer) -> set[str] | None:
+    """The words of a list and those of texts, None where neither is given."""
+    if keep is None and texts is None:
+        return None
+    kept = set() if keep is None else {word.decode("utf-8", "replace") for word in read_words(keep)}
+    if texts is not None:
+        kept |= words_of_texts(texts_of_inputs([texts], None, Reading()), tokenizer)
+    return kept
 
 
 def _vocabularies(words: WordVectors, source: Path, options: formats.Options) -> list[Path]:

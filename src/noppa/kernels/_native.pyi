@@ -100,6 +100,21 @@ def network_steps(
     l2: float,
     steps: int,
 ) -> None: ...
+def parse_entries(
+    data: NDArray[np.uint8], start: int, count: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], int]: ...
+def ngram_buckets(
+    text: NDArray[np.uint8], bounds: NDArray[np.int64], shortest: int, longest: int, buckets: int
+) -> Ids: ...
+def mean_rows(
+    data: NDArray[np.uint8],
+    start: int,
+    rows: int,
+    dim: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    threads: int,
+) -> NDArray[Any]: ...
 def sparse_product(
     values: NDArray[np.float32],
     ids: NDArray[np.int32],

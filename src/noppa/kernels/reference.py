@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels import packed_rows
+from noppa.kernels.character_ngrams import mean_rows as mean_rows
+from noppa.kernels.character_ngrams import ngram_buckets as ngram_buckets
+from noppa.kernels.character_ngrams import parse_entries as parse_entries
 from noppa.kernels.constants import CASE, LONGEST_RUN
 from noppa.kernels.leaders import Leaders as Leaders
 from noppa.kernels.leaders import nearest_cells as nearest_cells

@@ -17,7 +17,7 @@ from noppa.parameters import boolean, numbers
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import Split
 from noppa.words import frequencies, quantization, word_folder
-from noppa.words.counting import WordCounts, counts_of
+from noppa.words.counting import WordCounts, counts_of, words_of_texts
 from noppa.words.coverage import Coverage, coverage_of
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
@@ -205,14 +205,18 @@ class WordVectors(WordTable):
         threads: int | None = None,
         progress: Progress | None = None,
         verify: bool = False,
+        texts: Iterable[str] | None = None,
     ) -> WordVectors:
         """Word vectors from a saved folder, any common vector file, or a gensim `KeyedVectors` object.
 
         The content decides, not the name: GloVe text, word2vec text and binary, fastText `.vec`, `.npy` or safetensors
-        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. `report` tells how it was read. A saved folder is
-        mapped into memory as it is; `limit`, `keep` or another `dtype` copies what they ask for.
+        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. fastText's own `.bin` and `.ftz` are mapped, give the
+        probabilities of their words, and with `keep` or `texts` also words that they do not list, from character n-grams.
+        `report` tells how a file was read. A saved folder is mapped into memory as it is; `limit`, `keep` or another
+        `dtype` copies what they ask for.
 
         limit: only the first rows. keep: only these words. drop: never these words.
+        texts: only the words of these texts, split by `tokenizer`, and those of `keep`.
         dtype: float32, float16, or int8 with a scale a row; None takes a saved folder as it is, and a file as float32.
         header: whether line 1 is `count dim`; detected where None.
         errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
@@ -224,6 +228,8 @@ class WordVectors(WordTable):
         verify: compare the checksums of a saved folder's large files too, which reads them whole.
         """
         how = None if tokenizer is None else Tokenizer.of(tokenizer)
+        if texts is not None:
+            keep = words_of_texts(texts, how or ENGLISH) | set(keep or ())
         saved = None
         if isinstance(path, (str, PathLike)) and os.path.isfile(Path(path) / storage.HEADER):
             verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
@@ -255,7 +261,8 @@ class WordVectors(WordTable):
     ) -> WordVectors:
         """What `noppa.words.formats.read` gave."""
         lexicon = Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case, tokenizer)
-        words = cls._from(WordTable(lexicon, Matrix(loaded.matrix, loaded.scales)))
+        table = WordTable(lexicon, Matrix(loaded.matrix, loaded.scales), loaded.probabilities)
+        words = cls._from(table)
         words.report = loaded.report
         words._warn_of_repeated()
         return words
