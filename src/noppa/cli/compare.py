@@ -11,7 +11,7 @@ import typer
 import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
-from noppa.cli.options import AsJson, expanded
+from noppa.cli.options import AsJson, TokenizerName, expanded
 from noppa.cli.record_options import Reading
 from noppa.cli.table_output import print_json, print_table
 from noppa.errors import NoppaError, NoppaWarning
@@ -34,6 +34,7 @@ def compare(
     label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
     vectors: Vectors = None,
     counts: Counts = None,
+    tokenizer: TokenizerName = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,6 +58,7 @@ def compare(
     rows = comparison.rows_of(found.texts, found.labels, data)
     candidates = None if method is None else [kind_of(name) for name in method]
     words = _embedded_words() if vectors is None else words_of(vectors, counts)
+    words = words if tokenizer is None else words.with_tokenizer(tokenizer)
     if words.probabilities is None:
         # The methods need probabilities, and most files are sorted by frequency.
         words = words.with_ranks()

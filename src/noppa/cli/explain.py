@@ -12,7 +12,7 @@ import typer
 
 from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
-from noppa.cli.options import AsJson, Model
+from noppa.cli.options import AsJson, Model, TokenizerName
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.errors import InputError
@@ -48,6 +48,7 @@ def explain(
     ] = False,
     dark: Annotated[bool, typer.Option("--dark", help="A .png or .svg on dark ground.")] = False,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     vectors: Vectors = None,
     counts: Counts = None,
     ranks: Ranks = False,
@@ -65,7 +66,7 @@ def explain(
         checked(output, (".json",))
     if against is not None and model is None and vectors is None:
         model = "similarity"  # the preset for cosines
-    encoder = encoder_of(model, vectors, counts, ranks, parameters)
+    encoder = encoder_of(model, vectors, counts, ranks, parameters, tokenizer)
     if output is not None:
         output_of(output, [vectors, counts, *folders_of(encoder)])
     explanation: Explanation | PairExplanation = encoder.explain(text)
