@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from pathlib import Path
-=======
-import warnings
 from dataclasses import asdict, astuple
->>>>>>> main
 from typing import Annotated
 
 import typer
@@ -15,14 +10,10 @@ import typer
 import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
-<<<<<<< HEAD
-from noppa.errors import NoppaError
-=======
 from noppa.cli.options import AsJson, TokenizerName, expanded
 from noppa.cli.record_options import Reading
 from noppa.cli.table_output import print_json, print_table
-from noppa.errors import NoppaError, NoppaWarning
->>>>>>> main
+from noppa.errors import NoppaError
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
 from noppa.evaluate.candidates import Candidate
