@@ -289,7 +289,8 @@ class Job:
 
 def _vectors_checksum(model: Encoder) -> str:
     """Tells a model in memory from another one by the vectors of its own words."""
-    vectors = model.encode(model.words.words[:PROBED_WORDS], 1)
+    rows = np.arange(min(PROBED_WORDS, len(model.words)), dtype=np.int32)
+    vectors, _ = model.encode_ids(rows, np.arange(len(rows) + 1), 1)
     return hashlib.sha256(repr(model).encode() + vectors.tobytes()).hexdigest()
 
 
