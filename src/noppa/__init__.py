@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import external
 from noppa.encoder.loading import load
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.errors import NoppaError, NoppaWarning, UnknownWordsWarning
 from noppa.methods import (
     DCT,
     GEM,
@@ -36,6 +36,7 @@ from noppa.methods import (
     register,
 )
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Refinement, Whitening
+from noppa.text.tokenizer_settings import Tokenizer
 from noppa.words.word_vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ __all__ = [
     "Refinement",
     "Sent2Vec",
     "TfIdf",
+    "Tokenizer",
+    "UnknownWordsWarning",
     "Whitening",
     "WordVectors",
     "__version__",

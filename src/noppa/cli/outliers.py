@@ -8,12 +8,14 @@ from typing import Annotated, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads
-from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, input_of
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
+from noppa.cli.record_options import Column, Inputs, Reading
+from noppa.cli.table_output import print_objects
 from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace
 from noppa.encoder.cosines import PRESET
 from noppa.errors import ParameterError
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of
 from noppa.io.table_file import checked_table, write_table
 from noppa.topics.outliers import blocks, most_unlike, outlier_scores
 
@@ -26,7 +28,9 @@ class Outlier(NamedTuple):
     text: str
 
 
+@expanded
 def outliers(
+    reading: Reading,
     inputs: Inputs = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 20,
     output: Annotated[
@@ -34,10 +38,9 @@ def outliers(
         typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file.", show_default=False),
     ] = None,
     model: Model = None,
-    source: From = None,
+    tokenizer: TokenizerName = None,
+    as_json: AsJson = False,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
     """The texts most unlike all others: 1 minus the mean cosine of the nearest, number of the record, text.
@@ -45,16 +48,16 @@ def outliers(
     Example: noppa outliers reviews.csv --column body -n 20
     """
     try:
-        given = input_of(inputs, source, column, no_header)
+        given = reading.input_of(inputs, column)
         if output is not None:
             checked_table(output)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     if output is not None:
-        refuse_input_as_output(output, [*given.paths, *folders_of(encoder)])
+        output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:
-        found = collect(given, folder, "own", on_bad)
+        found = collect(given, folder, "own", reading.on_bad)
         vectors = vectors_of(found, encoder, folder, threads)
         with pulse("compare", blocks(len(vectors))) as tick:
             scores = outlier_scores(vectors, tick)
@@ -62,7 +65,9 @@ def outliers(
             Outlier(float(scores[row]), int(found.records[row]) + 1, found.texts[row])
             for row in most_unlike(scores, count).tolist()
         ]
-        if output is None:
+        if output is None and as_json:
+            print_objects(rows)
+        elif output is None:
             print_rows(rows)
         else:
             write_table(output, Outlier, rows)

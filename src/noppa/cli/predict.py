@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,24 +10,15 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.cli.options import Threads
-from noppa.cli.progress import records_bar
-from noppa.cli.record_options import (
-    From,
-    Inputs,
-    NoHeader,
-    OnBad,
-    input_of,
-    interruptible,
-    listed_faults,
-    print_faults,
-    size_of,
-)
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import Threads, expanded
+from noppa.cli.record_options import Inputs, Output, Overwrite, Reading, Resume
+from noppa.cli.run_job import run_job
+from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.cli.train import TextColumns
 from noppa.errors import ParameterError
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import refuse_input_as_output
 from noppa.plot import decision, save
 from noppa.plot.pictures import checked
 from noppa.records.predictions import PredictJob
@@ -38,12 +27,12 @@ from noppa.records.record_writers import RECORD_WRITERS
 MOST_REASONS = 12
 
 
+@expanded
 def predict(
+    reading: Reading,
     model: Annotated[Path, typer.Argument(help="The folder of a classifier.", show_default=False)],
     inputs: Inputs = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
-    ] = "-",
+    output: Output = "-",
     to: Annotated[
         str | None, typer.Option("--to", help=f"Output format: {', '.join(RECORD_WRITERS)}.")
     ] = None,
@@ -56,15 +45,9 @@ def predict(
         str | None,
         typer.Option(help="Explain one text, given here, in place of files; -o for .html or .json.", show_default=False),
     ] = None,
-    source: From = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what is there, begun or finished.")
-    ] = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The explanation as JSON.")] = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """Labels of texts with their probabilities: one record in, one record out, the other columns kept.
@@ -76,17 +59,18 @@ def predict(
     classifier = noppa.load_classifier(model)
     classifier.threads = threads
     if explain is not None:
-        _explain(classifier, explain, output, model)
+        _explain(classifier, explain, output, model, as_json)
         return
     contents = classifier.contents
+    source = reading.input_of(inputs, text[0] if text else None)
     columns = text or contents.text_columns or [None, None][: 1 + contents.features.paired]
     try:
         job = PredictJob(
             model=classifier,
-            source=replace(input_of(inputs, source, columns[0], no_header), records=True),
+            source=replace(source, column=columns[0], records=True),
             target=output,
             form=to,
-            on_bad=on_bad,
+            on_bad=reading.on_bad,
             resume=resume,
             overwrite=overwrite,
             folder=model,
@@ -96,26 +80,20 @@ def predict(
         )
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    note = ": what was done is kept for --resume" if resume else ": nothing was written"
-    try:
-        with (
-            interruptible("" if output == "-" else note),
-            records_bar("predict", size_of(job.source)) as progress,
-        ):
-            outcome = replace(job, progress=progress).run()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
-    print_faults(outcome, on_bad, listed_faults(outcome))
+    run_job(job, "predict")
 
 
-def _explain(classifier: noppa.Classifier, text: str, output: str, model: Path) -> None:
+def _explain(
+    classifier: noppa.Classifier, text: str, output: str, model: Path, as_json: bool
+) -> None:
     """Print the reasons for one text, or write them as a page or as JSON."""
     if output != "-":
         path = checked(output, (".json",))
-        refuse_input_as_output(path, [model])
+        output_of(path, [model])
     explained = classifier.explain(text)
-    if output == "-":
+    if output == "-" and as_json:
+        print_json(explained.described())
+    elif output == "-":
         best = explained.best
         print(
             printable(

@@ -10,14 +10,15 @@ import typer
 
 from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
-from noppa.cli.options import Model, Threads
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.progress import counts_bar, records_bar
-from noppa.cli.record_options import From, NoHeader, input_of, interruptible, size_of
+from noppa.cli.record_options import Reading, interruptible, size_of
+from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
+from noppa.encoder.loading import load
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import refuse_input_as_output
 from noppa.plot import training_page
-from noppa.plot.pictures import checked
 from noppa.records.labelled import Labelled, read_labelled
 
 TextColumns = Annotated[
@@ -34,7 +35,9 @@ REPORTS = (".html", ".json", ".txt")
 LISTED_CLASSES, LISTED_NGRAMS = 10, 8
 
 
+@expanded
 def train(
+    reading: Reading,
     inputs: Annotated[list[str], typer.Argument(help="Files with labelled rows.", show_default=False)],
     label: Annotated[str, typer.Option(help="Column with the label.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the classifier.", show_default=False)],
@@ -55,6 +58,7 @@ def train(
     ] = False,
     suspicious: Annotated[int, typer.Option(help="How many doubtful labels to list.")] = SUSPICIOUS,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="N-grams alone.")] = False,
     ngrams: Annotated[
         str, typer.Option(help="Words of the shortest and the longest n-gram, or none.")
@@ -64,34 +68,31 @@ def train(
     keep_texts: Annotated[
         bool, typer.Option("--keep-texts", help="Save the texts, so that the nearest rows can be named.")
     ] = False,
-    source: From = None,
-    no_header: NoHeader = False,
-    on_bad: Annotated[
-        str, typer.Option(help="What to do with a row without text or label: error, skip.")
-    ] = "error",
+    as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """A classifier from labelled texts, and how good it is: accuracy, confusion, learning curve, calibration, doubtful labels.
 
     Example: noppa train reviews.csv --text body --label topic -o model --report report.html
     """
-    if on_bad not in ("error", "skip"):
-        raise typer.BadParameter(f"--on-bad must be error or skip, not {on_bad!r}")
+    if reading.on_bad not in ("error", "skip"):
+        raise typer.BadParameter(f"--on-bad must be error or skip, not {reading.on_bad!r}")
     if no_vectors and model is not None:
         raise typer.BadParameter("give --model or --no-vectors, not both")
-    paths = [checked(path, REPORTS) for path in report or []]
+    paths = report or []
     for path in paths:
         if path.suffix.lower() not in REPORTS:
             raise typer.BadParameter(f"--report {path}: give a name in {', '.join(REPORTS)}")
     for target in (output, *paths):
-        refuse_input_as_output(target, [*inputs, dev])
+        output_of(target, [*inputs, dev])
     lengths = _lengths(ngrams)
+    encoder = model if tokenizer is None else load(model, tokenizer)
 
     def labelled(files: list[str]) -> Labelled:
-        origin = input_of(files, source, None, no_header)
+        origin = reading.input_of(files, text[0] if text else None)
         with records_bar("read", size_of(origin)) as progress:
             found = read_labelled(
-                origin, text or [None], label, separator, on_bad == "skip", progress
+                origin, text or [None], label, separator, reading.on_bad == "skip", progress
             )
         if found.skipped:
             typer.echo(
@@ -104,7 +105,7 @@ def train(
         rows = labelled(inputs)
         choosing = None if dev is None else labelled([dev])
         classifier = Classifier(
-            False if no_vectors else model, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
+            False if no_vectors else encoder, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
         )  # fmt: skip
         progress("train", 0, 2)
         classifier.fit(
@@ -119,7 +120,10 @@ def train(
         classifier.save(output)
         for path in paths:
             _write(path, made, top, f"Training of {output.name}")
-    typer.echo(printable_report(made, top))
+    if as_json:
+        print_json(_described(made, top))
+    else:
+        typer.echo(printable_report(made, top))
 
 
 def _lengths(given: str) -> tuple[int, int] | None:
@@ -137,13 +141,14 @@ def _write(path: Path, report: TrainingReport, top: dict[Any, Any], title: str) 
         if path.suffix.lower() == ".html":
             content = training_page(report, title, top)
         elif path.suffix.lower() == ".json":
-            ngrams = {str(name): pairs for name, pairs in top.items()}
-            content = (
-                json.dumps({**report.described(), "ngrams": ngrams}, ensure_ascii=False) + "\n"
-            )
+            content = json.dumps(_described(report, top), ensure_ascii=False) + "\n"
         else:
             content = report_text(report, top) + "\n"
         new.write_text(content, encoding="utf-8", errors="replace")
+
+
+def _described(report: TrainingReport, top: dict[Any, Any]) -> dict[str, Any]:
+    return {**report.described(), "ngrams": {str(name): pairs for name, pairs in top.items()}}
 
 
 def printable_report(report: TrainingReport, top: dict[Any, Any]) -> str:

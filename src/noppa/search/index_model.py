@@ -13,7 +13,6 @@ from noppa.encoder.identity import MEMORY, PRESET, Identity
 from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
-from noppa.kernels.backend import kernels
 from noppa.parameters import shown
 from noppa.search.stored_vectors import Vectors, unit
 from noppa.threads import thread_count
@@ -90,5 +89,5 @@ def has_whole_word(encoder: Any, texts: list[str]) -> NDArray[np.bool_]:
     """Whether each text has a word that is known whole, (texts,): pieces of unknown words alone mean anything and nothing."""
     if not isinstance(encoder, Encoder) or not encoder.words.pieces:
         return np.ones(len(texts), np.bool_)
-    split = encoder.tokenizer or kernels.tokenize
-    return np.array([any(token in encoder.words for token in split(text)) for text in texts])
+    split, words = encoder.split, encoder.words
+    return np.array([any(token in words for token in split(text)) for text in texts])

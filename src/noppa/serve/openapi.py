@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 import noppa
+from noppa.serve.examples import example_of
 from noppa.serve.fields import Schema, documented
 from noppa.serve.gate import WATCHED
 from noppa.serve.operations import NOTE, TEXT, Operation, exactly, hidden
@@ -61,16 +62,20 @@ def _described(served: Operation, path: str) -> Schema:
         "responses": {**done, "default": {"description": "An error.", "content": error}},
     }
     if served.body is not None:
-        schema = _any_of([documented(contract.body or {}) for contract in served.contracts])
-        described["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": schema}},
-        }
+        schema = _any_of([_body(contract) for contract in served.contracts])
+        example = example_of(path, served.body)
+        content = {"schema": schema} if example is None else {"schema": schema, "example": example}
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
     if "{id}" in path:
         described["parameters"] = [{"name": "id", "in": "path", "required": True, "schema": TEXT}]
     if path in WATCHED:
         described["security"] = []
     return described
+
+
+def _body(contract: Operation) -> Schema:
+    schema = documented(contract.body or {}, closed=not contract.foreign)
+    return {**schema, "allOf": [*contract.conditions]} if contract.conditions else schema
 
 
 def _any_of(schemas: list[Schema]) -> Schema:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import Encoder
-from noppa.kernels.backend import kernels
 from noppa.serve.problems import invalid, too_large
 from noppa.serve.served_models import Counts, Models, Watch
 
@@ -55,7 +54,7 @@ class ServedClassifier:
         encoder = self.encoder(models)
         if truncate:
             items = [self._cut(encoder, item, models.settings.max_tokens) for item in items]
-        parts, counts, done = [], Counts(0, 0, 0, 0), 0
+        parts, counts, done = [], Counts(), 0
         joined = [" ".join(item) for item in items]
         for ids, offsets in models.pieces(encoder, joined, watch, threads, "inputs", False):
             block = items[done : done + len(offsets) - 1]
@@ -109,7 +108,7 @@ class ServedClassifier:
         return np.stack([-logits, logits], axis=1) if logits.ndim == 1 else logits
 
     def _cut(self, encoder: Encoder, item: Item, most: int) -> Item:
-        split = encoder.tokenizer or kernels.tokenize
+        split = encoder.split
         tokens = [list(split(text)) for text in item]
         if sum(map(len, tokens)) <= most:
             return item
@@ -119,7 +118,4 @@ class ServedClassifier:
 def _counts(ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> Counts:
     texts = len(offsets) - 1
     of_text = np.repeat(np.arange(texts), np.diff(offsets))
-    known = np.bincount(of_text[ids >= 0], minlength=texts)
-    return Counts(
-        texts, len(ids), int(np.count_nonzero(ids < 0)), int(np.count_nonzero(known == 0))
-    )
+    return Counts.of(ids, np.bincount(of_text[ids >= 0], minlength=texts))

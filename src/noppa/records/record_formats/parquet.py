@@ -72,7 +72,7 @@ class Parquet:
                     f"{file.address} has other columns than {files[0].address}: encode them one after the other"
                 )
         text = _text_name(schema, selection, files[0].address)
-        fields = Fields.of("parquet", text, schema, selection.keep)
+        fields = Fields.of("parquet", text, schema, selection)
         return fields, [_sections(metadata, text, section_size) for _, metadata in footers]
 
     def read(self, file: CuttableFile, start: int, stop: int, fields: Fields) -> Iterator[Batch]:
@@ -123,7 +123,9 @@ def _explained(address: str) -> Iterator[None]:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, KeyError) as error:
         why = str(error).partition("\n")[0] or type(error).__name__
-        raise FileError(f"{address} cannot be read as Parquet: {why}") from error
+        raise FileError(
+            f"{address} cannot be read as Parquet: {why}; write or fetch it again"
+        ) from error
 
 
 def _text_name(schema: Any, selection: Selection, address: str) -> str:
