@@ -34,6 +34,7 @@ BLOCKS = {
         "quality": embedded.quality,
         "cost": embedded.cost,
         "tried": embedded.tried,
+        "variants": embedded.variants,
     },
     "docs/integrations.md": {
         "sklearn": integrations.sklearn,
