@@ -14,6 +14,7 @@ from pages import (
     embedded,
     evaluation,
     integrations,
+    other_languages,
     pictures,
     reliability,
     scale,
@@ -35,6 +36,7 @@ BLOCKS = {
         "cost": embedded.cost,
         "tried": embedded.tried,
     },
+    "docs/files.md": {"fasttext": other_languages.fasttext, "warning": other_languages.warning},
     "docs/integrations.md": {
         "sklearn": integrations.sklearn,
         "mteb": integrations.mteb,
