@@ -31,7 +31,8 @@ def fasttext() -> str:
         [
             f"On a model of {equality['dictionary']:,} words, {equality['buckets']:,} buckets and {equality['dim']} dimensions "
             f"({equality['megabytes']:,.0f} MB), the vectors of {equality['known']:,} known and {equality['unknown']:,}",
-            f"unknown words differ from fastText's own by at most {equality['largest difference']:.1e}. Loading it, on a busy machine:",
+            f"unknown words differ from fastText's own by at most {equality['largest difference']:.1g}. Loading it, on a busy machine; the most of memory",
+            "includes pages of the mapped file, which the system takes back when it needs them:",
             "",
             *table,
             "",
