@@ -74,10 +74,10 @@ def owed(honest: dict[str, list[float]], paper: dict[str, list[float]], tasks: l
 
 def uncertain(best: float, fair: float) -> str:
     """How far the share moves when the gain does, within the standard error of a mean of eight."""
-    (table,) = [table for table in report.tables(records_of("ablations"))]
+    (table,) = report.tables(records_of("ablations"))
     error = uncertainty(table, "NoPPA")
     low, high = (100 * (best - fair) / (best + sign * error) for sign in (1, -1))
     return (
-        f"The gain itself is uncertain by about {error:.2f}, so that share by as much as {low:.0f} to {high:.0f} percent; both searches "
+        f"The gain itself is uncertain by about {error:.2f}, so that the share may be {low:.0f} to {high:.0f} percent; both searches "
         "are scored on the same rows, and most tasks have one to three seeds."
     )
