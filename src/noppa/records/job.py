@@ -193,7 +193,7 @@ class Job:
         share.warn_of_few(texts)
         outcome.tokens += len(ids)
         outcome.unknown += int(np.count_nonzero(ids < 0))
-        return self.model.encode_ids(ids, offsets, self.threads, **self.options)[0]
+        return np.asarray(self.model.encode_ids(ids, offsets, self.threads, **self.options)[0])
 
     def _complete(self, checkpoint: Checkpoint) -> Outcome:
         """Rename a complete output into place; its checkpoint stays, so that a later `resume` recognizes it."""
