@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import noppa
+from noppa.cli import program
 from noppa.errors import MissingPackageError, ParameterError
 from noppa.io.storage import HEADER
 from noppa.kernels import _native, reference
@@ -248,6 +251,31 @@ class TestEncoder:
         ]
         with pytest.warns(noppa.NoppaWarning):
             assert np.isfinite(encoder.encode(texts)).all()
+
+
+def test_the_command_line_and_the_cluster_take_a_name(tmp_path: Path) -> None:
+    noppa.Encoder(TestEncoder.words, noppa.Average()).save(tmp_path / "words")
+    (tmp_path / "texts.txt").write_text("我喜欢音乐\n中国人的\n", encoding="utf-8")
+    expected = noppa.load(tmp_path / "words", "zh").encode(["我喜欢音乐", "中国人的"])
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(
+            program(arguments[0]), [*arguments, "--tokenizer", "zh", "-m", str(tmp_path / "words")]
+        )
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    texts = str(tmp_path / "texts.txt")
+    run("encode", texts, "-o", str(tmp_path / "rows.npy"))
+    assert np.load(tmp_path / "rows.npy").tobytes() == expected.tobytes()
+    assert run("similarity", "我 喜欢", "我喜欢").strip() == "1.0000"
+    run("cluster", "encode", texts, "-o", str(tmp_path / "parts"), "--engine", "single")
+    rows = pyarrow.parquet.read_table(tmp_path / "parts").column("embedding").to_pylist()
+    assert np.array(rows, np.float32).tobytes() == expected.tobytes()
+    for name, command in {"fitted": ("fit",), "cluster": ("cluster", "fit")}.items():
+        engine = ("--engine", "single") if name == "cluster" else ()
+        run(*command, texts, "-o", str(tmp_path / name), "--method", "tfidf", *engine)
+        assert noppa.load(tmp_path / name).words.tokenizer == Tokenizer.of("zh")
 
 
 SENTENCES = {

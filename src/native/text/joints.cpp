@@ -20,8 +20,9 @@ int64_t Scanner::joined(int64_t start, int64_t end) {
         emit(start, end);
     } else if (!vocabulary_ || !emit_known_parts(start, end)) {
         int64_t begin = start;
-        if (elides && !is_among(start, end, UNELIDED))
+        if (elides)
             for (const int64_t joint : joints_) {
+                if (is_among(begin, end, UNELIDED)) break;
                 if (text_[joint] != '\'') continue;
                 emit(begin, joint + 1);
                 begin = joint + 1;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, astuple
 from typing import Annotated
 
@@ -11,10 +10,10 @@ import typer
 import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
-from noppa.cli.options import AsJson, expanded
+from noppa.cli.options import AsJson, TokenizerName, expanded
 from noppa.cli.record_options import Reading
 from noppa.cli.table_output import print_json, print_table
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.errors import NoppaError
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
 from noppa.evaluate.candidates import Candidate
@@ -34,6 +33,7 @@ def compare(
     label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
     vectors: Vectors = None,
     counts: Counts = None,
+    tokenizer: TokenizerName = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,15 +57,15 @@ def compare(
     rows = comparison.rows_of(found.texts, found.labels, data)
     candidates = None if method is None else [kind_of(name) for name in method]
     words = _embedded_words() if vectors is None else words_of(vectors, counts)
+    words = words if tokenizer is None else words.with_tokenizer(tokenizer)
     if words.probabilities is None:
         # The methods need probabilities, and most files are sorted by frequency.
         words = words.with_ranks()
         typer.echo(
             "noppa: no --counts: word probabilities are estimated from the order of words", err=True
         )
-    warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
     lines = []
-    with processes(scoring.jobs_of(jobs)) as run:
+    with processes(scoring.jobs_of(jobs)) as run, scoring.warnings_once():
         compared: list[Candidate] = [*recipes.every_method(words, candidates)]
         if candidates is None and vectors is None:
             compared += comparison.presets()

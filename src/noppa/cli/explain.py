@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +11,9 @@ import typer
 
 from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
-from noppa.cli.options import AsJson, Model
+from noppa.cli.options import AsJson, Model, TokenizerName
 from noppa.cli.table_output import print_json
-from noppa.cli.terminal import printable
+from noppa.cli.terminal import is_drawn, printable
 from noppa.errors import InputError
 from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.io.atomic import whole_file
@@ -48,6 +47,7 @@ def explain(
     ] = False,
     dark: Annotated[bool, typer.Option("--dark", help="A .png or .svg on dark ground.")] = False,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     vectors: Vectors = None,
     counts: Counts = None,
     ranks: Ranks = False,
@@ -65,7 +65,7 @@ def explain(
         checked(output, (".json",))
     if against is not None and model is None and vectors is None:
         model = "similarity"  # the preset for cosines
-    encoder = encoder_of(model, vectors, counts, ranks, parameters)
+    encoder = encoder_of(model, vectors, counts, ranks, parameters, tokenizer)
     if output is not None:
         output_of(output, [vectors, counts, *folders_of(encoder)])
     explanation: Explanation | PairExplanation = encoder.explain(text)
@@ -154,7 +154,7 @@ def _notes(explanation: Explanation | PairExplanation) -> list[str]:
 def _print(rows: Rows, notes: list[str]) -> None:
     """A coloured table on a terminal, tab-separated lines in a pipe."""
     head, *body = rows
-    if not sys.stdout.isatty():
+    if not is_drawn():
         for row in rows:
             print("\t".join(f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row))
         for note in notes:

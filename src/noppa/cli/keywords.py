@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.cli.options import AsJson, Model, Threads, expanded
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Reading, texts_of_inputs
 from noppa.cli.table_output import print_json, print_objects
 from noppa.cli.workspace import print_rows
@@ -33,6 +33,7 @@ def keywords(
         float, typer.Option(min=0, max=1, help="How far the words must differ from each other.")
     ] = DIVERSITY,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
@@ -43,7 +44,7 @@ def keywords(
     """
     is_text = inputs is not None and len(inputs) == 1 and _is_text(inputs[0])
     texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, column, reading)  # fmt: skip
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     language = Language(encoder)
     if each:
         for text in texts:

@@ -9,7 +9,7 @@ import typer
 
 import noppa
 from noppa.cli.checked_output import output_of
-from noppa.cli.options import AsJson, Model, Threads, expanded
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Inputs, Reading
 from noppa.cli.table_output import print_objects
 from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace
@@ -38,6 +38,7 @@ def outliers(
         typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file.", show_default=False),
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
@@ -52,7 +53,7 @@ def outliers(
             checked_table(output)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     if output is not None:
         output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:

@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.cli.options import AsJson, Model
+from noppa.cli.options import AsJson, Model, TokenizerName
 from noppa.cli.table_output import print_json, print_table
 
 
 def similarity(
     texts: Annotated[list[str], typer.Argument(help="Two texts or more.", show_default=False)],
     model: Model = None,
+    tokenizer: TokenizerName = None,
     as_json: AsJson = False,
 ) -> None:
     """Cosine similarity of texts: a number for two, a table for more.
@@ -22,7 +23,7 @@ def similarity(
     """
     if len(texts) < 2:
         raise typer.BadParameter("give at least two texts", param_hint="texts")
-    encoder = noppa.load(model or "similarity")
+    encoder = noppa.load(model or "similarity", tokenizer)
     cosines = encoder.similarity(texts, texts).tolist()
     if as_json:
         print_json({"texts": texts, "cosines": cosines})

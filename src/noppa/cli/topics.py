@@ -11,7 +11,7 @@ import typer
 
 import noppa
 from noppa.cli.checked_output import output_of
-from noppa.cli.options import AsJson, Model, Threads, expanded
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Inputs, Reading
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
@@ -63,6 +63,7 @@ def topics(
         ),
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
@@ -77,7 +78,7 @@ def topics(
             checked_table(output, (PAGE, SUMMARY))
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     if output is not None:
         output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:

@@ -11,11 +11,12 @@ import typer
 from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
 from noppa.cli.checked_output import output_of
-from noppa.cli.options import AsJson, Model, Threads, expanded
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.progress import counts_bar, records_bar
 from noppa.cli.record_options import Reading, interruptible, size_of
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
+from noppa.encoder.loading import load
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page
 from noppa.records.labelled import Labelled, read_labelled
@@ -57,6 +58,7 @@ def train(
     ] = False,
     suspicious: Annotated[int, typer.Option(help="How many doubtful labels to list.")] = SUSPICIOUS,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="N-grams alone.")] = False,
     ngrams: Annotated[
         str, typer.Option(help="Words of the shortest and the longest n-gram, or none.")
@@ -84,6 +86,7 @@ def train(
     for target in (output, *paths):
         output_of(target, [*inputs, dev])
     lengths = _lengths(ngrams)
+    encoder = model if tokenizer is None else load(model, tokenizer)
 
     def labelled(files: list[str]) -> Labelled:
         origin = reading.input_of(files, text[0] if text else None)
@@ -102,7 +105,7 @@ def train(
         rows = labelled(inputs)
         choosing = None if dev is None else labelled([dev])
         classifier = Classifier(
-            False if no_vectors else model, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
+            False if no_vectors else encoder, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
         )  # fmt: skip
         progress("train", 0, 2)
         classifier.fit(

@@ -85,6 +85,15 @@ class Encoder:
         """The function from a text to its tokens: the user's own, or that of the words."""
         return self.tokenizer or self.words.tokens
 
+    def with_tokenizer(self, tokenizer: Tokenizer | str) -> Encoder:
+        """The same encoder for texts that are split in another way, by name or as a `Tokenizer`."""
+        words = self.words.with_tokenizer(tokenizer)
+        if words is self.words and self.tokenizer is None:
+            return self
+        other = self.__copy__()
+        other.words, other.tokenizer, other.identity = words, None, IN_MEMORY
+        return other
+
     @property
     def other_split(self) -> Split | None:
         """`split`, or None where it is the default, which the look-up of every vocabulary does without a list of tokens."""
@@ -423,12 +432,16 @@ class Encoder:
         verified: int = storage.VERIFIED_BYTES,
     ) -> Encoder:
         """A saved encoder, its files up to `verified` bytes compared with their checksums."""
-        saved, checksum = encoder_folder.read(path, callable(tokenizer), verified)
-        encoder = cls(saved.words, saved.method, saved.refine, tokenizer)
+        own = tokenizer if callable(tokenizer) else None
+        saved, checksum = encoder_folder.read(path, own is not None, verified)
+        encoder = cls(saved.words, saved.method, saved.refine, own)
         encoder._fitted = saved.fitted
-        if encoder.words.tokenizer == saved.words.tokenizer:
-            encoder.identity = Identity.of_folder(Path(path), checksum)
-        return encoder
+        encoder.identity = Identity.of_folder(Path(path), checksum)
+        return (
+            encoder
+            if callable(tokenizer) or tokenizer is None
+            else encoder.with_tokenizer(tokenizer)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A saved encoder travels as its identity, so that every process maps the same file; any other one whole."""

@@ -5,7 +5,7 @@
    vocabulary has it. A part takes the apostrophe behind it (`l'`), or the hyphen or apostrophe before it (`-je`, `'s`), where the
    vocabulary has it so; any other joint is left out.
 3. A word of which the vocabulary has no part stays whole; under the rules `elision`, and where there is no vocabulary, it
-   is split behind each apostrophe, unless it is one of `UNELIDED`.
+   is split behind each apostrophe, until what is left is one of `UNELIDED`.
 
 The twin of `src/native/text/joints.cpp`.
 """
@@ -29,7 +29,7 @@ def parts_at_joints(word: str, knows: Callable[[str], bool] | None, elides: bool
             return [word]
         if parts := _known_parts(word, knows):
             return parts
-    return _elided(word) if elides and lower(word) not in UNELIDED else [word]
+    return _elided(word) if elides else [word]
 
 
 def _known_parts(word: str, knows: Callable[[str], bool]) -> list[str]:
@@ -65,4 +65,8 @@ def _known_form(
 
 
 def _elided(word: str) -> list[str]:
-    return word.replace("'", "' ").split(" ")
+    parts = []
+    while "'" in word and lower(word) not in UNELIDED:
+        head, _, word = word.partition("'")
+        parts.append(f"{head}'")
+    return [*parts, word]
