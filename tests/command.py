@@ -21,9 +21,12 @@ class Done(NamedTuple):
     errors: str
 
 
-def run_command(command: str, given: bytes = b"") -> Done:
-    """Run a command line such as `encode lines.txt`, with `given` on standard input."""
-    content = io.BytesIO()
+def run_command(command: str, given: bytes = b"", device: str | None = None) -> Done:
+    """Run a command line such as `encode lines.txt`, with `given` on standard input.
+
+    device: a file that standard output goes to, in place of being returned.
+    """
+    content = io.BytesIO() if device is None else open(device, "wb")  # noqa: SIM115
     output, errors = io.TextIOWrapper(content, "utf-8", write_through=True), io.StringIO()
     with (
         mock.patch.object(sys, "argv", ["noppa", *shlex.split(command)]),
@@ -40,4 +43,7 @@ def run_command(command: str, given: bytes = b"") -> Done:
             code = end.code if isinstance(end.code, int) else 1
             if isinstance(end.code, str):
                 errors.write(end.code)
-    return Done(code, content.getvalue().decode(), errors.getvalue())
+    if isinstance(content, io.BytesIO):
+        return Done(code, content.getvalue().decode(), errors.getvalue())
+    content.close()
+    return Done(code, "", errors.getvalue())

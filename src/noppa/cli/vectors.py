@@ -26,7 +26,7 @@ from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words import formats
 from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
-from noppa.words.formats.catalogue import CATALOGUE
+from noppa.words.formats.catalogue import CATALOGUE, every_set, language_sets
 from noppa.words.formats.download import download, home
 from noppa.words.nearest import nearest as nearest_words
 
@@ -221,7 +221,10 @@ def counts(
 @vectors.command()
 def get(
     name: Annotated[
-        str | None, typer.Argument(help="Name of a set; without one, the sets are listed.")
+        str | None,
+        typer.Argument(
+            help="Name of a set; without one, the sets are listed, with a language's code its sets."
+        ),
     ] = None,
     to: Annotated[
         Path | None, typer.Option(help="Folder for the file; noppa's cache folder where not given.")
@@ -232,17 +235,25 @@ def get(
 
     Example: noppa vectors get glove.6B
     """
+    sets, languages = every_set(), language_sets()
     if name is None and as_json:
-        entries = [(entry.name, entry.size, entry.about) for entry in CATALOGUE.values()]
+        entries = [(entry.name, entry.size, entry.about) for entry in sets.values()]
         return print_objects(entries, ("name", "bytes", "about"))
-    if name is None:
-        for entry in CATALOGUE.values():
-            print(f"{entry.name:<28}{entry.size / 1e9:.1f} GB   {entry.about}")
+    if name is None or name in languages:
+        for entry in CATALOGUE.values() if name is None else languages[name]:
+            size = "" if entry.size is None else f"{entry.size / 1e9:.1f} GB"
+            print(f"{entry.name:<28}{size:<9}{entry.about}")
+        if name is None:
+            print(f"{'de, fr, zh, ...':<28}{'':<9}lists those of one of {len(languages)} languages")
         return
-    if name not in CATALOGUE:
-        raise typer.BadParameter(f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}")
+    if name not in sets:
+        raise typer.BadParameter(
+            f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}, or give the code of a language, such as de, "
+            "to see the sets that it has"
+        )
     with bytes_bar(name) as progress:
-        print(download(CATALOGUE[name], to or home() / "vectors", progress))
+        path = download(sets[name], to or home() / "vectors", progress)
+    print(path)
 
 
 def _kept(keep: Path | None, texts: str | None, tokenizer: Tokenizer) -> set[str] | None:

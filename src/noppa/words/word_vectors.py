@@ -103,8 +103,9 @@ class WordVectors(WordTable):
         missing: str | float = "smallest",
         errors: str = "strict",
     ) -> WordVectors:
-        """The same vectors with probabilities from a dict or a file of `word count` lines.
+        """The same vectors with probabilities from a dict, a file of `word count` lines, or the package wordfreq.
 
+        wordfreq has 42 languages: `with_counts("wordfreq:de")`; it comes with `pip install 'noppa[wordfreq]'`.
         `missing` is the probability of words without a count: `"smallest"` (the smallest one counted; punctuation,
         clitics and digits get their share in English text) or a number. `errors` is for words of the file that are
         not UTF-8, as in `load`.
