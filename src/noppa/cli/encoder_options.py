@@ -89,7 +89,7 @@ def encoder_of(
     """The saved model, NoPPA without noise removal over the word vectors, or the embedded model."""
     if vectors is None:
         if ranks or parameters:
-            raise typer.BadParameter("--ranks and -p belong to vectors: give --vectors FILE")
+            raise typer.BadParameter("--ranks and -p belong to --vectors: give --vectors FILE, too")
         return noppa.load(model, tokenizer)
     if model is not None:
         raise typer.BadParameter("give --model or --vectors, not both")
@@ -125,7 +125,7 @@ def encoder_to_fit(
         if vectors is None:
             if counts is not None or ranks:
                 raise typer.BadParameter(
-                    "--counts and --ranks belong to vectors: give --vectors FILE"
+                    "--counts and --ranks belong to --vectors: give --vectors FILE, too"
                 )
             return _refitted(noppa.load(model, tokenizer), method, parameters)
         made = method_of(method or "noppa", parameters)
