@@ -241,7 +241,8 @@ class Index:
         """The `n` best texts for a query, best first, of equal ones the one that was added first: `Hits`; of several, a list.
 
         where: what the metadata must be, as `{"lang": "en", "year": {">": 2020}}`; operators: = != < <= > >= in contains
-            missing. mode: "meaning" compares vectors, "words" counts the query's words (BM25), "hybrid" adds both.
+            missing. mode: "meaning" compares vectors, "words" counts the query's words (BM25), "hybrid" adds words
+            where the meaning is not sure.
         exact: compare every text also by meaning in an index of several hundred thousand, where otherwise a few are missed;
             "hybrid" and a search with `where` always do.
         """
@@ -253,15 +254,18 @@ class Index:
         collection = Collection(self._now(), conditions)
         threads = thread_count(self.threads)
         vectors, known = self._query_vectors(queries, mode)
+        is_known = index_model.knows(self.encoder)
         results = []
         for at, text in enumerate(queries):
             vector = vectors[at] if known[at] else None
-            found, terms = find(collection, text, vector, mode, count, every, threads)
-            rows = collection.rows(np.array([one.number for one in found], np.int64))
-            asked = Asked(text, self.encoder, tuple(terms), collection.norm)
+            answer = find(collection, text, vector, mode, count, every, threads, is_known)
+            rows = collection.rows(np.array([one.number for one in answer.found], np.int64))
+            asked = Asked(
+                text, self.encoder, tuple(answer.terms), collection.norm, answer.word_weight
+            )
             hits = [
                 Hit(row.id, one.score, row.text, row.metadata, one.cosine, one.bm25, asked)
-                for one, row in zip(found, rows, strict=True)
+                for one, row in zip(answer.found, rows, strict=True)
             ]
             note = "" if hits else _why_nothing(collection, text, mode, bool(known[at]))
             results.append(Hits(text, mode, hits, note))
@@ -271,7 +275,8 @@ class Index:
         if mode == WORDS or not queries:
             return np.empty((0, self.dim), np.float32), np.zeros(len(queries), np.bool_)
         vectors, known = index_model.unit_vectors(self.encoder, queries, self.threads)
-        return vectors, known & index_model.has_whole_word(self.encoder, queries)
+        mean = [index_model.has_meaning(self.encoder, query) for query in queries]
+        return vectors, known & np.array(mean)
 
     def get(self, ids: Any) -> Any:
         """The `Row` of an id, with its text and metadata, or a list of those of several; an unknown id is an error."""
