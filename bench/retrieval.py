@@ -2,9 +2,9 @@
 
 python bench/retrieval.py > bench/results/retrieval.jsonl    # needs pip install bm25s
 
-Each set is cut in two: on the `tuning` queries the constants of a hybrid score are chosen (`SURE` and `STEEPNESS` of
-noppa.search.query): of those with which a hybrid search is on each set no worse than by meaning or by words, the pair with the best
-mean; its form was found on them too. The `test` queries are what the page reports.
+Each set is cut in two. On the `tuning` queries the constant of a hybrid score is chosen (`WORDS_COUNT` of noppa.search.query): that
+whose smallest gain over the better of meaning and words, among the sets, is the largest; its form was found on them too. The
+`test` queries are what the page reports.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import inspect
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,8 +25,8 @@ from noppa.search import query as search_query
 from noppa.search.postings import K1, B, terms_of
 from noppa.search.query import MODES
 
-#: The constants that are tried, and on how many queries of a set at most.
-TRIED, TUNED = [(sure, steep) for sure in (0.6, 0.65, 0.7, 0.75, 0.8) for steep in (5, 8, 12)], 600
+#: The constants that are tried.
+TRIED = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 #: Ranks that count, and pairs of STS-B and SICK from this similarity on.
 RANKS, ALIKE = 10, 4.0
 #: Words of a docstring behind its first line, at least.
@@ -68,7 +67,7 @@ def paired(parts: list[list[tuple[str, str, bool]]]) -> Retrieval:
         queries.append(wanted)
     tuning, test = queries
     unseen = {query: rows for query, rows in test.items() if query not in tuning}
-    return Retrieval(list(rows), dict(islice(tuning.items(), TUNED)), unseen)
+    return Retrieval(list(rows), tuning, unseen)
 
 
 def sts(data: Path) -> Retrieval:
@@ -151,19 +150,19 @@ def quality(index: noppa.Index, queries: dict[str, set[int]], mode: str) -> floa
 
 
 def tuned(indexes: dict[str, noppa.Index], sets: dict[str, Retrieval]) -> None:
-    """The quality of each pair of constants on the tuning queries, and the worst gain over the better of the two halves."""
+    """The quality of each constant on the tuning queries, and the worst gain over the better of the two halves."""
     better = {
         name: max(quality(indexes[name], sets[name].tuning, half) for half in ("meaning", "words"))
         for name in sets
     }
-    chosen = search_query.SURE, search_query.STEEPNESS
-    for pair in TRIED:
-        search_query.SURE, search_query.STEEPNESS = pair
+    chosen = search_query.WORDS_COUNT
+    for tried in TRIED:
+        search_query.WORDS_COUNT = tried
         figures = {name: quality(indexes[name], sets[name].tuning, "hybrid") for name in sets}
         worst = min(figures[name] - better[name] for name in sets)
         mean = float(np.mean(list(figures.values())))
-        tell(5, tuning="hybrid", sure=pair[0], steepness=pair[1], mean=mean, worst=worst, **figures)
-    search_query.SURE, search_query.STEEPNESS = chosen
+        tell(5, tuning=tried, mean=mean, worst=worst, **figures)
+    search_query.WORDS_COUNT = chosen
 
 
 def beside_bm25s(name: str, index: noppa.Index, texts: list[str], queries: list[str]) -> None:

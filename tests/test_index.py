@@ -15,14 +15,14 @@ from noppa.errors import NoppaError
 from noppa.search import cells, index_model
 from noppa.search.index import Index
 from noppa.search.postings import K1, B, terms_of
-from noppa.search.query import MODES, STEEPNESS, SURE, Collection
+from noppa.search.query import MODES, WORDS_COUNT, Collection
 from tests.conftest import made_texts, made_words
 
 pytestmark = pytest.mark.twin
 
 WORDS = made_words(dim=8, extra=40)
 TEXTS = [*made_texts(60, WORDS, seed=3), "xyzzy plugh", "", "the girl eats a delicious cake"]
-#: The meaning of the first two and the fourth is sure of itself, that of the third and the last is not.
+#: The encoder knows none, some, or all of their words.
 QUERIES = ["a girl eats cake", "w3 w4", "w3 w4 unheard", "the", "xyzzy", "eats xyzzy"]
 
 
@@ -58,7 +58,7 @@ def word_weight_of(query: str, texts: list[str], best: float) -> float:
         weights[term] = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
     most = sum(weights.values())
     known = sum(weight for term, weight in weights.items() if term in WORDS) / most
-    return STEEPNESS * max(0, SURE - best * known) / most
+    return WORDS_COUNT * (1 - best * known) ** 2 / most
 
 
 def ranked(scores: np.ndarray) -> list[str]:

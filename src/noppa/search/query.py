@@ -25,9 +25,10 @@ from noppa.search.where import Condition
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
-#: A hybrid score is the cosine plus w times BM25 as a share of the most that the query could reach: meaning that is sure of
-#: itself decides alone, and words count the more, the further the best cosine stays below `SURE`. bench/retrieval.py chose both.
-SURE, STEEPNESS = 0.65, 8.0
+#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² times BM25 as a share of the most that the query could reach, where s is the
+#: best cosine of all texts, times the share of the query that the encoder knows: words count the more, the less sure the meaning
+#: is. bench/retrieval.py chose the constant.
+WORDS_COUNT = 5.0
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.float32]
@@ -267,13 +268,13 @@ def find(
 
 
 def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool]) -> float:
-    """What a point of BM25 counts beside the cosine: nothing where the meaning of all terms has found a near text."""
+    """What a point of BM25 counts beside the cosine: nothing where a text means the same as all terms."""
     most = sum(term.weight for term in terms)
     if not most:
         return 0.0
     known = sum(term.weight for term in terms if is_known(term.text)) / most
-    surest = float(near[1][0]) * known if len(near[1]) else 0.0
-    return STEEPNESS * max(0.0, SURE - surest) / most
+    sure = known * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
+    return WORDS_COUNT * (1 - sure) ** 2 / most
 
 
 def _described(
