@@ -34,7 +34,7 @@ import noppa
 from noppa.classify.folds import stratified_folds
 from noppa.evaluate import TASKS, Fixed, perceptron, probes, read, score
 from noppa.evaluate.logistic import ITERATIONS, TOLERANCE
-from noppa.evaluate.perceptron import BATCH, EPOCH_SIZE, HIDDEN, Stream
+from noppa.evaluate.perceptron import BATCH, EPOCH_SIZE, Stream
 from noppa.evaluate.probes import (
     FAST_FOLDS,
     FAST_L2,
@@ -44,6 +44,7 @@ from noppa.evaluate.probes import (
     ProbeResult,
 )
 from noppa.evaluate.results import surroundings
+from noppa.kernels.constants import HIDDEN_UNITS
 
 SEED = 1111
 #: Fresh interpreters, because an import is free the second time.
@@ -135,7 +136,9 @@ def network(data: Path, name: str) -> dict[str, Any]:
     start = time.process_time()
     perceptron.train(rows, labels, streams, SENTEVAL_L2, classes, SEED)
     ours = time.process_time() - start
-    one = MLPClassifier((HIDDEN,), activation="logistic", batch_size=BATCH, max_iter=EPOCH_SIZE)
+    one = MLPClassifier(
+        (HIDDEN_UNITS,), activation="logistic", batch_size=BATCH, max_iter=EPOCH_SIZE
+    )
     train = streams[0].train
     start = time.process_time()
     one.fit(rows[train], labels[train])

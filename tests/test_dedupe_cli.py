@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner, Result
 
+from noppa import NoppaWarning
 from noppa.cli import program
 from noppa.records.collected import collected
 from noppa.records.read import Input
@@ -169,7 +170,8 @@ def test_bad_records(tmp_path: Path) -> None:
         (["in.csv", "--threshold", "0.8", "--keep", "3"], "--threshold or --keep, not both"),
         (["in.csv", "-c", "body", "-o", "out.csv", "--keep", "1"], "rows differ even at a threshold"),
         (["in.csv", "-c", "body", "-o", "no/out.csv"], "does not exist"),
-        (["in.csv", "lines.txt", "-c", "body", "-o", "out.csv"], "lines.txt is lines and in.csv is csv"),
+        (["in.csv", "lines.txt", "-c", "body", "-o", "out.csv"], "lines.txt is read as plain lines"),
+        (["in.csv", "lines.txt", "-o", "out.csv"], "lines.txt is lines and in.csv is csv"),
         (["in.parquet", "-c", "body"], "Parquet cannot go to standard output"),
     ],
 )  # fmt: skip
@@ -230,4 +232,5 @@ def test_texts_in_a_file(tmp_path: Path) -> None:
     with pytest.raises(IndexError):
         found.texts[3]
     path.write_bytes(b"")
-    assert list(collected(Input([str(path)]), tmp_path, "none").texts) == []
+    with pytest.warns(NoppaWarning, match="is empty"):
+        assert list(collected(Input([str(path)]), tmp_path, "none").texts) == []

@@ -173,7 +173,10 @@ def test_methods_that_need_probabilities_say_so() -> None:
         (lambda: noppa.S3E(variant="x"), "variant must be one of paper, reference, not 'x'"),
         (lambda: noppa.FastSent(epochs=0), "epochs must be a whole number from 1 on, not 0"),
         (lambda: noppa.Sent2Vec(rate=0), "rate must be a number above 0, not 0"),
-        (lambda: noppa.GEM(h=46), "h must be at most k=45, the directions to choose from, not 46"),
+        (
+            lambda: noppa.GEM(k=45, h=46),
+            "h must be at most k=45, the directions to choose from, not 46",
+        ),
     ],
 )
 def test_bad_parameters(make: Any, message: str) -> None:
@@ -188,8 +191,9 @@ def test_a_corpus_that_is_too_small() -> None:
             ParameterError, match="at least 4 different known words, and this one has 2: fit on"
         ):
             noppa.Encoder(words, method).fit(["the girl"])
-    with pytest.raises(ParameterError, match="more directions than the 7 dimensions"):
-        noppa.Encoder(words, noppa.GEM()).fit(TEXTS)
+    for method in (noppa.GEM(k=8), noppa.GEM(h=2)):  # one of seven dimensions is a default k of 1
+        with pytest.raises(ParameterError, match="more directions than the 7 dimensions"):
+            noppa.Encoder(words, method).fit(TEXTS)
     with pytest.raises(ParameterError, match="the corpus, which has no known word: set n"):
         noppa.Encoder(words, noppa.USIF()).fit(["unheard"])
 
@@ -323,7 +327,7 @@ def test_s3e_by_hand(glove: Any, sentences: Any, known: Any) -> None:
 
 def test_gem_by_hand(glove: Any, sentences: Any, known: Any) -> None:
     """With Householder's QR in place of Gram-Schmidt, on the sentences that repeat no word."""
-    encoder = noppa.Encoder(glove, noppa.GEM(m=3)).fit(sentences)
+    encoder = noppa.Encoder(glove, noppa.GEM(m=3, k=45, h=17)).fit(sentences)
     directions, values = (encoder._state.learnt[name] for name in ("directions", "values"))
     kept, expected = [], []
     for text, sentence in zip(sentences, known, strict=True):
@@ -351,12 +355,22 @@ def test_gem_by_hand(glove: Any, sentences: Any, known: Any) -> None:
 def test_gem_directions_are_those_of_the_coarse_vectors(
     glove: Any, sentences: Any, known: Any
 ) -> None:
-    encoder = noppa.Encoder(glove, noppa.GEM()).fit(sentences)
+    encoder = noppa.Encoder(glove, noppa.GEM(k=45)).fit(sentences)
     rows = [coarse(sentence.vectors, 3) for sentence in known]
     _, values, directions = np.linalg.svd(np.array(rows), full_matrices=False)
     assert np.allclose(encoder._state.learnt["values"], values[:45], rtol=1e-6)
     cosines = (encoder._state.learnt["directions"] * directions[:45]).sum(axis=1)
     assert np.allclose(np.abs(cosines[:10]), 1, atol=1e-6)
+
+
+def test_gem_removes_the_share_of_directions_that_its_paper_does(
+    glove: Any, sentences: Any
+) -> None:
+    scaled, given = (
+        noppa.Encoder(glove, method).fit(sentences) for method in (noppa.GEM(), noppa.GEM(k=5, h=2))
+    )
+    assert glove.dim == 100
+    assert scaled.encode(sentences).tobytes() == given.encode(sentences).tobytes()
 
 
 # What the methods share.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from noppa.evaluate import logistic, perceptron
 from noppa.evaluate.correlation import cosines, pearson, spearman
 from noppa.evaluate.perceptron import Stream
 from noppa.evaluate.probes import PROBES, ProbeData, ProbeResult
+from noppa.kernels import _native, reference
+from noppa.kernels.network_steps import views
 
 
 def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -64,35 +68,83 @@ def test_models_in_company_are_models_alone() -> None:
 # SentEval's network
 
 
-def test_a_step_is_the_one_of_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One epoch of one batch against back-propagation and Adam written out in float64."""
-    monkeypatch.setattr(perceptron, "EPOCH_SIZE", 1)
+@pytest.mark.parametrize(
+    ("dim", "rows", "classes"), [(1, 1, 1), (2, 7, 2), (7, 97, 3), (97, 64, 9), (200, 130, 6)]
+)
+def test_native_steps_are_those_of_the_twin(dim: int, rows: int, classes: int) -> None:
+    """Three epochs, the last batch of each a part, in every instruction set against float64."""
+    random = np.random.default_rng(dim)
+    points = random.normal(size=(rows, dim)).astype(np.float32)
+    labels = random.integers(0, classes, rows).astype(np.int32)
+    order = np.concatenate([random.permutation(rows) for _ in range(3)]).astype(np.int32)
+    start = perceptron._start(dim, classes, 1)
+    settings = (points, labels, order, rows, 64, classes, 1e-2, 5)
+    wanted = start.astype(np.float64)
+    reference.network_steps(wanted, *settings)
+    live = _native.instruction_set()
+    try:
+        for name in _native.instruction_sets():
+            _native.use_instruction_set(name)
+            found = start.copy()
+            _native.network_steps(found, *settings)
+            np.testing.assert_allclose(found, wanted, atol=1e-5)
+    finally:
+        _native.use_instruction_set(live)
+
+
+def test_the_twin_takes_the_step_of_the_formulas() -> None:
+    """The gradient against differences of the loss, and Adam's first step, which has the size of the rate."""
     rows, labels = made(40, 3, 2)
-    streams = [Stream(np.arange(40), np.arange(40))]
-    l2 = (1e-1, 1e-2)
-    networks = perceptron._Networks(rows, labels, streams, l2, 2, 5)
-    before = [array[0].astype(float) for array in networks.parameters]
-    for batch in networks._batches():
-        networks._step(batch)
-    for at, reg in enumerate(l2):
-        own = slice(50 * at, 50 * at + 50)
-        parameters = [before[0][:, own], before[1][:, own], before[2][at], before[3][at]]
-        hidden = 1 / (1 + np.exp(-(rows @ parameters[0] + parameters[1])))
-        scores = np.exp(hidden @ parameters[2] + parameters[3])
-        error = (scores / scores.sum(1, keepdims=True) - np.eye(2)[labels]) / 40
-        back = error @ parameters[2].T * hidden * (1 - hidden)
-        slopes = [
-            rows.T @ back,
-            back.sum(0, keepdims=True),
-            hidden.T @ error,
-            error.sum(0, keepdims=True),
-        ]
-        after = [networks.parameters[0][0][:, own], networks.parameters[1][0][:, own]]
-        after += [networks.parameters[2][0][at], networks.parameters[3][0][at]]
-        for old, slope, new in zip(parameters, slopes, after, strict=True):
-            slope = slope + reg * old
-            # the first step of Adam: both moments are the gradient's own
-            np.testing.assert_allclose(new, old - 1e-3 * slope / (np.abs(slope) + 1e-8), atol=2e-6)
+    state = perceptron._start(3, 2, 5).astype(np.float64)
+    before = state[0].copy()
+
+    def loss(flat: np.ndarray) -> float:
+        first, second, bias = views(flat, 3, 2)
+        scores = 1 / (1 + np.exp(-(rows @ first[:-1] + first[-1]))) @ second.T + bias
+        likely = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        return float(-np.log(likely[np.arange(40), labels]).mean())
+
+    reference.network_steps(state, rows, labels, np.arange(40), 40, 64, 2, 1e-1, 0)
+    slope = np.zeros_like(before)
+    for part in (*views(np.arange(len(before)), 3, 2),):
+        for at in part.ravel():
+            step = np.zeros_like(before)
+            step[at] = 1e-5
+            slope[at] = (loss(before + step) - loss(before - step)) / 2e-5 + 0.1 * before[at]
+    expected = before - 1e-3 * slope / (np.abs(slope) + 1e-8)
+    used = np.concatenate([part.ravel() for part in views(np.arange(len(before)), 3, 2)])
+    assert not state[0][np.setdiff1d(np.arange(len(before)), used)].any()
+    np.testing.assert_allclose(state[0][used], expected[used], atol=2e-6)
+    np.testing.assert_allclose(state[1][used], slope[used], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"order": np.array([9], np.int32)},
+        {"labels": np.array([0, 2], np.int32)},
+        {"labels": np.array([0], np.int32)},
+        {"state": np.zeros((3, 8), np.float32)},
+        {"state": np.zeros((3, perceptron.network_size(4, 2)))},
+        {"batch": 0},
+        {"classes": 1 << 40},
+        {"l2": float("nan")},
+    ],
+)
+def test_native_steps_refuse_what_does_not_fit(change: dict[str, Any]) -> None:
+    call = {
+        "state": perceptron._start(4, 2, 0),
+        "rows": np.zeros((2, 4), np.float32),
+        "labels": np.array([0, 1], np.int32),
+        "order": np.array([0, 1], np.int32),
+        "epoch": 2,
+        "batch": 64,
+        "classes": 2,
+        "l2": 0.0,
+        "steps": 0,
+    }
+    with pytest.raises((ValueError, TypeError)):
+        _native.network_steps(**call | change)
 
 
 def test_streams_in_company_are_streams_alone() -> None:
@@ -101,9 +153,9 @@ def test_streams_in_company_are_streams_alone() -> None:
     streams.append(Stream(np.arange(50), np.arange(50, 90)))
     together = perceptron.train(rows, labels, streams, (1e-5, 1e-2), 3, 1)
     for stream, found in zip(streams, together, strict=True):
-        (alone,) = perceptron.train(rows, labels, [stream], (1e-5, 1e-2), 3, 1)
-        np.testing.assert_allclose(alone.accuracy, found.accuracy, atol=0.06)
-        np.testing.assert_allclose(alone.first, found.first, atol=1e-3)
+        (alone,) = perceptron.train(rows, labels, [stream], (1e-2,), 3, 1)
+        assert alone.accuracy[0] == found.accuracy[1]
+        assert alone.networks[0].first.tobytes() == found.networks[1].first.tobytes()
 
 
 def test_the_best_check_is_kept() -> None:

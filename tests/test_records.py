@@ -14,7 +14,7 @@ from threading import Event, Timer
 import numpy as np
 import pytest
 
-from noppa import Encoder, NoPPA, NoppaError, WordVectors
+from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, WordVectors
 from noppa.records import Input, Job, read
 from noppa.records.write import WRITERS
 from tests.conftest import AWKWARD
@@ -55,7 +55,6 @@ def test_lines(tmp_path, end, final):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", []),
         (b"\n", [""]),
         (b"\n\n", ["", ""]),
         (b"a", ["a"]),
@@ -81,7 +80,9 @@ def test_bad_utf8_is_one_bad_record(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"good\nbad \xff\n\xc3\xa9\n")
     assert texts(path) == ["good", None, "é"]
-    assert reasons(path) == [f"{path}, line 2: it is not UTF-8"]
+    assert reasons(path) == [
+        f"{path}, line 2: it is not UTF-8 (it reads as Latin-1: pass --encoding cp1252)"
+    ]
 
 
 # Tables
@@ -251,19 +252,22 @@ def test_every_output_has_the_rows_of_encode(tmp_path, form):
 
 def test_no_records_are_no_rows(tmp_path):
     (tmp_path / "t").write_bytes(b"")
-    Job(MODEL, Input([str(tmp_path / "t")]), str(tmp_path / "v.npy")).run()
+    with pytest.warns(NoppaWarning, match="is empty: there is no record in it"):
+        Job(MODEL, Input([str(tmp_path / "t")]), str(tmp_path / "v.npy")).run()
     assert np.load(tmp_path / "v.npy").shape == (0, MODEL.dim)
 
 
 def test_policies_for_bad_records(tmp_path):
     source, target = tmp_path / "t", tmp_path / "v.jsonl"
     source.write_bytes(b"cake\n\xff\na girl\n")
-    with pytest.raises(NoppaError, match="line 2: it is not UTF-8; mend it, or pass --on-bad"):
+    with pytest.raises(
+        NoppaError, match=r"line 2: it is not UTF-8 \(.*\); mend it, or pass --on-bad"
+    ):
         Job(MODEL, Input([str(source)]), str(target)).run()
     assert not target.exists()
     outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="skip").run()
     assert (outcome.records, outcome.rows, outcome.bad) == (3, 2, 1)
-    assert [json.loads(line)["record"] for line in target.read_text().splitlines()] == [0, 2]
+    assert [json.loads(line)["record"] for line in target.read_text().splitlines()] == [1, 3]
     outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="empty", overwrite=True).run()
     assert (outcome.rows, outcome.bad, outcome.zero) == (3, 1, 1)
     assert not load(target, "jsonl")[1].any()

@@ -17,6 +17,7 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
+from noppa.kernels import backend
 from noppa.serve.settings import Settings, keys_of
 from tests.serving import PROGRAM, Running, made_encoder, serving, wait_until
 
@@ -33,7 +34,7 @@ def server(encoder: noppa.Encoder) -> Iterator[Running]:
     with serving(str(encoder.path), "--max-inputs", "3000", "--max-tokens", "50") as running:
         yield running
     for entry in running.log:
-        assert entry["event"] in ("listening", "request", "stopped"), entry
+        assert entry["event"] in ("listening", "request", "stopping", "stopped"), entry
 
 
 @pytest.fixture
@@ -198,6 +199,15 @@ def test_health_and_metrics(server: Running, client: httpx.Client) -> None:
     assert gained["noppa_oov_tokens_total"] == 2
     assert gained["noppa_empty_inputs_total"] == 1
     assert gained["noppa_batch_size_count"] == 1
+    assert gained["noppa_encode_duration_seconds_count"] == 1
+    assert gained["noppa_encode_duration_seconds_sum"] > 0
+    assert gained['noppa_request_duration_seconds_count{route="/v1/embeddings"}'] == 1
+    assert gained['noppa_request_duration_seconds_sum{route="/v1/embeddings"}'] > 0
+    many = {"inputs": ["the girl"] * 100}  # too many for the event loop: it waits for its turn
+    client.post("/embed", json=many)
+    name = "noppa_queue_duration_seconds_count"
+    assert numbers()[name] == after[name] + 1
+    assert after[f'noppa_info{{kernels="{backend.name}",version="{noppa.__version__}"}}'] == 1
     assert after["noppa_resident_memory_bytes"] > 1e6
     assert set(before) == set(after)
 
@@ -225,6 +235,10 @@ def test_unknown_paths_and_methods(client: httpx.Client) -> None:
     wrong = client.get("/v1/embeddings")
     assert (wrong.status_code, error_of(wrong)["code"]) == (405, "method_not_allowed")
     assert wrong.headers["allow"] == "POST"
+    assert "use POST" in error_of(wrong)["message"]
+    both = client.delete("/")
+    assert both.headers["allow"] == "GET, HEAD, POST"
+    assert "use GET or POST" in error_of(both)["message"]
 
 
 def test_request_ids_and_headers(client: httpx.Client) -> None:
@@ -293,6 +307,8 @@ def test_a_model_without_prefix_and_other_switches(tmp_path: Path) -> None:
             assert "Whitening" in error_of(cut)["message"]
             cross = client.get("/health", headers={"origin": "https://example.org"})
             assert cross.headers["access-control-allow-origin"] == "https://example.org"
+            refused = 'noppa_requests_total{code="401",route="/info"}'
+            assert dict(_samples(client.get("/metrics").text))[refused] == 3
             total = {"noppa_processes": 0.0}
             while total["noppa_processes"] < 2:  # the second may still be starting
                 total = dict(_samples(client.get("/metrics").text))

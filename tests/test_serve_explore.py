@@ -101,6 +101,9 @@ def test_methods_listed(client: httpx.Client) -> None:
     assert names[0] == "noppa"
     assert "fastsent" not in names
     assert answer["methods"][0]["parameters"]["parts"] == ["context", "word"]
+    assert answer["methods"][0]["summary"].startswith("The paper's method")
+    assert answer["layouts"][0] == "pca"
+    assert answer["index"] is None
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,8 @@ def test_methods_of_users(encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatc
     for name, kind in (("powers", Powers), ("largest", Largest), ("choosy", Choosy)):
         noppa.register(name, kind)
     assert offered() == {**ours, "powers": {"power": 2.0}, "largest": {}}
+    summaries = {one["name"]: one["summary"] for one in answered("/methods")["methods"]}
+    assert summaries["largest"] == "Another user's, which knows nothing of our classes."
     for method, made in (
         ({"name": "powers", "power": 3}, Powers(3)),
         ({"name": "largest"}, Largest()),

@@ -82,7 +82,7 @@ def test_no_room_for_temporary_files(encoder: noppa.Encoder) -> None:
         with running.client() as client:
             assert client.post("/embed", json={"inputs": "the girl"}).status_code == 200
             assert "noppa_processes 1" in client.get("/metrics").text
-        wait_until(lambda: running.events("no folder for shared metrics"))
+        wait_until(lambda: running.events("no folder for metrics and lines"))
         assert running.stop() == 0
 
 

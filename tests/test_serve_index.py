@@ -65,7 +65,7 @@ def test_what_a_search_finds(client: TestClient, folder: Path, mode: str, where:
     hits = noppa.Index.open(folder).search("a boy eats cake", 3, where, mode)
     body = {"query": "a boy eats cake", "count": 3, "where": where, "mode": mode}
     answer = client.post("/index/search", json=body).json()
-    assert answer == {"results": [hit.described() for hit in hits], "note": None}
+    assert answer == {"results": [hit.described() for hit in hits], "note": None, "warning": None}
     assert len(answer["results"]) > 1
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 import noppa
-from noppa.serve import explore, sessions
+from noppa.serve import explore, overview, sessions
 from noppa.serve import line_routes as lines
 from noppa.serve.app import Application
-from noppa.serve.overview import alike, clustered, plane
+from noppa.serve.overview import alike, clustered, layouts, plane
 from noppa.serve.served_models import Watch
 from noppa.serve.sessions import Session
 from noppa.serve.settings import Settings
@@ -209,3 +213,58 @@ def test_all_lines_of_all_browsers_have_one_budget(
     assert within(3 * lines_alone + 100) == [0, 0, 0]
     assert within(2 * lines_alone + 100) == [-1, 0, 0]
     assert client.post("/lines/map", json={}).status_code == 200  # made again for the last one
+
+
+def test_lines_come_back(client: TestClient) -> None:
+    """A page that is loaded again asks for the lines of its browser."""
+    assert client.get("/lines").json() == {"lines": []}
+    client.post("/lines", json={"lines": LINES})
+    assert client.get("/lines").json() == {"lines": LINES}
+    client.delete("/lines")
+    assert client.get("/lines").json() == {"lines": []}
+
+
+def test_progress_of_encoding(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block is told; the vectors are those of a request without; a refusal is an answer of its own."""
+    client.post("/lines", json={"lines": LINES})
+    plain = client.post("/lines/vectors", json={}).content
+    points = client.post("/lines/map", json={}).json()
+    client.post("/lines", json={"lines": LINES})
+    monkeypatch.setattr(sessions, "ENCODED_LINES", 32)
+    told = client.post("/lines/encode", json={})
+    steps = [json.loads(line) for line in told.text.splitlines()]
+    assert steps == [{"done": done, "of": 80} for done in (32, 64, 80)]
+    again = client.post("/lines/encode", json={}).text
+    assert json.loads(again) == {"done": 80, "of": 80}  # they are kept
+    assert client.post("/lines/vectors", json={}).content == plain
+    assert client.post("/lines/map", json={}).json() == points
+    assert client.post("/lines/encode", json={"method": WIDE}).status_code == 413
+    client.delete("/lines")
+    assert client.post("/lines/encode", json={}).json()["error"]["code"] == "lines_not_found"
+
+
+def test_a_map_by_umap(
+    encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is offered where it is installed, sees the lines' vectors, and is bounded; a few lines have none."""
+    (tmp_path / "umap.py").write_text(
+        "class UMAP:\n"
+        "    def __init__(self, **options): self.options = options\n"
+        "    def fit_transform(self, rows): return rows[:, :2] * self.options['n_components']\n"
+    )
+    assert layouts() == ["pca"] or find_spec("umap")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "umap", raising=False)
+    settings = Settings(model=str(encoder.path), log_requests=False)
+    with TestClient(Application(settings), base_url="http://127.0.0.1") as client:
+        assert client.get("/methods").json()["layouts"] == ["pca", "umap"]
+        client.post("/lines", json={"lines": LINES})
+        points = np.array(client.post("/lines/map", json={"layout": "umap"}).json()["points"])
+        assert points == pytest.approx(2 * encoder.encode(LINES, normalize=True)[:, :2], abs=1e-6)
+        monkeypatch.setattr(overview, "MOST_UMAP", 79)
+        refused = client.post("/lines/map", json={"layout": "umap"})
+        assert refused.status_code == 413
+        assert "UMAP takes up to 79" in refused.text
+        client.post("/lines", json={"lines": LINES[:4]})
+        assert client.post("/lines/map", json={"layout": "umap"}).json()["shares"]
+    sys.modules.pop("umap", None)

@@ -105,7 +105,7 @@ def test_our_state_is_not_uvicorns() -> None:
             vars(HttpToolsProtocol(served.config, served.state, {}))
         )
         assert ours == {
-            "unanswered", "step", "sending", "write_paused", "in_message", "head_bytes", "silent_bytes", "status"
+            "unanswered", "step", "sending", "write_paused", "in_message", "lingering", "head_bytes", "silent_bytes", "status"
         }  # fmt: skip
 
     asyncio.run(run())

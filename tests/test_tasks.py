@@ -10,7 +10,7 @@ import pytest
 
 import noppa
 from noppa.classify.folds import stratified_folds
-from noppa.evaluate import TASKS, check, read
+from noppa.evaluate import TASKS, check, read, senteval_files, task_files
 from noppa.evaluate.task_files import available, tasks_of
 from tests.made_senteval import write_folder
 
@@ -25,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", HERE)
 def test_the_real_files_are_the_ones_of_the_table(name: str, shared: Callable[..., Path]) -> None:
     hashes = check(shared("senteval"), TASKS[name])
-    assert list(hashes.values()) == [file.sha256 for file in TASKS[name].files]
+    assert list(hashes.values()) == [file.sha256["raw"] for file in TASKS[name].files]
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -47,11 +47,9 @@ def test_dialects(made: Path) -> None:
     assert all(row.texts[0].endswith("é ?") for row in read(made, TASKS["TREC"])["train"])
     assert {row.label for row in read(made, TASKS["TREC"])["test"]} == {"DESC", "NUM", "LOC"}
     assert all(row.texts[0].startswith('"') for row in read(made, TASKS["MRPC"])["train"])
-    assert {row.label for row in read(made, TASKS["SICK-E"])["test"]} == {
-        "NEUTRAL",
-        "ENTAILMENT",
-        "CONTRADICTION",
-    }
+    # SentEval's numbers: contradiction, neutral, entailment
+    labels = {row.texts[0].split()[0]: row.label for row in read(made, TASKS["SICK-E"])["test"]}
+    assert (labels["delicious"], labels["boy"], labels["of"]) == (2, 1, 0)
     assert {row.label for row in read(made, TASKS["STS16"])["headlines"]} <= {0, 1, 2, 3, 4, 5}
 
 
@@ -90,6 +88,73 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     (folder / "STS/STSBenchmark/sts-dev.csv").write_text("a\tb\tc\td\tmuch\tf\tg\n")
     with pytest.raises(noppa.NoppaError, match=r"sts-dev.csv cannot be read: .*much"):
         read(tmp_path, TASKS["STS-B"])
+
+
+# SentEval's own files
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (
+            b'He said "no..." (really?) it\'s A&B, don\'t cannot: the end."',
+            "He said `` no ... '' ( really ? ) it 's A & B , do n't can not : the end . '' ",
+        ),
+        (
+            b"caf\xc3\xa9 -- \x01tab\there\x7f \xff\x8a. ",
+            "cafM-CM- ) -- ^Atab\there^ ? M-^ ? M-^J . ",
+        ),
+        (b"the U.S. is ... ok.", "the U.S. is ... ok . "),
+    ],
+)
+def test_lines_are_those_of_cat_and_sed(raw: bytes, expected: str) -> None:
+    """Written down from `cat -v | sed -f tokenizer.sed`."""
+    assert senteval_files.penn(senteval_files.visible(raw)) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (
+            "Mr. Smith's dog, 5,300 dogs,and 1990's... don't go (to the U.S. Now) No. 5 is no. it's 'fine' a_b e.g. x/y.'",
+            "Mr. Smith 's dog , 5,300 dogs , and 1990 's ... don 't go ( to the U.S. Now ) No. 5 is no. it 's ' fine ' "
+            "a _ b e.g. x / y . ' ",
+        ),
+        ("", ""),
+        ("The end of p.m. and etc. Then No. Way 3,", "The end of p.m. and etc . Then No . Way 3 ,"),
+        ("'tis the dogs' owner. \"Hi,\" he said.", "'tis the dogs ' owner . \" Hi , \" he said ."),
+    ],
+)
+def test_pairs_are_those_of_moses(raw: str, expected: str) -> None:
+    """Written down from the Perl program."""
+    assert senteval_files.moses(raw) == expected
+
+
+@pytest.mark.parametrize("name", ["CR", "TREC", "SICK-E", "STS-B", "SST2"])
+def test_prepared_files_are_sentevals_hash_for_hash(
+    name: str, shared: Callable[..., Path], tmp_path: Path
+) -> None:
+    senteval_files.prepare(shared("senteval"), tmp_path, TASKS[name])
+    hashes = check(tmp_path, TASKS[name])
+    assert task_files.source_of(TASKS[name], hashes) == "senteval"
+    before = [
+        path.read_bytes()
+        for path in senteval_files.prepare(tmp_path, tmp_path / "again", TASKS[name])
+    ]
+    after = [(tmp_path / "downstream" / file.path).read_bytes() for file in TASKS[name].files]
+    assert before == after  # what is prepared stays as it is
+    if name == "CR":
+        raw = shared("senteval") / "downstream" / "CR" / "custrev.neg"
+        (tmp_path / "downstream" / "CR" / "custrev.neg").write_bytes(raw.read_bytes())
+        with pytest.raises(
+            noppa.NoppaError, match="some files of CR as they were published and some"
+        ):
+            check(tmp_path, TASKS[name])
+
+
+def test_prepare_refuses_its_own_input(made: Path) -> None:
+    with pytest.raises(noppa.NoppaError, match="is the folder to read"):
+        senteval_files.prepare(made, made, TASKS["CR"])
 
 
 def test_unknown_names() -> None:

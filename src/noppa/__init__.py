@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import external
 from noppa.encoder.loading import load
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.errors import NoppaError, NoppaWarning, UnknownWordsWarning
 from noppa.methods import (
     DCT,
     GEM,
@@ -93,6 +93,7 @@ __all__ = [
     "Refinement",
     "Sent2Vec",
     "TfIdf",
+    "UnknownWordsWarning",
     "Whitening",
     "WordVectors",
     "__version__",

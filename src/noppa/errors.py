@@ -42,6 +42,10 @@ class NoppaWarning(UserWarning):
     """Something the user should know that did not stop the work."""
 
 
+class UnknownWordsWarning(NoppaWarning):
+    """Few words of a batch are known: the text is in another language or script than the word vectors."""
+
+
 def warn(message: str, category: type[Warning] = NoppaWarning) -> None:
     """Warn with the stack level of the user's line that called into noppa, however deep the warning arises."""
     frame, level = sys._getframe(1), 2

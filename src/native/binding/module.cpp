@@ -35,6 +35,7 @@ NB_MODULE(_native, module) {
     });
     module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name); });
     binding::bind_text(module);
+    binding::bind_network_steps(module);
     binding::bind_pooling(module);
     binding::bind_search(module);
     binding::bind_sparse(module);

@@ -106,7 +106,19 @@ struct PyVocabulary {
         return vocabulary.words.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
     }
 
-    nb::tuple look_up(nb::list texts, int threads) const {
+    using Seen = std::optional<nb::list>;
+
+    // Adds to `seen` how many words there were, and how many of them were found whole.
+    static nb::tuple result(Ids rows, Seen seen) {
+        if (seen) {
+            require(nb::len(*seen) == 2, "seen has two numbers");
+            (*seen)[0] = nb::cast<int64_t>((*seen)[0]) + rows.seen.words;
+            (*seen)[1] = nb::cast<int64_t>((*seen)[1]) + rows.seen.known;
+        }
+        return nb::make_tuple(numpy(std::move(rows.ids)), numpy(std::move(rows.offsets)));
+    }
+
+    nb::tuple look_up(nb::list texts, int threads, Seen seen) const {
         Strings strings;
         for (nb::handle text : texts) strings.add_text(text);
         Ids rows;
@@ -114,18 +126,17 @@ struct PyVocabulary {
             nb::gil_scoped_release released;
             rows = noppa::look_up(vocabulary, strings.texts, threads);
         }
-        return nb::make_tuple(numpy(std::move(rows.ids)), numpy(std::move(rows.offsets)));
+        return result(std::move(rows), seen);
     }
 
-    nb::tuple look_up_tokens(nb::list sentences) const {
+    nb::tuple look_up_tokens(nb::list sentences, Seen seen) const {
         Strings strings;
         std::vector<int64_t> offsets{0};
         for (nb::handle sentence : sentences) {
             for (nb::handle token : nb::cast<nb::list>(sentence)) strings.add(nb::borrow(token));
             offsets.push_back(int64_t(strings.texts.size()));
         }
-        Ids rows = noppa::look_up_tokens(vocabulary, strings.texts, offsets);
-        return nb::make_tuple(numpy(std::move(rows.ids)), numpy(std::move(rows.offsets)));
+        return result(noppa::look_up_tokens(vocabulary, strings.texts, offsets), seen);
     }
 };
 
@@ -182,8 +193,8 @@ void bind_text(nb::module_& module) {
              "text"_a, "bounds"_a, "slots"_a, "letter_case"_a, "unknown"_a, "pieces"_a = 0,
              "piece_slots"_a = nb::none())
         .def("find", &PyVocabulary::find, "word"_a)
-        .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a)
-        .def("look_up_tokens", &PyVocabulary::look_up_tokens, "sentences"_a);
+        .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a, "seen"_a = nb::none())
+        .def("look_up_tokens", &PyVocabulary::look_up_tokens, "sentences"_a, "seen"_a = nb::none());
 }
 
 }  // namespace noppa::binding

@@ -6,6 +6,7 @@
 namespace noppa::binding {
 
 void bind_text(nanobind::module_& module);
+void bind_network_steps(nanobind::module_& module);
 void bind_pooling(nanobind::module_& module);
 void bind_search(nanobind::module_& module);
 void bind_sparse(nanobind::module_& module);

@@ -55,12 +55,13 @@ std::atomic<size_t>& live() {
 
 const std::vector<InstructionSet>& compiled_sets() {
     static const std::vector<InstructionSet> sets{
-        {"base", [] { return true; }, base::apply_step, base::dot_rows, &base::code_kernels, BASE_MAKERS},
+        {"base", [] { return true; }, base::apply_step, base::dot_rows, base::network_steps, &base::code_kernels,
+         BASE_MAKERS},
 #if defined(NOPPA_HAS_V3)
-        {"v3", runs_v3, v3::apply_step, v3::dot_rows, &v3::code_kernels, V3_MAKERS},
+        {"v3", runs_v3, v3::apply_step, v3::dot_rows, v3::network_steps, &v3::code_kernels, V3_MAKERS},
 #endif
 #if defined(NOPPA_HAS_V4)
-        {"v4", runs_v4, v4::apply_step, v4::dot_rows, &v4::code_kernels, V4_MAKERS},
+        {"v4", runs_v4, v4::apply_step, v4::dot_rows, v4::network_steps, &v4::code_kernels, V4_MAKERS},
 #endif
     };
     return sets;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "duplicates/codes.hpp"
+#include "network_steps.hpp"
 #include "pooling/arguments.hpp"
 #include "pooling/method.hpp"
 #include "refine/steps.hpp"
@@ -20,6 +21,7 @@ struct InstructionSet {
     bool (*runs_here)();
     ApplyStep* apply_step;
     DotRows* dot_rows;
+    NetworkSteps* network_steps;
     const CodeKernels* code_kernels;
     MakeMethod* const* makers;  // in the order of method_names()
 };

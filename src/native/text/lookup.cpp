@@ -10,17 +10,22 @@ Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int th
     Ids result;
     result.offsets.resize(texts.size() + 1);
     std::vector<std::vector<int32_t>> parts(cuts.size() - 1);
+    std::vector<KnownWords> seen(parts.size());
     run_tasks(int64_t(parts.size()), threads, [&](int64_t task) {
         thread_local Scanner scanner;
         thread_local Vocabulary::Scratch scratch;
+        scratch.seen = {};
         std::vector<int32_t>& part = parts[size_t(task)];
         for (int64_t at = cuts[size_t(task)]; at < cuts[size_t(task) + 1]; ++at) {
             for (const Token& token : scanner.tokens(texts[size_t(at)])) vocabulary.look_up(token, &scratch, &part);
             result.offsets[size_t(at) + 1] = int64_t(part.size());
         }
+        seen[size_t(task)] = scratch.seen;
         scanner.release_if_large();
     });
     for (size_t task = 0; task < parts.size(); ++task) {
+        result.seen.words += seen[task].words;
+        result.seen.known += seen[task].known;
         const int64_t before = int64_t(result.ids.size());
         for (int64_t at = cuts[task]; at < cuts[task + 1]; ++at) result.offsets[size_t(at) + 1] += before;
         if (parts.size() == 1) result.ids = std::move(parts[0]);
@@ -44,6 +49,7 @@ Ids look_up_tokens(const Vocabulary& vocabulary, const std::vector<Text>& tokens
         }
         result.offsets.push_back(int64_t(result.ids.size()));
     }
+    result.seen = scratch.seen;
     return result;
 }
 

@@ -12,6 +12,7 @@ namespace noppa {
 struct Ids {
     std::vector<int32_t> ids;
     std::vector<int64_t> offsets;
+    KnownWords seen;
 };
 
 Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int threads);

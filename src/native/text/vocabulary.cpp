@@ -141,8 +141,22 @@ int32_t Index::find(const uint8_t* bytes, size_t length) const {
     return -1;
 }
 
+void KnownWords::count(const Token& token, bool is_known) {
+    const Code first = token.length ? token.begin[0] : ' ';
+    const auto is_letter = [](Code code) {
+        return (kind_of(code) == KIND_LETTER || kind_of(code) == KIND_IDEOGRAPH) && code != '_';
+    };
+    if ((token.length < TELLING_LETTERS && first < 128) || !is_letter(first)) return;
+    if (!is_known)
+        for (int64_t at = 1; at < token.length; ++at)
+            if (!is_letter(token.begin[at]) || lower(token.begin[at]) != token.begin[at]) return;
+    ++words;
+    known += is_known;
+}
+
 void Vocabulary::look_up(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const {
     const int32_t id = find(token, scratch);
+    scratch->seen.count(token, id >= 0);
     if (id >= 0) ids->push_back(id);
     else if (!pieces.words || !look_up_parts(token, scratch, ids)) ids->push_back(unknown);
 }

@@ -48,6 +48,13 @@ struct Index {
 
 size_t longest_of(const int64_t* bounds, int64_t words);
 
+// How many words of a batch there were, and how many of them were found whole: the twin of text/telling.py.
+struct KnownWords {
+    int64_t words = 0, known = 0;
+
+    void count(const Token& token, bool is_known);
+};
+
 class Vocabulary {
   public:
     Index words;
@@ -60,6 +67,7 @@ class Vocabulary {
         std::string utf8;
         std::vector<Code> plain;
         std::vector<size_t> ends;
+        KnownWords seen;
     };
 
     // Appends the row of the token, or the rows of its pieces, or `unknown`.

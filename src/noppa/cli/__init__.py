@@ -9,13 +9,20 @@ import warnings
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from noppa.cli.terminal import visible
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.cli.wording import worded
+from noppa.errors import NoppaError, NoppaWarning, ParameterError, UnknownWordsWarning
 from noppa.methods.registry import import_extensions
+
+INTERRUPTED = 130
+#: What a shell sets while it completes a command.
+COMPLETION = "_NOPPA_COMPLETE"
+#: The base of all mistakes in how a command is called; typer may carry click or depend on it.
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 #: The commands of each module, in the order of the help.
 COMMANDS = {
@@ -40,12 +47,17 @@ COMMANDS = {
     "figures": ("figures",),
     "data": ("data",),
     "info": ("info",),
+    "doctor": ("doctor",),
 }
 
 
 def program(command: str | None = None) -> typer.Typer:
     """The command line with all commands, or, for a faster start, with only those of the module that has `command`."""
-    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
     app.callback()(noppa)
     modules = [module for module, commands in COMMANDS.items() if command in commands]
     for module in modules or COMMANDS:
@@ -70,32 +82,68 @@ def noppa(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line on standard error and exit code 1."""
+    """Run the command line; a mistake is one line on standard error.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C, 143 by SIGTERM.
+    """
     warnings.filterwarnings("always", category=NoppaWarning)
     warnings.showwarning = _show_warning
     if isinstance(sys.stdout, TextIOWrapper):
         # Not every terminal encoding has all characters.
         sys.stdout.reconfigure(errors="backslashreplace")
-    command = sys.argv[1] if len(sys.argv) > 1 else None
+    command = _command()
     if command != "serve":  # it has its own handlers, which finish open requests
         _unwind_on_signals()
     try:
         try:
             import_extensions()
-            program(command)()
+            code = program(command)(prog_name="noppa", standalone_mode=False)
         finally:
             sys.stdout.flush()  # a full disk raises here at the latest
     except NoppaError as error:
-        sys.exit(f"noppa: {visible(error)}")
+        _fail(worded(error), 2 if isinstance(error, ParameterError) else 1)
+    except USAGE_ERROR as error:
+        _fail_usage(error)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader is gone; avoids a second error at interpreter exit
+        _drop_output()
         sys.exit(1)
     except OSError as error:
-        _drop_output()
         where = "" if error.filename is None else f"{error.filename}: "
-        sys.exit(f"noppa: {visible(f'{where}{error.strerror or error}')}")
+        _fail(f"{where}{error.strerror or error}", 1)
     except MemoryError:
-        sys.exit("noppa: there is not enough memory: give less at a time, or free some")
+        _fail("there is not enough memory: give less at a time, or free some", 1)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        _fail("interrupted", INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _command() -> str | None:
+    """The command that is called, or whose options a shell completes."""
+    words = sys.argv
+    if COMPLETION in os.environ:
+        typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+        words = [*typed.split(), ""] if typed[-1:].isspace() else typed.split()
+        words = words[:2] if len(words) > 2 else []
+    return words[1] if len(words) > 1 else None
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    _drop_output()
+    print(f"noppa: {visible(message)}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _fail_usage(error: Any) -> NoReturn:
+    """A mistake in how a command was called, with the help that tells how to; or the help, where nothing was called."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(2)
+    message = error.format_message().removeprefix("Invalid value: ").rstrip()
+    context = getattr(error, "ctx", None)
+    more = "" if context is None else f" ({context.command_path} -h tells more)"
+    _fail(f"{worded(message.rstrip('.'))}{more}", 2)
 
 
 def _drop_output() -> None:
@@ -121,5 +169,7 @@ def _unwind_on_signals() -> None:
             signal.signal(number, unwind)
 
 
-def _show_warning(message: object, *_: object, **__: object) -> None:
+def _show_warning(message: object, category: type[Warning], *_: object, **__: object) -> None:
     print(f"noppa: {visible(message)}", file=sys.stderr)
+    if category is UnknownWordsWarning:  # once, not for every batch of a file
+        warnings.filterwarnings("ignore", category=UnknownWordsWarning)

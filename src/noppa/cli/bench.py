@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import noppa
-from noppa.cli import scoring
+from noppa.cli import bench_paper, scoring
 from noppa.cli.encoder_options import Counts, Parameters, Vectors, kind_of, parameters_of, words_of
 from noppa.cli.options import Model
 from noppa.encoder import embedded
@@ -223,4 +223,5 @@ def report_(
 
 
 def register(app: typer.Typer) -> None:
+    bench_paper.register(group)
     app.add_typer(group, name="bench")

@@ -5,28 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-import noppa
 from noppa import Encoder
-from noppa.cli.encode import MethodParameters
-from noppa.cli.encoder_options import Counts, Ranks, Vectors, method_of, parameters_of, words_of
-from noppa.cli.options import Model
+from noppa.cli.encoder_options import (
+    Counts,
+    FittedMethod,
+    MethodParameters,
+    Ranks,
+    Vectors,
+    encoder_to_fit,
+)
+from noppa.cli.options import Model, expanded
 from noppa.cli.progress import records_bar
 from noppa.cli.record_options import (
+    TABS,
     Column,
     Dim,
-    From,
-    NoHeader,
     Normalize,
+    Reading,
     interruptible,
     print_faults,
 )
-from noppa.errors import ParameterError
+from noppa.cli.run_job import KeepAll, columns_to_keep
 from noppa.parameters import positive
 
 ENGINES = "dask, spark, or single for this very process"
@@ -53,12 +57,6 @@ Workers = Annotated[
         show_default=False,
     ),
 ]
-OnBad = Annotated[
-    str,
-    typer.Option(
-        help="What to do with a record without text: error, empty (a row of zeros), drop."
-    ),
-]
 Keep = Annotated[
     str | None,
     typer.Option(
@@ -72,7 +70,9 @@ app = typer.Typer(no_args_is_help=True, help="Past one machine: Dask and Spark."
 
 
 @app.command()
+@expanded
 def encode(
+    reading: Reading,
     inputs: Inputs,
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the parts of Parquet.")],
     model: Model = None,
@@ -81,13 +81,11 @@ def encode(
     scheduler: Scheduler = None,
     workers: Workers = None,
     dtype: Annotated[str, typer.Option(help="float32 or float16.")] = "float32",
-    on_bad: OnBad = "error",
     normalize: Normalize = False,
     dim: Dim = None,
     keep: Keep = None,
+    keep_all: KeepAll = False,
     into: Annotated[str, typer.Option(help="Name of the column of vectors.")] = "embedding",
-    source: From = None,
-    no_header: NoHeader = False,
     shard_size: ShardSize = 16,
 ) -> None:
     """Vectors of any amount of text as a folder of Parquet, in order; the same command again goes on where one stopped.
@@ -106,21 +104,25 @@ def encode(
             scheduler=scheduler,
             workers=workers,
             dtype=dtype,
-            on_bad=on_bad,
+            on_bad=reading.on_bad,
             normalize=normalize,
             dim=dim,
-            keep=_names(keep),
+            keep=columns_to_keep(keep, keep_all, None),
             into=into,
-            form=source,
-            header=not no_header,
+            form=reading.form,
+            header=not reading.no_header,
+            encoding=reading.encoding,
+            delimiter=TABS.get(reading.delimiter or "", reading.delimiter),
             shard_size=_bytes(shard_size),
             progress=progress,
         )
-    _print_report(output, report, on_bad)
+    _print_report(output, report, reading.on_bad)
 
 
 @app.command()
+@expanded
 def predict(
+    reading: Reading,
     model: Annotated[Path, typer.Argument(help="The folder of a classifier, see `noppa train`.")],
     inputs: Inputs,
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the parts of Parquet.")],
@@ -130,11 +132,9 @@ def predict(
     engine: EngineName = "dask",
     scheduler: Scheduler = None,
     workers: Workers = None,
-    on_bad: OnBad = "error",
     keep: Keep = None,
+    keep_all: KeepAll = False,
     into: Annotated[str, typer.Option(help="Column for the label.")] = "predicted",
-    source: From = None,
-    no_header: NoHeader = False,
     shard_size: ShardSize = 16,
 ) -> None:
     """Labels of any amount of text as a folder of Parquet, in order; the same command again goes on where one stopped.
@@ -152,28 +152,30 @@ def predict(
             engine=engine,
             scheduler=scheduler,
             workers=workers,
-            on_bad=on_bad,
-            keep=_names(keep),
+            on_bad=reading.on_bad,
+            keep=columns_to_keep(keep, keep_all, None),
             into=into,
-            form=source,
-            header=not no_header,
+            form=reading.form,
+            header=not reading.no_header,
+            encoding=reading.encoding,
+            delimiter=TABS.get(reading.delimiter or "", reading.delimiter),
             shard_size=_bytes(shard_size),
             progress=progress,
         )
-    _print_report(output, report, on_bad)
+    _print_report(output, report, reading.on_bad)
 
 
 @app.command()
+@expanded
 def fit(
+    reading: Reading,
     inputs: Inputs,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the encoder.")],
     model: Model = None,
     vectors: Vectors = None,
     counts: Counts = None,
     ranks: Ranks = False,
-    method: Annotated[
-        str | None, typer.Option(help="Another method than the model's.", show_default=False)
-    ] = None,
+    method: FittedMethod = None,
     parameters: MethodParameters = None,
     frequencies: Annotated[
         str | None,
@@ -186,9 +188,6 @@ def fit(
     engine: EngineName = "dask",
     scheduler: Scheduler = None,
     workers: Workers = None,
-    on_bad: OnBad = "error",
-    source: From = None,
-    no_header: NoHeader = False,
     shard_size: ShardSize = 16,
     work: Annotated[
         str | None,
@@ -217,9 +216,11 @@ def fit(
             scheduler=scheduler,
             workers=workers,
             frequencies=frequencies,
-            on_bad=on_bad,
-            form=source,
-            header=not no_header,
+            on_bad=reading.on_bad,
+            form=reading.form,
+            header=not reading.no_header,
+            encoding=reading.encoding,
+            delimiter=TABS.get(reading.delimiter or "", reading.delimiter),
             shard_size=_bytes(shard_size),
             work=work,
             progress=progress,
@@ -228,10 +229,6 @@ def fit(
         f"{output}: fitted on {report.sentences:,} sentences of {report.records:,} records, "
         f"passes over {report.shards} shard{'s' * (report.shards != 1)}: {', '.join(report.passes)}"
     )
-
-
-def _names(keep: str | None) -> list[str] | None:
-    return None if keep is None else [name for name in keep.split(",") if name]
 
 
 def _print_report(output: str, report: Any, on_bad: str) -> None:
@@ -254,28 +251,12 @@ def _encoder(
     parameters: list[str],
     frequencies: str,
 ) -> Encoder:
-    """The encoder to fit: a saved one or bare vectors, with another method or other parameters where they are given."""
-    if model is not None and vectors is not None:
-        raise typer.BadParameter("give --model or --vectors, not both")
-    try:
-        if vectors is None:
-            if counts is not None or ranks:
-                raise typer.BadParameter("--counts and --ranks belong to --vectors: give that, too")
-            old = noppa.load(model)
-            if method is None and not parameters:
-                return old
-            if method is not None:
-                return Encoder(old.words, method_of(method, parameters))
-            before: Any = old.method
-            changed = replace(before, **parameters_of(parameters, type(before)))
-            return Encoder(old.words, changed, old.refine)
-        made = method_of(method or "noppa", parameters)
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from error
-    words = words_of(vectors, counts, ranks)
+    """The encoder to fit, with some probabilities until the words of the corpus are counted."""
+    encoder = encoder_to_fit(model, vectors, counts, ranks, method, parameters)
+    words = encoder.words
     if frequencies == "corpus" and words.probabilities is None:
-        words = words.with_ranks()  # until the words of the corpus are counted
-    return Encoder(words, made)
+        return Encoder(words.with_ranks(), encoder.method, encoder.refine)
+    return encoder
 
 
 @contextmanager

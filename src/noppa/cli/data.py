@@ -1,4 +1,4 @@
-"""`noppa data check`."""
+"""`noppa data check` and `noppa data prepare`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 
 from noppa.cli import scoring
 from noppa.errors import FileError
-from noppa.evaluate import task_files
+from noppa.evaluate import senteval_files, task_files
+from noppa.evaluate.tasks import RAW, SENTEVAL, TASKS
 
 group = typer.Typer(no_args_is_help=True, help="The data that encoders are scored on.")
 
@@ -19,27 +20,59 @@ def data() -> None:
     """The data that encoders are scored on."""
 
 
-@group.command()
-def check(
-    folder: Annotated[Path, typer.Argument(help="SentEval's data folder.", show_default=False)],
-    tasks: scoring.Tasks = None,
-) -> None:
-    """Whether the files of each task exist and have the checksums of SentEval's copies.
+Folder = Annotated[Path, typer.Argument(help="SentEval's data folder.", show_default=False)]
 
-    Exit code 1 if one is not. Example: noppa data check SentEval/data --tasks TREC,CR
+
+@group.command()
+def check(folder: Folder, tasks: scoring.Tasks = None) -> None:
+    """Whether the files of each task have the checksums of SentEval's copies, or of the files as they were published.
+
+    Exit code 1 if one has not. Example: noppa data check SentEval/data --tasks TREC,CR
     """
+    selected = scoring.tasks_in(folder, tasks)
     failures = 0
-    for task in task_files.tasks_of(tasks):
+    for task in selected:
         try:
-            task_files.check(folder, task)
+            hashes = task_files.check(folder, task)
         except FileError as error:
             failures += 1
             typer.echo(f"{task.name:<8} {error}")
         else:
             rows = " + ".join(str(file.rows) for file in task.files)
-            typer.echo(f"{task.name:<8} good: {rows} rows")
+            typer.echo(
+                f"{task.name:<8} good: {rows} rows, {KINDS[task_files.source_of(task, hashes)]}"
+            )
+    absent = [name for name, task in TASKS.items() if task not in selected] if tasks is None else []
+    if absent:
+        typer.echo(f"not there: {', '.join(absent)}")
     if failures:
         raise typer.Exit(1)
+
+
+KINDS = {
+    RAW: "as published",
+    SENTEVAL: "as SentEval writes them",
+    None: "with no checksum to compare",
+}
+
+
+@group.command()
+def prepare(
+    raw: Annotated[
+        Path, typer.Argument(help="A folder with the published files.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Another folder.", show_default=False)
+    ],
+    tasks: scoring.Tasks = None,
+) -> None:
+    """Make the files that SentEval's scripts make of the published ones: tokens apart, as the programs they call write them.
+
+    Example: noppa data prepare raw -o SentEval/data
+    """
+    for task in scoring.tasks_in(raw, tasks):
+        for path in senteval_files.prepare(raw, output, task):
+            typer.echo(f"{task.name:<8} {path}")
 
 
 def register(app: typer.Typer) -> None:

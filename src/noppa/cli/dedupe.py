@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -11,9 +12,9 @@ import numpy as np
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads
+from noppa.cli.options import Model, Threads, expanded
 from noppa.cli.progress import counts_bar
-from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, input_of, interruptible
+from noppa.cli.record_options import Column, Inputs, Reading, interruptible, output_of
 from noppa.cli.workspace import collect, workspace
 from noppa.dedupe.deduplicate import THRESHOLD, compare
 from noppa.dedupe.duplicates import LOWEST, Duplicates, Removed
@@ -21,7 +22,7 @@ from noppa.encoder.cosines import PRESET
 from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import STREAM, folders_of, refuse_input_as_output
+from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table, write_table
 from noppa.records import Input
 from noppa.records.collected import Collected
@@ -29,7 +30,9 @@ from noppa.records.copies import checked_form, copy_records
 from noppa.records.fingerprint import refuse_changed
 
 
+@expanded
 def dedupe(
+    reading: Reading,
     inputs: Inputs = None,
     output: Annotated[
         str,
@@ -62,10 +65,7 @@ def dedupe(
         ),
     ] = None,
     model: Model = None,
-    source: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
     """Records whose text repeats none before it, exactly or nearly, with all their columns.
@@ -77,8 +77,8 @@ def dedupe(
     if threshold is not None and keep is not None:
         raise typer.BadParameter("give --threshold or --keep, not both")
     try:
-        given = input_of(inputs, source, column, no_header)
-        known = input_of(reference, None, column, no_header) if reference else None
+        given = reading.input_of(inputs, column)
+        known = replace(reading, form=None).input_of(reference, column) if reference else None
         checked_form(given, output)
         if removed is not None:
             checked_table(removed)
@@ -86,13 +86,13 @@ def dedupe(
         raise typer.BadParameter(str(error)) from error
     encoder = noppa.load(model or PRESET)
     sources = [*given.paths, *(reference or []), *folders_of(encoder)]
-    refuse_input_as_output(output, sources)
+    output_of(output, sources)
     if removed is not None:
-        refuse_input_as_output(removed, [*sources, output])
+        output_of(removed, [*sources, output])
     with workspace(output) as folder:
         with interruptible(": nothing was written"):
-            found = collect(given, folder, "own", on_bad, spool=True)
-            others = None if known is None else collect(known, folder, "reference", on_bad)
+            found = collect(given, folder, "own", reading.on_bad, spool=True)
+            others = None if known is None else collect(known, folder, "reference", reading.on_bad)
             result = _duplicates(found, others, encoder, folder, threads, threshold, keep)
         _write_kept(result, found, given, output)
         if removed is not None:

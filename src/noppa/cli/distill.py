@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
+from noppa.cli.options import expanded
 from noppa.cli.progress import counts_bar
-from noppa.cli.record_options import Column, From, NoHeader, OnBad, texts_of_inputs
+from noppa.cli.record_options import Column, Reading, output_of, texts_of_inputs
 from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
 from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
-from noppa.io.outputs import refuse_input_as_output
 from noppa.methods import Average
 from noppa.parameters import one_of, whole
 from noppa.words import frequencies
@@ -23,7 +23,9 @@ from noppa.words.formats.arrays import read_words
 from noppa.words.formats.load_options import DTYPES
 
 
+@expanded
 def distill(
+    reading: Reading,
     model: Annotated[
         str,
         typer.Argument(
@@ -65,9 +67,6 @@ def distill(
         int | None, typer.Option(help="Processes that run the model.", show_default=False)
     ] = None,
     column: Column = None,
-    form: From = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
 ) -> None:
     """An encoder of word vectors that imitates a sentence transformer, in any language.
 
@@ -81,8 +80,8 @@ def distill(
         whole(number, name, 1)
     models = [model, *(beside or [])]
     local = [name for name in models if Path(name).exists()]
-    refuse_input_as_output(output, [*local, vocabulary, kept, *(inputs or [])])
-    texts = list(texts_of_inputs(inputs, form, column, no_header, on_bad)) if inputs else []
+    output_of(output, [*local, vocabulary, kept, *(inputs or [])])
+    texts = list(texts_of_inputs(inputs, column, reading)) if inputs else []
     if vocabulary is not None:
         words = [word.decode("utf-8", "replace") for word in read_words(vocabulary)]
         words = list(dict.fromkeys(word for word in words if word))

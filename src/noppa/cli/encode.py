@@ -2,66 +2,57 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from noppa import METHODS, Encoder
-from noppa.cli.encoder_options import Counts, Method, Ranks, method_of, model_with, words_of
-from noppa.cli.options import Model, Threads
-from noppa.cli.progress import records_bar
+from noppa.cli.encoder_options import (
+    Counts,
+    FittedMethod,
+    Method,
+    MethodParameters,
+    Ranks,
+    Vectors,
+    encoder_to_fit,
+    model_with,
+    refuse_dim,
+)
+from noppa.cli.options import Model, Threads, expanded
 from noppa.cli.record_options import (
     Column,
     Dim,
-    From,
     Inputs,
-    NoHeader,
     Normalize,
-    OnBad,
-    input_of,
-    interruptible,
-    listed_faults,
-    print_faults,
-    size_of,
+    Output,
+    Overwrite,
+    Reading,
+    Resume,
+    output_of,
     texts_of_inputs,
 )
+from noppa.cli.run_job import Keep, KeepAll, columns_to_keep, run_job
 from noppa.errors import ParameterError
-from noppa.io.outputs import refuse_input_as_output
+from noppa.io.outputs import folders_of
 from noppa.records import WRITERS, Job
 
-MethodParameters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parameter", "-p", help="A parameter of the method, as name=value.", show_default=False
-    ),
-]
 
-
+@expanded
 def encode(
+    reading: Reading,
     inputs: Inputs = None,
     model: Model = None,
     method: Method = None,
     parameters: MethodParameters = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
-    ] = "-",
+    output: Output = "-",
     to: Annotated[
         str | None, typer.Option("--to", help=f"Output format: {', '.join(WRITERS)}.")
     ] = None,
-    source: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what is there, begun or finished.")
-    ] = False,
+    keep: Keep = None,
+    keep_all: KeepAll = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     normalize: Normalize = False,
     dim: Dim = None,
     threads: Threads = None,
@@ -71,65 +62,52 @@ def encode(
     Example: noppa encode reviews.csv --column body -m my-encoder -o reviews.npy
     """
     try:
+        encoder = model_with(model, method, parameters)
+        refuse_dim(encoder, dim)
         job = Job(
-            model=model_with(model, method, parameters),
-            source=input_of(inputs, source, column, no_header),
+            model=encoder,
+            source=reading.input_of(inputs, column),
             target=output,
             form=to,
-            on_bad=on_bad,
+            on_bad=reading.on_bad,
             resume=resume,
             overwrite=overwrite,
             threads=threads,
             options={"normalize": normalize, "dim": dim},
+            keep=columns_to_keep(keep, keep_all, ()),
         )
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    note = ": what was done is kept for --resume" if resume else ": nothing was written"
-    try:
-        with (
-            interruptible("" if output == "-" else note),
-            records_bar("encode", size_of(job.source)) as progress,
-        ):
-            outcome = replace(job, progress=progress).run()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
-    print_faults(outcome, on_bad, listed_faults(outcome))
+    run_job(job, "encode")
 
 
+@expanded
 def fit(
+    reading: Reading,
     inputs: Inputs = None,
-    vectors: Annotated[
-        Path | None, typer.Option("--vectors", "-v", help="Word vectors: any file or saved folder.")
-    ] = None,
+    model: Model = None,
+    vectors: Vectors = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the encoder.")
     ] = None,
     counts: Counts = None,
     ranks: Ranks = False,
-    method: Annotated[
-        str, typer.Option(help=f"One of {', '.join(METHODS)}, or package.module:Class.")
-    ] = "noppa",
+    method: FittedMethod = None,
     parameters: MethodParameters = None,
-    source: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
-    """An encoder from word vectors, word counts and your own text.
+    """An encoder from word vectors, word counts and your own text; from the embedded words without --vectors.
 
     Example: noppa fit corpus.txt -v glove.txt --counts counts.txt -p a=0.05 -p k=12 -o my-encoder
     """
-    if vectors is None or output is None:
-        raise typer.BadParameter("give --vectors and --output")
-    refuse_input_as_output(output, [vectors, counts, *(inputs or [])])
-    texts = texts_of_inputs(inputs, source, column, no_header, on_bad)
-    try:
-        made = method_of(method, parameters or [])
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from error
-    Encoder(words_of(vectors, counts, ranks), made).fit(texts, threads).save(output)
+    if output is None:
+        raise typer.BadParameter("give --output FOLDER for the encoder")
+    output_of(output, [vectors, counts, *(inputs or [])])
+    texts = texts_of_inputs(inputs, column, reading)
+    encoder = encoder_to_fit(model, vectors, counts, ranks, method, parameters or [])
+    output_of(output, folders_of(encoder), said=True)
+    encoder.fit(texts, threads).save(output)
 
 
 def register(app: typer.Typer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 import noppa
 from noppa.cli.progress import bytes_bar
+from noppa.encoder import embedded
 from noppa.errors import ParameterError
 from noppa.methods.registry import method_class, own_of, search_current_folder
 
@@ -34,10 +36,25 @@ Parameters = Annotated[
 ]
 
 
+MethodParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter", "-p", help="A parameter of the method, as name=value.", show_default=False
+    ),
+]
+METHOD_NAMES = f"{', '.join(noppa.METHODS)}, or package.module:Class"
+FittedMethod = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        help=f"One of {METHOD_NAMES}; noppa with --vectors, else the model's own.",
+        show_default=False,
+    ),
+]
 Method = Annotated[
     str | None,
     typer.Option(
-        help=f"Another method over the words of the model: {', '.join(noppa.METHODS)}, or package.module:Class.",
+        help=f"Another method over the words of the model: {METHOD_NAMES}.",
         show_default=False,
     ),
 ]
@@ -68,7 +85,7 @@ def encoder_of(
     """The saved model, NoPPA without noise removal over the word vectors, or the embedded model."""
     if vectors is None:
         if ranks or parameters:
-            raise typer.BadParameter("--ranks and -p belong to --vectors: give that, too")
+            raise typer.BadParameter("--ranks and -p belong to vectors: give --vectors FILE")
         return noppa.load(model)
     if model is not None:
         raise typer.BadParameter("give --model or --vectors, not both")
@@ -86,6 +103,52 @@ def encoder_of(
             f"k={method.k} has to be fitted: fit a model with `noppa fit` and give it as --model"
         )
     return noppa.Encoder(words, method)
+
+
+def encoder_to_fit(
+    model: str | None,
+    vectors: Path | None,
+    counts: Path | None,
+    ranks: bool,
+    method: str | None,
+    parameters: list[str],
+) -> noppa.Encoder:
+    """A saved or embedded encoder or bare vectors, with another method or other parameters where they are given."""
+    if model is not None and vectors is not None:
+        raise typer.BadParameter("give --model or --vectors, not both")
+    try:
+        if vectors is None:
+            if counts is not None or ranks:
+                raise typer.BadParameter(
+                    "--counts and --ranks belong to vectors: give --vectors FILE"
+                )
+            return _refitted(noppa.load(model), method, parameters)
+        made = method_of(method or "noppa", parameters)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    return noppa.Encoder(words_of(vectors, counts, ranks), made)
+
+
+def _refitted(old: noppa.Encoder, method: str | None, parameters: list[str]) -> noppa.Encoder:
+    """An encoder with another method, or with other parameters of its own."""
+    if method is not None:
+        return noppa.Encoder(old.words, method_of(method, parameters))
+    if not parameters:
+        return old
+    before: Any = old.method
+    changed = replace(before, **parameters_of(parameters, type(before)))
+    return noppa.Encoder(old.words, changed, old.refine)
+
+
+def refuse_dim(encoder: noppa.Encoder, dim: int | None) -> None:
+    """Refuse a number of dimensions that does not fit; where no part of a vector means anything, name presets where it does."""
+    if dim is not None and not encoder.ordered:
+        ordered = [name for name in embedded.presets() if noppa.load(name).ordered]
+        raise typer.BadParameter(
+            f"--dim {dim} would keep an arbitrary part of this model's vectors: the presets whose first dimensions "
+            f"matter most are {', '.join(ordered)}, such as -m {ordered[0] if ordered else 'FOLDER'}"
+        )
+    encoder.encode([], dim=dim)
 
 
 def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.WordVectors:

@@ -12,19 +12,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from noppa.cli.options import Model, Threads
-from noppa.cli.record_options import (
-    Column,
-    From,
-    Inputs,
-    NoHeader,
-    OnBad,
-    batches_of_inputs,
-)
+from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs, output_of
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.atomic import whole_folder
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of
 from noppa.search import index_model
 from noppa.search.index import Index
 from noppa.search.segment_log import EARLIER_KIND, KIND, SegmentLog
@@ -47,7 +40,7 @@ class _OrFiles(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         first = next(iter(args), "")
-        if first not in self.commands and first != "--help":
+        if first not in self.commands and first not in ("--help", "-h"):
             args = ["make", *args]
         return super().parse_args(ctx, args)
 
@@ -64,17 +57,16 @@ def index() -> None:
 
 
 @group.command()
+@expanded
 def make(
+    reading: Reading,
     inputs: Inputs = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for the index.")
     ] = None,
     model: Model = None,
-    source: From = None,
     column: Column = None,
     id_column: Id = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     dtype: Annotated[
         str, typer.Option(help=f"How vectors are stored: {', '.join(DTYPES)}.")
     ] = "float16",
@@ -89,7 +81,7 @@ def make(
     if output is None:
         raise typer.BadParameter("give --output")
     encoder = index_model.given(model)
-    refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
+    output_of(output, [*(inputs or []), *folders_of(encoder)])
     if output.exists() and storage.kind_of(output) not in (KIND, EARLIER_KIND):
         raise FileError(f"{output} exists and is no index: choose another name or remove it first")
     with ExitStack() as stack:
@@ -97,22 +89,21 @@ def make(
             stack.enter_context(SegmentLog(output).writing())
         new = stack.enter_context(whole_folder(output))
         made = Index.open(new, encoder, dtype=dtype, first_id=1, threads=threads)
-        added(made, inputs, source, column, id_column, no_header, on_bad)
+        added(made, inputs, column, id_column, reading)
         made.compact()
         count = len(made)
     typer.echo(f"{output}: {_texts(count)} of {made.dim} dimensions")
 
 
 @group.command()
+@expanded
 def add(
     folder: Folder,
+    reading: Reading,
     inputs: Inputs = None,
     model: Model = None,
-    source: From = None,
     column: Column = None,
     id_column: Id = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
     """Add the texts of files to an index.
@@ -120,7 +111,7 @@ def add(
     Example: noppa index add reviews-index new.csv --column body
     """
     opened = Index.open(folder, model, create=False, threads=threads)
-    count = added(opened, inputs, source, column, id_column, no_header, on_bad)
+    count = added(opened, inputs, column, id_column, reading)
     typer.echo(f"{folder}: {_texts(count)} added, {len(opened)} in all")
 
 
@@ -171,16 +162,14 @@ def compact(folder: Folder, model: Model = None) -> None:
 def added(
     index: Index,
     inputs: list[str] | None,
-    source: str | None,
     column: str | None,
     id_column: str | None,
-    no_header: bool,
-    on_bad: str,
+    reading: Reading,
 ) -> int:
     """Add the texts of files with their other fields; gives how many."""
     count = 0
     records: list[Record] = []
-    for batch in batches_of_inputs(inputs, source, column, no_header, on_bad, fields=True):
+    for batch in batches_of_inputs(inputs, column, reading, fields=True):
         records += _records(batch)
         if len(records) >= BLOCK:
             count += _add(index, records, id_column)

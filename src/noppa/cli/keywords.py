@@ -8,15 +8,17 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads
-from noppa.cli.record_options import Column, From, NoHeader, OnBad, texts_of_inputs
+from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.record_options import Column, Reading, texts_of_inputs
 from noppa.cli.workspace import print_rows
 from noppa.encoder.cosines import PRESET
 from noppa.topics.keywords import DIVERSITY, keywords_of
 from noppa.topics.word_candidates import Language
 
 
+@expanded
 def keywords(
+    reading: Reading,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(help="Files with text, or one text; - or none for standard input."),
@@ -30,10 +32,7 @@ def keywords(
         float, typer.Option(min=0, max=1, help="How far the words must differ from each other.")
     ] = DIVERSITY,
     model: Model = None,
-    source: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
     """Words and pairs of words nearest to all texts together: cosine, in how many texts, word.
@@ -41,7 +40,7 @@ def keywords(
     Example: noppa keywords reviews.csv --column body -n 20
     """
     is_text = inputs is not None and len(inputs) == 1 and _is_text(inputs[0])
-    texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, source, column, no_header, on_bad)  # fmt: skip
+    texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, column, reading)  # fmt: skip
     encoder = noppa.load(model or PRESET)
     language = Language(encoder)
     if each:

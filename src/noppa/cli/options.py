@@ -1,10 +1,16 @@
-"""Options that several commands share."""
+"""Options that several commands share, and dataclasses of options that a command takes as one parameter."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from noppa.threads import MOST
 
 Model = Annotated[
     str | None,
@@ -16,5 +22,42 @@ Model = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option(help="Threads; all available ones if not given.", show_default=False)
+    int | None,
+    typer.Option(
+        help="Threads; all available ones if not given.", show_default=False, min=1, max=MOST
+    ),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters that are dataclasses become an option for each field, after its other options."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[name])
+        for name, one in signature(command).parameters.items()
+        if name not in groups
+    ]
+    for kind in groups.values():
+        annotations = get_type_hints(kind, include_extras=True)
+        parameters += [
+            Parameter(
+                one.name,
+                Parameter.KEYWORD_ONLY,
+                default=one.default,
+                annotation=annotations[one.name],
+            )
+            for one in fields(kind)
+        ]
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        for name, kind in groups.items():
+            values[name] = kind(**{one.name: values.pop(one.name) for one in fields(kind)})
+        command(**values)
+
+    del called.__wrapped__  # or its signature would be taken
+    setattr(called, "__signature__", signature(command).replace(parameters=parameters))  # noqa: B010
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called

@@ -8,12 +8,12 @@ from typing import Annotated, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads
-from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, input_of
+from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.record_options import Column, Inputs, Reading, output_of
 from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace
 from noppa.encoder.cosines import PRESET
 from noppa.errors import ParameterError
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of
 from noppa.io.table_file import checked_table, write_table
 from noppa.topics.outliers import blocks, most_unlike, outlier_scores
 
@@ -26,7 +26,9 @@ class Outlier(NamedTuple):
     text: str
 
 
+@expanded
 def outliers(
+    reading: Reading,
     inputs: Inputs = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 20,
     output: Annotated[
@@ -34,10 +36,7 @@ def outliers(
         typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file.", show_default=False),
     ] = None,
     model: Model = None,
-    source: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
     """The texts most unlike all others: 1 minus the mean cosine of the nearest, number of the record, text.
@@ -45,16 +44,16 @@ def outliers(
     Example: noppa outliers reviews.csv --column body -n 20
     """
     try:
-        given = input_of(inputs, source, column, no_header)
+        given = reading.input_of(inputs, column)
         if output is not None:
             checked_table(output)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     encoder = noppa.load(model or PRESET)
     if output is not None:
-        refuse_input_as_output(output, [*given.paths, *folders_of(encoder)])
+        output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:
-        found = collect(given, folder, "own", on_bad)
+        found = collect(given, folder, "own", reading.on_bad)
         vectors = vectors_of(found, encoder, folder, threads)
         with pulse("compare", blocks(len(vectors))) as tick:
             scores = outlier_scores(vectors, tick)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,24 +10,20 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.cli.options import Threads
-from noppa.cli.progress import records_bar
+from noppa.cli.options import Threads, expanded
 from noppa.cli.record_options import (
-    From,
     Inputs,
-    NoHeader,
-    OnBad,
-    input_of,
-    interruptible,
-    listed_faults,
-    print_faults,
-    size_of,
+    Output,
+    Overwrite,
+    Reading,
+    Resume,
+    output_of,
 )
+from noppa.cli.run_job import run_job
 from noppa.cli.terminal import printable
 from noppa.cli.train import TextColumns
 from noppa.errors import ParameterError
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import refuse_input_as_output
 from noppa.plot import decision, save
 from noppa.plot.pictures import checked
 from noppa.records.predictions import PredictJob
@@ -38,12 +32,12 @@ from noppa.records.record_writers import RECORD_WRITERS
 MOST_REASONS = 12
 
 
+@expanded
 def predict(
+    reading: Reading,
     model: Annotated[Path, typer.Argument(help="The folder of a classifier.", show_default=False)],
     inputs: Inputs = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
-    ] = "-",
+    output: Output = "-",
     to: Annotated[
         str | None, typer.Option("--to", help=f"Output format: {', '.join(RECORD_WRITERS)}.")
     ] = None,
@@ -56,15 +50,8 @@ def predict(
         str | None,
         typer.Option(help="Explain one text, given here, in place of files; -o for .html or .json.", show_default=False),
     ] = None,
-    source: From = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what is there, begun or finished.")
-    ] = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """Labels of texts with their probabilities: one record in, one record out, the other columns kept.
@@ -79,14 +66,15 @@ def predict(
         _explain(classifier, explain, output, model)
         return
     contents = classifier.contents
+    source = reading.input_of(inputs, text[0] if text else None)
     columns = text or contents.text_columns or [None, None][: 1 + contents.features.paired]
     try:
         job = PredictJob(
             model=classifier,
-            source=replace(input_of(inputs, source, columns[0], no_header), records=True),
+            source=replace(source, column=columns[0], records=True),
             target=output,
             form=to,
-            on_bad=on_bad,
+            on_bad=reading.on_bad,
             resume=resume,
             overwrite=overwrite,
             folder=model,
@@ -96,24 +84,14 @@ def predict(
         )
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    note = ": what was done is kept for --resume" if resume else ": nothing was written"
-    try:
-        with (
-            interruptible("" if output == "-" else note),
-            records_bar("predict", size_of(job.source)) as progress,
-        ):
-            outcome = replace(job, progress=progress).run()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
-    print_faults(outcome, on_bad, listed_faults(outcome))
+    run_job(job, "predict")
 
 
 def _explain(classifier: noppa.Classifier, text: str, output: str, model: Path) -> None:
     """Print the reasons for one text, or write them as a page or as JSON."""
     if output != "-":
         path = checked(output, (".json",))
-        refuse_input_as_output(path, [model])
+        output_of(path, [model])
     explained = classifier.explain(text)
     if output == "-":
         best = explained.best

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,11 +15,13 @@ import typer
 from noppa.cli.progress import records_bar
 from noppa.cli.terminal import visible
 from noppa.errors import FileError, ParameterError
+from noppa.io.outputs import refuse_input_as_output
 from noppa.records import FORMATS, Input, Outcome, read
 from noppa.records.batch import Batch
 from noppa.records.checkpoint import LISTED
 from noppa.records.fingerprint import file_statuses, refuse_changed
 from noppa.records.job import ON_BAD
+from noppa.records.record_file import STDIN, record_file
 
 Inputs = Annotated[
     list[str] | None, typer.Argument(help="Files with text; - or none for standard input.")
@@ -26,65 +30,110 @@ Column = Annotated[
     str | None,
     typer.Option("--column", "-c", help="Column with the text: a name, or a number from 1 on."),
 ]
-From = Annotated[
-    str | None,
-    typer.Option(
-        "--from", help=f"Input format: {', '.join(FORMATS)}. By the name where not given."
-    ),
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The table's first row is a record, too.")
-]
-OnBad = Annotated[
-    str, typer.Option(help=f"What to do with a bad record: {', '.join(ON_BAD)} (a row of zeros).")
-]
 Normalize = Annotated[bool, typer.Option("--normalize", help="Scale each vector to length one.")]
 Dim = Annotated[int | None, typer.Option(help="Only the first dimensions.", show_default=False)]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what is there, begun or finished.")
+]
+Output = Annotated[
+    str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
+]
+#: How a tab may be written where a shell would make it something else.
+TABS = {"\\t": "\t", "tab": "\t"}
 
 
-def input_of(
-    paths: list[str] | None, form: str | None, column: str | None, no_header: bool
-) -> Input:
-    """The input that the options describe; refuses missing files and folders now, before any work."""
-    for path in paths or []:
-        if path != "-" and not Path(path).exists():
-            raise FileError(f"{path} does not exist")
-        if Path(path).is_dir():
-            raise FileError(f"{path} is a folder: give the files in it")
-    return Input(tuple(paths or ["-"]), form, column, not no_header)
+@dataclass(frozen=True)
+class Reading:
+    """How files of records are read: options of every command that does."""
+
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help=f"Input format: {', '.join(FORMATS)}. By the name where not given."
+        ),
+    ] = None
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The table's first row is a record, too.")
+    ] = False
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Of text files, such as cp1252; UTF-8 if not given.", show_default=False),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="Of tables; comma, semicolon and tab are found out.", show_default=False),
+    ] = None
+    on_bad: Annotated[
+        str,
+        typer.Option(help=f"What to do with a bad record: {', '.join(ON_BAD)} (an empty text)."),
+    ] = "error"
+
+    def input_of(self, paths: list[str] | None, column: str | None) -> Input:
+        """The input that the options describe; refuses missing files and folders now, before any work."""
+        if self.on_bad not in ON_BAD:
+            raise typer.BadParameter(
+                f"--on-bad must be one of {', '.join(ON_BAD)}, not {self.on_bad!r}"
+            )
+        for path in paths or []:
+            if path != STDIN and not Path(path).exists():
+                raise FileError(f"{path} does not exist")
+            if Path(path).is_dir():
+                raise FileError(f"{path} is a folder: give the files in it")
+        delimiter = TABS.get(self.delimiter or "", self.delimiter)
+        try:
+            given = Input(
+                tuple(paths or [STDIN]),
+                self.form,
+                column,
+                not self.no_header,
+                encoding=self.encoding,
+                delimiter=delimiter,
+            )
+        except ParameterError as error:
+            raise typer.BadParameter(str(error)) from error
+        if column is not None:
+            refuse_column_of_lines(given)
+        return given
+
+
+def refuse_column_of_lines(given: Input) -> None:
+    """Refuse a column of plain lines, which have none: the format is probably another one."""
+    for path in given.paths:
+        if given.form_of(path) == "lines":
+            name = record_file(path).address
+            raise typer.BadParameter(
+                f"{name} is read as plain lines, which have no column {given.column!r}: "
+                "pass --from csv, tsv, jsonl or json, or leave out the column"
+            )
+
+
+def output_of(output: str | Path, sources: Iterable[Any], said: bool = False) -> None:
+    """Refuse an output that is an input, and say that one that is there will be replaced, unless that was `said`."""
+    refuse_input_as_output(output, sources)
+    if not said and str(output) != STDIN and os.path.lexists(output):
+        print(f"noppa: {visible(output)} exists and will be replaced", file=sys.stderr)
 
 
 def size_of(source: Input) -> int:
     """Bytes of all files; 0 where standard input is one of them."""
-    return 0 if "-" in source.paths else sum(Path(path).stat().st_size for path in source.paths)
+    return 0 if STDIN in source.paths else sum(Path(path).stat().st_size for path in source.paths)
 
 
-def texts_of_inputs(
-    paths: list[str] | None, form: str | None, column: str | None, no_header: bool, on_bad: str
-) -> Iterator[str]:
+def texts_of_inputs(paths: list[str] | None, column: str | None, reading: Reading) -> Iterator[str]:
     """The texts of the inputs, with a progress bar; bad records are reported at the end."""
-    for batch in batches_of_inputs(paths, form, column, no_header, on_bad):
+    for batch in batches_of_inputs(paths, column, reading):
         yield from (text for text in batch.texts if text is not None)
 
 
 def batches_of_inputs(
-    paths: list[str] | None,
-    form: str | None,
-    column: str | None,
-    no_header: bool,
-    on_bad: str,
-    fields: bool = False,
+    paths: list[str] | None, column: str | None, reading: Reading, fields: bool = False
 ) -> Iterator[Batch]:
     """The records of the inputs, with a progress bar; bad records are reported at the end.
 
     fields: whether batches hold the other fields of each record too.
     """
-    if on_bad not in ON_BAD:
-        raise typer.BadParameter(f"--on-bad must be one of {', '.join(ON_BAD)}, not {on_bad!r}")
-    try:
-        source = input_of(paths, form, column, no_header)
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from error
+    source, on_bad = reading.input_of(paths, column), reading.on_bad
     outcome = Outcome()
     before = file_statuses(source.paths)
     with records_bar("read", size_of(source)) as progress:
@@ -112,7 +161,7 @@ def print_faults(counts: Any, on_bad: str, listed: str) -> None:
     counts: an object with `records`, `rows`, `bad` and `zero`.
     """
     if counts.bad:
-        done = {"skip": "skipped", "drop": "dropped"}.get(on_bad, "taken as empty")
+        done = "skipped" if on_bad in ("skip", "drop") else "taken as empty"
         print(
             f"noppa: {counts.bad} of {counts.records} records were bad and {done}:{listed}",
             file=sys.stderr,
@@ -132,4 +181,4 @@ def interruptible(note: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit) as end:
         print(f"noppa: interrupted{note}", file=sys.stderr)
-        raise SystemExit(getattr(end, "code", 1)) from None
+        raise SystemExit(getattr(end, "code", 130)) from None

@@ -112,7 +112,7 @@ def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> Non
         typer.echo(
             f"noppa: interrupted; {output} holds the {written} rows that were ready", err=True
         )
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None
 
 
 def conditions_of(

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from noppa.cli.index import Id, added
-from noppa.cli.options import Model, Threads
-from noppa.cli.record_options import Column, From, NoHeader, OnBad
+from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.record_options import Column, Reading
 from noppa.cli.terminal import printable, visible
 from noppa.search.hits import Hit
 from noppa.search.index import Index
@@ -19,7 +19,9 @@ from noppa.search.query import HYBRID, MEANING, MODES
 from noppa.search.where import EXAMPLE, parsed_where
 
 
+@expanded
 def search(
+    reading: Reading,
     corpus: Annotated[
         str,
         typer.Argument(help="A file of texts, - for standard input, or a folder of noppa index."),
@@ -39,11 +41,8 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
     model: Model = None,
-    source: From = None,
     column: Column = None,
     id_column: Id = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
     """The best texts for a query: score, id (the number of the record from 1 on where it has none), text.
@@ -61,7 +60,7 @@ def search(
         index = Index.open(corpus, model, create=False, threads=threads)
     else:
         index = Index(model, dtype="float32", first_id=1, threads=threads)
-        added(index, [corpus], source, column, id_column, no_header, on_bad)
+        added(index, [corpus], column, id_column, reading)
         mode = mode or MEANING
     # exact: one query over a million texts takes less time than the program takes to start
     hits = index.search(query, count, wanted, mode or HYBRID, exact=True)

@@ -10,14 +10,14 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads
-from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, input_of
+from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.record_options import Column, Inputs, Reading, output_of
 from noppa.cli.terminal import printable
 from noppa.cli.workspace import collect, pulse, vectors_of, workspace
 from noppa.encoder.cosines import PRESET
 from noppa.errors import ParameterError
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of
 from noppa.io.table_file import WRITERS, checked_table, write_table
 from noppa.records.collected import Collected
 from noppa.topics.find_topics import Topics, topics_of
@@ -37,7 +37,9 @@ class Grouped(NamedTuple):
     text: str
 
 
+@expanded
 def topics(
+    reading: Reading,
     inputs: Inputs = None,
     count: Annotated[
         int | None,
@@ -59,10 +61,7 @@ def topics(
         ),
     ] = None,
     model: Model = None,
-    source: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
     threads: Threads = None,
 ) -> None:
     """Groups of texts, the largest first, each with words that tell it from the others and a text from its middle.
@@ -70,16 +69,16 @@ def topics(
     Example: noppa topics reviews.csv --column body -o topics.html
     """  # fmt: skip
     try:
-        given = input_of(inputs, source, column, no_header)
+        given = reading.input_of(inputs, column)
         if output is not None:
             checked_table(output, (PAGE, SUMMARY))
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     encoder = noppa.load(model or PRESET)
     if output is not None:
-        refuse_input_as_output(output, [*given.paths, *folders_of(encoder)])
+        output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:
-        found = collect(given, folder, "own", on_bad)
+        found = collect(given, folder, "own", reading.on_bad)
         if not len(found.texts):
             raise ParameterError("there are no texts, so there are no topics")
         vectors = vectors_of(found, encoder, folder, threads)

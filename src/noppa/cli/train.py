@@ -10,12 +10,11 @@ import typer
 
 from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
-from noppa.cli.options import Model, Threads
+from noppa.cli.options import Model, Threads, expanded
 from noppa.cli.progress import counts_bar, records_bar
-from noppa.cli.record_options import From, NoHeader, input_of, interruptible, size_of
+from noppa.cli.record_options import Reading, interruptible, output_of, size_of
 from noppa.cli.terminal import printable, visible
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import refuse_input_as_output
 from noppa.plot import training_page
 from noppa.plot.pictures import checked
 from noppa.records.labelled import Labelled, read_labelled
@@ -34,7 +33,9 @@ REPORTS = (".html", ".json", ".txt")
 LISTED_CLASSES, LISTED_NGRAMS = 10, 8
 
 
+@expanded
 def train(
+    reading: Reading,
     inputs: Annotated[list[str], typer.Argument(help="Files with labelled rows.", show_default=False)],
     label: Annotated[str, typer.Option(help="Column with the label.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the classifier.", show_default=False)],
@@ -64,19 +65,14 @@ def train(
     keep_texts: Annotated[
         bool, typer.Option("--keep-texts", help="Save the texts, so that the nearest rows can be named.")
     ] = False,
-    source: From = None,
-    no_header: NoHeader = False,
-    on_bad: Annotated[
-        str, typer.Option(help="What to do with a row without text or label: error, skip.")
-    ] = "error",
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """A classifier from labelled texts, and how good it is: accuracy, confusion, learning curve, calibration, doubtful labels.
 
     Example: noppa train reviews.csv --text body --label topic -o model --report report.html
     """
-    if on_bad not in ("error", "skip"):
-        raise typer.BadParameter(f"--on-bad must be error or skip, not {on_bad!r}")
+    if reading.on_bad not in ("error", "skip"):
+        raise typer.BadParameter(f"--on-bad must be error or skip, not {reading.on_bad!r}")
     if no_vectors and model is not None:
         raise typer.BadParameter("give --model or --no-vectors, not both")
     paths = [checked(path, REPORTS) for path in report or []]
@@ -84,14 +80,14 @@ def train(
         if path.suffix.lower() not in REPORTS:
             raise typer.BadParameter(f"--report {path}: give a name in {', '.join(REPORTS)}")
     for target in (output, *paths):
-        refuse_input_as_output(target, [*inputs, dev])
+        output_of(target, [*inputs, dev])
     lengths = _lengths(ngrams)
 
     def labelled(files: list[str]) -> Labelled:
-        origin = input_of(files, source, None, no_header)
+        origin = reading.input_of(files, text[0] if text else None)
         with records_bar("read", size_of(origin)) as progress:
             found = read_labelled(
-                origin, text or [None], label, separator, on_bad == "skip", progress
+                origin, text or [None], label, separator, reading.on_bad == "skip", progress
             )
         if found.skipped:
             typer.echo(

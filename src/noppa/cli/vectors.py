@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from noppa import WordVectors
+from noppa.cli.options import expanded
 from noppa.cli.progress import bytes_bar
-from noppa.cli.record_options import Column, From, Inputs, NoHeader, OnBad, texts_of_inputs
+from noppa.cli.record_options import Column, Inputs, Reading, texts_of_inputs
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder, whole_file
@@ -125,21 +126,20 @@ def info(
 
 
 @vectors.command()
+@expanded
 def coverage(
+    reading: Reading,
     source: Vectors,
     inputs: Inputs = None,
     top: Annotated[int, typer.Option(help="How many unknown words to list.")] = 20,
-    form: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
 ) -> None:
     """How much of some text the vectors know, and which frequent words they do not.
 
     Example: noppa vectors coverage glove corpus.txt
     """
     words = _load(source)
-    shares = words.coverage(texts_of_inputs(inputs, form, column, no_header, on_bad))
+    shares = words.coverage(texts_of_inputs(inputs, column, reading))
     print(f"tokens:  {shares.known_tokens} of {shares.tokens} known ({shares.token_share:.2%})")
     print(f"words:   {shares.known_types} of {shares.types} known ({shares.type_share:.2%})")
     if words.pieces:
@@ -164,15 +164,14 @@ def nearest(
 
 
 @vectors.command()
+@expanded
 def counts(
+    reading: Reading,
     inputs: Inputs = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
     ] = "-",
-    form: From = None,
     column: Column = None,
-    no_header: NoHeader = False,
-    on_bad: OnBad = "error",
 ) -> None:
     """Count the words of some text: a file for --counts.
 
@@ -180,7 +179,7 @@ def counts(
     """
     refuse_input_as_output(output, inputs or ())
     token_counts: Counter[str] = Counter()
-    for text in texts_of_inputs(inputs, form, column, no_header, on_bad):
+    for text in texts_of_inputs(inputs, column, reading):
         token_counts.update(kernels.tokenize(text))
     lines = "".join(f"{word} {count}\n" for word, count in token_counts.most_common())
     if output == "-":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import noppa
-from noppa.cluster.engines import RunOptions, outcomes_of
+from noppa.cluster.engines import RunOptions, checked_on_bad, outcomes_of
 from noppa.cluster.manifest import (
     BAD,
     BAD_ROWS,
@@ -71,6 +71,8 @@ def encode(
     into: str = "embedding",
     form: str | None = None,
     header: bool = True,
+    encoding: str | None = None,
+    delimiter: str | None = None,
     shard_size: int = SHARD_SIZE,
     progress: Progress | None = None,
 ) -> Report:
@@ -81,16 +83,18 @@ def encode(
     column: with the text. keep: which columns of the input to keep, all where None.
     engine: "dask", "spark", or "single" for this very process. scheduler: the address of a running cluster; without one,
         `workers` processes of this machine are started and ended.
-    dtype: float32 or float16. on_bad: what to do with a record without text: "error", "empty" for a row of zeros, "drop".
+    dtype: float32 or float16. on_bad: what to do with a record without text: "error", "empty" for a row of zeros,
+        "skip" to leave it out. encoding, delimiter: of text files and tables, where they are not found out.
     shard_size: bytes of text of a task.
 
     The same call again resumes an interrupted run, and does nothing after a finished one.
     """
+    on_bad = checked_on_bad(on_bad)
     options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
     one_of(dtype, "dtype", DTYPES)
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     encoder.encode([], dim=dim)  # fails here, not on a worker, where `dim` does not fit
-    source = Inputs.of(inputs, form, column, header)
+    source = Inputs.of(inputs, form, column, header, encoding, delimiter)
     target = Place.of(output)
     sent_model = Model.of(encoder)
     source.refuse_as_output(target, folders_of(encoder))
@@ -263,7 +267,7 @@ class EncodeShard:
     def chosen(self, batch: Batch) -> tuple[Any, list[str]]:
         """The kept columns and the texts of the records that become rows."""
         columns, texts = batch.columns, [text or "" for text in batch.texts]
-        if batch.bad and self.on_bad == "drop":
+        if batch.bad and self.on_bad == "skip":
             good = [at for at, text in enumerate(batch.texts) if text is not None]
             columns, texts = columns.take(np.array(good, np.int64)), [texts[at] for at in good]
         return columns, texts

@@ -10,11 +10,13 @@ from typing import Any
 from noppa.cluster.dask_engine import dask
 from noppa.cluster.shard_task import Engine, Outcome, Run, ShardJob, Tick, attempt, error_of
 from noppa.cluster.spark_engine import spark
-from noppa.errors import NoppaError, ParameterError
+from noppa.errors import NoppaError, ParameterError, warn
 from noppa.parameters import one_of, whole
 from noppa.records.places import Place
 
-ON_BAD = ("error", "empty", "drop")
+ON_BAD = ("error", "skip", "empty")
+#: What earlier versions called "skip".
+DROP = "drop"
 
 
 @contextmanager
@@ -47,7 +49,6 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         one_of(self.engine, "engine", tuple(ENGINES))
-        one_of(self.on_bad, "on_bad", ON_BAD)
         object.__setattr__(self, "shard_size", whole(self.shard_size, "shard_size", 1))
         if self.workers is not None:
             whole(self.workers, "workers", 1)
@@ -55,6 +56,14 @@ class RunOptions:
     def started(self) -> AbstractContextManager[Run]:
         """The engine, for as long as the block lasts."""
         return ENGINES[self.engine](self.scheduler, self.workers)
+
+
+def checked_on_bad(on_bad: str) -> str:
+    """What to do with bad records; "drop" of earlier versions is "skip"."""
+    if on_bad == DROP:
+        warn('on_bad "drop" is called "skip" as in all other commands')
+        return "skip"
+    return str(one_of(on_bad, "on_bad", ON_BAD))
 
 
 def outcomes_of(

@@ -13,7 +13,7 @@ from typing import Any
 
 import noppa
 from noppa.cluster.encode_job import program_facts
-from noppa.cluster.engines import RunOptions, outcomes_of
+from noppa.cluster.engines import RunOptions, checked_on_bad, outcomes_of
 from noppa.cluster.fit_sums import (
     COUNTS,
     FAN,
@@ -81,6 +81,8 @@ def fit(
     on_bad: str = "error",
     form: str | None = None,
     header: bool = True,
+    encoding: str | None = None,
+    delimiter: str | None = None,
     shard_size: int = SHARD_SIZE,
     work: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -95,13 +97,14 @@ def fit(
 
     The other arguments, and what happens when the same call is made again, are those of `encode`.
     """
+    on_bad = checked_on_bad(on_bad)
     options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
     one_of(frequencies, "frequencies", FREQUENCIES)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     counted = frequencies == "corpus" and encoder.method.needs_probabilities
     stages = _stages(encoder, counted)
-    source = Inputs.of(inputs, form, column, header)
+    source = Inputs.of(inputs, form, column, header, encoding, delimiter)
     target = Place.of(output)
     if not target.is_local:
         raise ParameterError(f"{target}: an encoder is saved on this machine's disk: give a path")

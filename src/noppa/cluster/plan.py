@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
 from noppa.io.outputs import refuse_input_as_output
 from noppa.records.batch import Batch
-from noppa.records.columns import Fields, Selection
+from noppa.records.columns import Fields
 from noppa.records.places import Place, explained
 from noppa.records.read import Input
 from noppa.records.record_formats import FORMATS
@@ -51,7 +51,7 @@ class Shard:
         if before is None:
             before = lines_before(Place.of(self.address), self.start) - fields.header
         return FileError(
-            f"{self.address}, record {before + row + 1}: {fault}; mend it, or pass --on-bad empty or --on-bad drop"
+            f"{self.address}, record {before + row + 1}: {fault}; mend it, or pass --on-bad skip or --on-bad empty"
         )
 
 
@@ -86,12 +86,15 @@ class Inputs:
         form: str | None = None,
         column: str | None = None,
         header: bool = True,
+        encoding: str | None = None,
+        delimiter: str | None = None,
     ) -> Inputs:
         """The files at paths or addresses, each of which is a file, a folder or a pattern."""
         several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         if not several:
             raise ParameterError("there is no input: give files, folders or patterns")
         source = Input([os.fspath(path) for path in several], form, column, header)
+        source = replace(source, encoding=encoding, delimiter=delimiter)
         places = files_of(source.paths)
         forms = {source.form_of(place.path): place for place in places}
         if len(forms) > 1:
@@ -111,6 +114,7 @@ class Inputs:
         return {
             "input": [(file.place.address, file.size, file.mark) for file in self.files],
             "column": [source.form, source.column, source.header],
+            "encoding": [source.encoding, source.delimiter],
         }
 
     def plan(self, shard_size: int = SHARD_SIZE, keep: Sequence[str] | None = None) -> Plan:
@@ -118,7 +122,7 @@ class Inputs:
         pyarrow_parquet()
         places = [file.place for file in self.files]
         form = FORMATS[self.source.form_of(places[0].path)]
-        selection = Selection(self.source.column, self.source.header, keep)
+        selection = replace(self.source.selection, keep=keep)
         sizes = [file.size for file in self.files]
         fields, sections = form.divide(places, sizes, selection, shard_size)
         pairs = [

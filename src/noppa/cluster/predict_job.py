@@ -17,7 +17,7 @@ import numpy as np
 from noppa.classify.classifier import Classifier, load_classifier
 from noppa.classify.labels import ONE
 from noppa.cluster.encode_job import EncodeShard, Report, checked_plan, program_facts, run_shards
-from noppa.cluster.engines import RunOptions
+from noppa.cluster.engines import RunOptions, checked_on_bad
 from noppa.cluster.manifest import Progress
 from noppa.cluster.plan import SHARD_SIZE, Inputs, Plan
 from noppa.cluster.shard_task import MODEL, ModelMissing, use_instructions
@@ -44,6 +44,8 @@ def predict(
     into: str = "predicted",
     form: str | None = None,
     header: bool = True,
+    encoding: str | None = None,
+    delimiter: str | None = None,
     shard_size: int = SHARD_SIZE,
     progress: Progress | None = None,
 ) -> Report:
@@ -51,11 +53,12 @@ def predict(
 
     model: the folder of a classifier on single texts. All else is as in `encode`, also that the same call again resumes.
     """
+    on_bad = checked_on_bad(on_bad)
     options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
     sent = SentClassifier(str(Path(model).absolute()), header_checksum(Path(model)))
     if sent.open().contents.features.paired:
         raise ParameterError("a classifier of pairs reads two columns: use `noppa predict` for it")
-    source, target = Inputs.of(inputs, form, column, header), Place.of(output)
+    source, target = Inputs.of(inputs, form, column, header, encoding, delimiter), Place.of(output)
     source.refuse_as_output(target, [Path(model)])
     facts = {
         "model": sent.checksum,

@@ -28,6 +28,7 @@ from noppa.parameters import boolean, shown, whole
 from noppa.refine import Map, Moments, Refinement, steps_without_text
 from noppa.text.tokens import Tokenizer
 from noppa.threads import thread_count
+from noppa.words.known_share import KnownShare
 from noppa.words.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.words.word_vectors import WordVectors
 
@@ -105,7 +106,8 @@ class Encoder:
         Texts without a known word are passed over.
         """
         count = thread_count(threads)
-        blocks = (self._ids(texts_of(block), count) for block in blocks_of(texts, FIT_BLOCK))
+        share = self.known_share()
+        blocks = (self._ids(texts_of(block), count, share) for block in blocks_of(texts, FIT_BLOCK))
         refined = bool(self._refinements)
         return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
 
@@ -189,10 +191,16 @@ class Encoder:
         if isinstance(texts, str):
             return np.asarray(self._encode([texts], threads, cut, normalize)[0])
         if isinstance(texts, Iterator):
-            blocks = [
-                self._encode(texts_of(block, on_invalid), threads, cut, normalize, at * FIT_BLOCK)
-                for at, block in enumerate(blocks_of(texts, FIT_BLOCK))
-            ]
+            blocks = list(
+                self.encode_iter(
+                    texts,
+                    FIT_BLOCK,
+                    threads,
+                    dim=dim,
+                    normalize=normalize,
+                    on_invalid=on_invalid,
+                )
+            )
             return np.concatenate(blocks) if blocks else np.empty((0, cut), np.float32)
         return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
 
@@ -209,9 +217,19 @@ class Encoder:
         batch = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
         return self._vectors(batch, thread_count(threads), cut, normalize)
 
-    def look_up(self, texts: Any, threads: int | None = None) -> Ids:
-        """The ids (tokens,) of texts, -1 for a dropped token, and their offsets (n + 1,): what `encode_ids` takes."""
-        return self._ids(texts_of(texts), thread_count(threads))
+    def look_up(
+        self, texts: Any, threads: int | None = None, share: KnownShare | None = None
+    ) -> Ids:
+        """The ids (tokens,) of texts, -1 for a dropped token, and their offsets (n + 1,): what `encode_ids` takes.
+
+        share: what `known_share` gave, for who tells of unknown words by other ways than a warning.
+        """
+        items, count = texts_of(texts), thread_count(threads)
+        return self._ids(items, count) if share is None else self._counted_ids(items, count, share)
+
+    def known_share(self) -> KnownShare:
+        """Counts how many words are known whole of the texts that it is given to `look_up` with."""
+        return KnownShare(self.words.lexicon, self.tokenizer or kernels.tokenize)
 
     def encode_ids(
         self,
@@ -238,24 +256,38 @@ class Encoder:
     ) -> Iterator[Vectors]:
         """Vectors of texts from any iterable, in blocks (up to `block`, dim), in constant memory."""
         size = whole(block, "block", 1)
-        cut = self._cut(dim)
+        cut, share = self._cut(dim), self.known_share()
         for at, items in enumerate(blocks_of(texts, size)):
-            yield self._encode(texts_of(items, on_invalid), threads, cut, normalize, at * size)
+            checked = texts_of(items, on_invalid)
+            yield self._encode(checked, threads, cut, normalize, at * size, share)
 
     def similarity(self, a: Any, b: Any) -> Any:
         """Cosine of two texts, a float; of two collections, all against all, (len(a), len(b)).
 
         A text without a known word has similarity 0 with everything.
         """
-        left, right = self.encode(a, normalize=True), self.encode(b, normalize=True)
+        left, right = self._encode_pair(a, b)
         cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
         return float(cosines) if cosines.ndim == 0 else cosines
 
+    def _encode_pair(self, a: Any, b: Any) -> tuple[Vectors, Vectors]:
+        """Unit vectors of two texts or collections, of which few known words are told once."""
+        first, second = ([one] if isinstance(one, str) else texts_of(one) for one in (a, b))
+        both = self._encode([*first, *second], None, self.dim, True)
+        left, right = both[: len(first)], both[len(first) :]
+        return left[0] if isinstance(a, str) else left, right[0] if isinstance(b, str) else right
+
     def _encode(
-        self, texts: list[str], threads: int | None, dim: int, normalize: bool, first: int = 0
+        self,
+        texts: list[str],
+        threads: int | None,
+        dim: int,
+        normalize: bool,
+        first: int = 0,
+        share: KnownShare | None = None,
     ) -> Vectors:
         count = thread_count(threads)
-        return self._vectors(self._ids(texts, count), count, dim, normalize, first)
+        return self._vectors(self._ids(texts, count, share), count, dim, normalize, first)
 
     def _vectors(
         self, batch: Ids, threads: int, dim: int, normalize: bool, first: int = 0
@@ -277,10 +309,18 @@ class Encoder:
             rows = kernels.apply_steps(rows, None, unit, threads)
         return np.asarray(rows, np.float32), known
 
-    def _ids(self, texts: list[str], threads: int) -> Ids:
+    def _ids(self, texts: list[str], threads: int, share: KnownShare | None = None) -> Ids:
+        """Ids with a warning of few known words; `share` is that of a call with many blocks, which warns once."""
+        share = share or self.known_share()
+        ids = self._counted_ids(texts, threads, share)
+        share.warn_of_few(texts)
+        return ids
+
+    def _counted_ids(self, texts: list[str], threads: int, share: KnownShare) -> Ids:
         if self.tokenizer is None:
-            return self.words.vocabulary.look_up(texts, threads)
-        return self.words.vocabulary.look_up_tokens(tokens_of(texts, self.tokenizer))
+            return self.words.vocabulary.look_up(texts, threads, share.counts)
+        tokens = tokens_of(texts, self.tokenizer)
+        return self.words.vocabulary.look_up_tokens(tokens, share.counts)
 
     @cached_property
     def _pooler(self) -> Pooler:

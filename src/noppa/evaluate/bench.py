@@ -86,6 +86,7 @@ def record_of(
         "seed": conditions.seed,
         "seconds": round(seconds, 2),
         "cpu_seconds": round(outcome.cpu_seconds, 2),
+        "source": task_files.source_of(task, hashes),
         "data": hashes,
     }
 

@@ -12,6 +12,9 @@ from noppa.methods.registry import adapted
 from noppa.refine import CommonComponents
 from noppa.words.word_vectors import WordVectors
 
+#: The rows of the paper's Table 1 among the ablations.
+TABLE_1 = ("CE-avg", "CE-avg+NR", "CE+SFW", "NoPPA")
+
 
 def row_name(kind: type[Any], parameters: dict[str, Any]) -> str:
     """What a method with these parameters is called in a table."""

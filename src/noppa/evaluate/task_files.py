@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 from noppa.errors import FileError, ParameterError
-from noppa.evaluate.tasks import TASKS, File, Task
+from noppa.evaluate.tasks import RAW, SENTEVAL, TASKS, File, Task
 
+#: In SentEval's order, by which rows of equal length are sorted.
+ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 GOLD = ("STS.input.", "STS.gs.")
 
 
@@ -63,7 +65,10 @@ def _mrpc(text: str, file: File) -> list[Row]:
 
 
 def _sick_entailment(text: str, file: File) -> list[Row]:
-    return [Row((cells[1], cells[2]), cells[4]) for cells in _columns(text, 5, file, skipped=1)]
+    return [
+        Row((cells[1], cells[2]), float(ENTAILMENT.index(cells[4])))
+        for cells in _columns(text, 5, file, skipped=1)
+    ]
 
 
 def _sick_relatedness(text: str, file: File) -> list[Row]:
@@ -138,36 +143,54 @@ def paths_of(file: File) -> tuple[str, ...]:
 def check(data: str | PathLike[str], task: Task) -> dict[str, str]:
     """The sha256 of each file of the task, or an error that names the first missing or wrong one."""
     folder = folder_of(data)
-    hashes = {}
+    hashes = hashes_of(data, task)
     for file in task.files:
-        for path in paths_of(file):
-            hashes[path] = digest = hashlib.sha256(_bytes(folder, path, task)).hexdigest()
-            if file.sha256 is not None and digest != file.sha256:
-                raise FileError(
-                    f"{folder / path} is not the file that {task.name} is scored on (sha256 {digest[:12]}…, "
-                    f"not {file.sha256[:12]}…): get SentEval's copy, or score it as it is with --unchecked"
-                )
+        digest = hashes[file.path]
+        if file.sha256 and digest not in file.sha256.values():
+            expected = " or ".join(
+                f"{known[:12]}…" for known in dict.fromkeys(file.sha256.values())
+            )
+            raise FileError(
+                f"{folder / file.path} is not the file that {task.name} is scored on (sha256 {digest[:12]}…, "
+                f"not {expected}): get SentEval's copy, or score it as it is with --unchecked"
+            )
         rows = len(_read_file(folder, file, task))
         if rows != file.rows:
             raise FileError(
                 f"{folder / file.path} has {rows} rows, not {file.rows}: get SentEval's copy, "
                 "or score it as it is with --unchecked"
             )
+    if any(file.sha256 for file in task.files) and source_of(task, hashes) is None:
+        raise FileError(
+            f"{folder} holds some files of {task.name} as they were published and some as SentEval writes them: "
+            "make them alike with `noppa data prepare`"
+        )
     return hashes
+
+
+def source_of(task: Task, hashes: Mapping[str, str]) -> str | None:
+    """What all files of a task are: SentEval's, the published ones, or None for anything else."""
+    for source in (SENTEVAL, RAW):
+        if all(file.sha256.get(source) == hashes[file.path] for file in task.files):
+            return source
+    return None
 
 
 def hashes_of(data: str | PathLike[str], task: Task) -> dict[str, str]:
     """The sha256 of each file of the task, unchecked."""
     folder = folder_of(data)
     return {
-        path: hashlib.sha256(_bytes(folder, path, task)).hexdigest()
+        path: hashlib.sha256(content_of(folder, path, task)).hexdigest()
         for file in task.files
         for path in paths_of(file)
     }
 
 
 def read(data: str | PathLike[str], task: Task) -> dict[str, list[Row]]:
-    """The rows of a task by part, sorted by length and label as SentEval does, so that folds are the same."""
+    """The rows of a task by part, sorted by length and label as SentEval does.
+
+    On SentEval's own files the folds are SentEval's; on the published ones, whose lengths differ, most rows fall into others.
+    """
     folder = folder_of(data)
     parts: dict[str, list[Row]] = {}
     for file in task.files:
@@ -182,7 +205,7 @@ def _senteval_order(row: Row) -> tuple[object, ...]:
 
 
 def _read_file(folder: Path, file: File, task: Task) -> list[Row]:
-    contents = [_decoded(_bytes(folder, path, task)) for path in paths_of(file)]
+    contents = [_decoded(content_of(folder, path, task)) for path in paths_of(file)]
     if file.reader == "sts-year":
         pairs, scores = map(_records, contents)
         if len(pairs) != len(scores):
@@ -199,7 +222,8 @@ def _read_file(folder: Path, file: File, task: Task) -> list[Row]:
         raise FileError(f"{folder / file.path} cannot be read: {error}; get it again") from error
 
 
-def _bytes(folder: Path, path: str, task: Task) -> bytes:
+def content_of(folder: Path, path: str, task: Task) -> bytes:
+    """A file of a task as it is, or an error that says what to put there."""
     try:
         return (folder / path).read_bytes()
     except OSError as error:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Of the files as SentEval's scripts write them. STS12 to STS16 are not pinned: no copy was available.
-SHA256 = {
+#: What a file of SentEval's layout can be: as its authors published it, or as SentEval's scripts write it.
+RAW, SENTEVAL = "raw", "senteval"
+#: STS12 to STS16 are not pinned: no copy was available.
+PUBLISHED = {
     "CR/custrev.neg": "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83",
     "CR/custrev.pos": "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192",
     "MPQA/mpqa.neg": "02e193d98c7715bc6200bb23dc6d2903482bd80c0432c53c3f3738c636df3f72",
@@ -28,6 +30,25 @@ SHA256 = {
     "TREC/TREC_10.label": "033f22c028c2bbba9ca682f68ffe204dc1aa6e1cf35dd6207f2d4ca67f0d0e8e",
     "TREC/train_5500.label": "9e4c8bdcaffb96ed61041bd64b564183d52793a8e91d84fc3a8646885f466ec3",
 }
+#: The files that SentEval's scripts change; `senteval_files` makes them of the published ones.
+PREPARED = {
+    "CR/custrev.neg": "ec94532766f6f962094841ab3bee2ad6f232f996c3756825a91e78bcc294750f",
+    "CR/custrev.pos": "91a20a4ffeb5d38a39a4087bb247e16538aff21e7d621ae59738379f39f21732",
+    "MPQA/mpqa.neg": "8da6e035fa4cea02f0555091096b29a6b3995ff0adf41fad25008dcee066b79e",
+    "MPQA/mpqa.pos": "7487dbb74c77383e60b292845495163a9e21fb70a4fdacdda933413e43163f0d",
+    "MR/rt-polarity.neg": "c4ac36eaa8adc8ee31c31f69594bfbe68d83ef5b6db53f1f19b28c0be52f3999",
+    "MR/rt-polarity.pos": "34e5b0da2d491e46b700b00afe735aaae0962bcfe4f7f22b2d8077e714fa370f",
+    "SICK/SICK_test_annotated.txt": "d0362afe8304c8d08166b82d76da2a8c665d5b635ac1f3f1ee82054511749f97",
+    "SICK/SICK_train.txt": "e02bd30f17ab87358f80ef079a6ef797acd244c3c7515de454301c7c257e410c",
+    "SICK/SICK_trial.txt": "0d0786bd8671a0a70614f2f890b8ab24b3c24d1ccb624bcca87618091fbe4f11",
+    "STS/STSBenchmark/sts-dev.csv": "fd3e4e429f32e352c7c7c76aea5c3383ee95eb98e482796b34e4e7b88a8392f3",
+    "STS/STSBenchmark/sts-test.csv": "4cde2a19c9b7232c9ce92a89e5afd99805c8f66ba432a7824e0a5bad1a0a0ea0",
+    "STS/STSBenchmark/sts-train.csv": "6466868d4b49a575530554224fe2e7d8cc03e83e1f326c90e561b81bf5031fec",
+    "SUBJ/subj.objective": "d8ccd43f1674f1c17e4ab717564e3561cfb719b0db4cfb19e5677427c68ff8a1",
+    "SUBJ/subj.subjective": "274c2ffe59c204dc4df779848561786f59a98cc20dda3cfdd7d9f76a4f730710",
+    "TREC/TREC_10.label": "86ad53c8fc9d397ab2f4be7c967d8efb470b260140557d3e57afad69d1b88b76",
+    "TREC/train_5500.label": "8bd6e79493f43bbd22c364587366a1dced54e1e31259eaa92721a0f526031116",
+}
 
 
 @dataclass(frozen=True)
@@ -41,8 +62,12 @@ class File:
     label: int | None = None
 
     @property
-    def sha256(self) -> str | None:
-        return SHA256.get(self.path)
+    def sha256(self) -> dict[str, str]:
+        """The checksums that it may have, by its source; none where it is not pinned."""
+        if self.path not in PUBLISHED:
+            return {}
+        published = PUBLISHED[self.path]
+        return {RAW: published, SENTEVAL: PREPARED.get(self.path, published)}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ class Range:
     high: float = 0
     choices: tuple[str, ...] = ()
 
+    @property
+    def last(self) -> float | str:
+        """The upper end, or the last choice."""
+        return self.choices[-1] if self.choices else self.high
+
     @classmethod
     def of(cls, text: str) -> Range:
         """From `a=0.01:0.15`, `k=0:24` (whole numbers) or `noise=paper|reference`."""
@@ -68,12 +74,16 @@ class Range:
 
 @dataclass(frozen=True)
 class Plan:
-    """A search: how to make a candidate, the space, the number of trials, and the score that selects."""
+    """A search: how to make a candidate, the space, the number of trials, and the score that selects.
+
+    exhaustive: trial n takes the n-th of all combinations of choices.
+    """
 
     make: Make
     space: tuple[Range, ...]
     count: int = TRIALS
     select_on: str = "dev"
+    exhaustive: bool = False
 
     def __post_init__(self) -> None:
         settle(self, count=partial(whole, least=1))
@@ -92,11 +102,18 @@ def searches(
     for task in tasks:
         for seed in seeds:
             whole(seed, "seed", most=MOST_SEARCHES)
-            done = [row for row in old if _belongs(row, task, seed, plan, conditions)][: plan.count]
+            done = trials_of(old, task, seed, plan, conditions)
             for row in trials(task, plan, conditions, seed, tuple(done), run):
                 done.append(row)
                 yield row
             yield chosen(done, f"{done[0]['encoder']}, searched", plan.select_on)
+
+
+def trials_of(
+    rows: Sequence[Record], task: Task, seed: int, plan: Plan, conditions: Conditions
+) -> list[Record]:
+    """The records that are trials of one search."""
+    return [row for row in rows if _belongs(row, task, seed, plan, conditions)][: plan.count]
 
 
 def _belongs(row: Record, task: Task, seed: int, plan: Plan, conditions: Conditions) -> bool:
@@ -143,7 +160,11 @@ def trials(
                 value=_value(old, plan.select_on),
             )
         )
+    names = [part.name for part in plan.space]
+    combinations = list(product(*(part.choices for part in plan.space)))
     for number in range(len(done), plan.count):
+        if plan.exhaustive:
+            study.enqueue_trial(dict(zip(names, combinations[number], strict=True)))
         kind = optuna.samplers.TPESampler if guided else optuna.samplers.RandomSampler
         study.sampler = kind(seed=1000 * seed + number)
         trial = study.ask(distributions)

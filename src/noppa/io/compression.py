@@ -21,6 +21,27 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
 }
 
+#: What documents that are zip archives hold: what they are, and what to do.
+DOCUMENTS = {
+    "xl/workbook.xml": (
+        "an Excel workbook",
+        "save it as CSV in UTF-8, or run soffice --headless --convert-to csv {name}",
+    ),
+    "word/document.xml": (
+        "a Word document",
+        "save it as plain text in UTF-8, or run soffice --headless --convert-to txt {name}",
+    ),
+    "ppt/presentation.xml": ("a PowerPoint document", "save its text as plain text in UTF-8"),
+    "META-INF/manifest.xml": (
+        "an OpenDocument file",
+        "save it as CSV or as plain text in UTF-8, with LibreOffice: soffice --headless --convert-to csv {name}",
+    ),
+    "META-INF/container.xml": (
+        "an e-book",
+        "get its text first: pandoc {name} -t plain -o {name}.txt",
+    ),
+}
+
 BUFFER = 1 << 20
 
 #: Bytes read at a time from zip methods for which zipfile does not bound the size of the output.
@@ -90,8 +111,9 @@ class Source:
 
     def peek(self, size: int) -> bytes:
         """Up to `size` bytes, which `read` returns again."""
-        self._ahead = self.read(size)
-        return self._ahead
+        start = self.read(size)
+        self._ahead = start + self._ahead
+        return start
 
     def position(self) -> int:
         return self.file.tell() if self.file.seekable() else 0
@@ -156,6 +178,9 @@ def _zip(file: IO[bytes], name: str, member: str | None) -> _Stream:
             f"{name} is a PyTorch file, which noppa does not unpickle: "
             "save its matrix with numpy.save and its words one a line"
         )
+    for inside, (what, advice) in DOCUMENTS.items():
+        if inside in names:
+            raise FileError(f"{name} is {what} and no text: {advice.format(name=name)}")
     if member is None and len(names) != 1:
         raise FileError(
             f"{name} holds {len(names)} files: choose one with member=, from {listed or 'none'}"

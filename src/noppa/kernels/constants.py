@@ -41,6 +41,10 @@ IN_SPAN = 1e-6
 #: What can be done to a pooled row; the names are those of saved folders.
 STEP = {"remove": 0, "map": 1, "normalise": 2}
 
+#: SentEval's classifier: units of its hidden layer, and the floats that a row of its weights takes in memory.
+HIDDEN_UNITS = 50
+HIDDEN_STRIDE = 56
+
 #: Sent2Vec: the hash of a pair of neighbours is that of the first times this, plus the second.
 PAIR_FACTOR = 116049371
 #: The trainer: noise words against each true one.

@@ -15,6 +15,7 @@ from noppa.kernels import packed_rows
 from noppa.kernels.constants import CASE, LONGEST_RUN
 from noppa.kernels.leaders import Leaders as Leaders
 from noppa.kernels.leaders import nearest_cells as nearest_cells
+from noppa.kernels.network_steps import network_steps as network_steps
 from noppa.kernels.row_search import add_term as add_term
 from noppa.kernels.row_search import nearest_codes as nearest_codes
 from noppa.kernels.row_search import nearest_rows as nearest_rows
@@ -25,6 +26,7 @@ from noppa.kernels.vector_text import parse_vectors as parse_vectors
 from noppa.text import characters
 from noppa.text import pieces as piece_rules
 from noppa.text import tokens as scanner
+from noppa.text.telling import is_telling
 
 Float = NDArray[np.float64]
 
@@ -122,8 +124,10 @@ class Vocabulary:
         found = (self.find(form) for form in forms[self.letter_case])
         return next((row for row in found if row >= 0), -1)
 
-    def look_up_token(self, token: str) -> list[int]:
+    def look_up_token(self, token: str, seen: list[int] | None = None) -> list[int]:
         row = self.find_in_cases(token)
+        if seen is not None and is_telling(token, row >= 0):
+            seen[:] = seen[0] + 1, seen[1] + (row >= 0)
         if row >= 0 or not self.pieces:
             return [row if row >= 0 else self.unknown]
         exact = self.letter_case == CASE["exact"]
@@ -131,16 +135,19 @@ class Vocabulary:
         return rows or [self.unknown]
 
     def look_up_tokens(
-        self, sentences: list[list[str]]
+        self, sentences: list[list[str]], seen: list[int] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        ids = [[row for token in one for row in self.look_up_token(token)] for one in sentences]
+        """Ids and offsets; adds to the two numbers of `seen` how many telling words there were, and how many of them were found whole."""
+        ids = [
+            [row for token in one for row in self.look_up_token(token, seen)] for one in sentences
+        ]
         offsets = np.cumsum([0, *map(len, ids)], dtype=np.int64)
         return np.array([row for one in ids for row in one], np.int32), offsets
 
     def look_up(
-        self, texts: list[str], threads: int
+        self, texts: list[str], threads: int, seen: list[int] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        return self.look_up_tokens([tokenize(text) for text in texts])
+        return self.look_up_tokens([tokenize(text) for text in texts], seen)
 
 
 class Table:

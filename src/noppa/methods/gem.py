@@ -16,12 +16,15 @@ from noppa.methods.corpus import Ids
 from noppa.methods.numpy_form import Learnt, Sentence
 from noppa.methods.protocol import SUMS, Kernel, Method
 from noppa.methods.split import Float, Split, plain
-from noppa.parameters import settle, some, whole
+from noppa.parameters import optional, settle, some, whole
 from noppa.refine import Moments
 from noppa.words.word_vectors import WordVectors
 
 #: The square of its root, times that of the largest vector, is still a float64.
 MOST_PRODUCT = 1e240
+
+#: The paper's vectors are three sets of 300 dimensions side by side.
+PAPER_DIM, PAPER_K, PAPER_H = 900, 45, 17
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class GEM(Method):
     corpus: novelty e^(|r| / |v_i|), significance |r| / words in the window, uniqueness e^(-|s_j q·d_j| / h) over the h
     directions with the largest s_j |X d_j|.
 
-    m: words of the window on either side. k: corpus directions to choose from. h: how many to choose.
+    m: words of the window on either side. k: corpus directions to choose from; None is one for 20 dimensions, the share
+        of the paper, which has 45 for 900. h: how many to choose; None is 17/45 of k, as there.
     t: power of the singular values of a sentence in its coarse vector, from which the corpus directions come.
     """
 
@@ -43,14 +47,14 @@ class GEM(Method):
     LEARNT: ClassVar = {"directions": "f8 k dim", "values": "f8 k"}
 
     m: int = 7
-    k: int = 45
-    h: int = 17
+    k: int | None = None
+    h: int | None = None
     t: int = 3
 
     def __post_init__(self) -> None:
         window, power = partial(whole, least=1, most=1000), partial(whole, least=1, most=100)
-        settle(self, m=window, k=some, h=some, t=power)
-        if self.h > self.k:
+        settle(self, m=window, k=optional(some), h=optional(some), t=power)
+        if self.h is not None and self.k is not None and self.h > self.k:
             raise ParameterError(
                 f"h must be at most k={self.k}, the directions to choose from, not {self.h}"
             )
@@ -59,9 +63,11 @@ class GEM(Method):
         return words.dim
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-        if self.k > words.dim:
+        found = self._directions(words.dim)
+        if found > words.dim or self._removed(found) > found:
             raise ParameterError(
-                f"GEM(k={self.k}) wants more directions than the {words.dim} dimensions of the word vectors: lower k and h"
+                f"GEM(k={found}, h={self._removed(found)}) wants more directions than the {words.dim} dimensions of the "
+                "word vectors: lower k and h"
             )
         moments = Moments.empty(words.dim)
         for ids, offsets in sentences:
@@ -81,9 +87,15 @@ class GEM(Method):
         squares, directions = np.linalg.eigh(sums["products"])
         values = np.sqrt(np.maximum(squares[::-1], 0))
         return {
-            "directions": np.ascontiguousarray(directions.T[::-1][: self.k]),
-            "values": values[: self.k].copy(),
+            "directions": np.ascontiguousarray(directions.T[::-1][: self._directions(words.dim)]),
+            "values": values[: self._directions(words.dim)].copy(),
         }
+
+    def _directions(self, dim: int) -> int:
+        return max(1, round(dim * PAPER_K / PAPER_DIM)) if self.k is None else self.k
+
+    def _removed(self, directions: int) -> int:
+        return max(1, round(directions * PAPER_H / PAPER_K)) if self.h is None else self.h
 
     def pooled(self, sentence: Sentence) -> Float:
         alphas, chosen = self._alphas(sentence)
@@ -95,7 +107,7 @@ class GEM(Method):
             "directions": np.ascontiguousarray(learnt["directions"], np.float64),
             "values": np.ascontiguousarray(learnt["values"], np.float64),
             "window": self.m,
-            "removed": self.h,
+            "removed": self._removed(len(learnt["values"])),
         }
         return Kernel("gem", words.table, arguments)
 
@@ -110,7 +122,8 @@ class GEM(Method):
         """
         vectors, learnt = sentence.vectors, sentence.learnt
         shares = learnt["values"] * np.linalg.norm(vectors @ learnt["directions"].T, axis=0)
-        chosen = np.argsort(-shares, kind="stable")[: self.h]
+        removed = self._removed(len(shares))
+        chosen = np.argsort(-shares, kind="stable")[:removed]
         directions, values = learnt["directions"][chosen], learnt["values"][chosen]
         alphas = np.full(len(vectors), 2.0)  # a word that adds nothing: e^0 + 0 + e^0
         for i, vector in enumerate(vectors):
@@ -120,7 +133,7 @@ class GEM(Method):
             if size > 0:
                 along = np.linalg.norm(values * (directions @ (novel / size)))
                 novelty = np.exp(size / np.linalg.norm(vector))
-                alphas[i] = novelty + size / (last - first) + np.exp(-along / self.h)
+                alphas[i] = novelty + size / (last - first) + np.exp(-along / removed)
         return alphas, directions
 
 

@@ -180,20 +180,27 @@ def described(part: Method | Refinement) -> dict[str, Any]:
 
 def parameters(own: Any) -> dict[str, Any]:
     """What a method or a refinement was made with, by name: its fields, or its attributes where it is no dataclass."""
-    names = (
-        [field.name for field in fields(own)]
-        if is_dataclass(own)
-        else list(getattr(own, "__dict__", ()))
-    )
-    values = {name: getattr(own, name) for name in names}
+    values = {name: getattr(own, name) for name in parameter_names(own)}
     for name, value in values.items():
-        items = value if isinstance(value, (list, tuple)) else [value]
-        if not all(item is None or isinstance(item, (bool, int, float, str)) for item in items):
+        if not is_plain(value):
             raise ParameterError(
                 f"{type(own).__name__} cannot be saved: its {name} is {shown(value)}, and a parameter is a number, "
                 "a text, None, or a list of these"
             )
     return values
+
+
+def parameter_names(own: Any) -> list[str]:
+    """The fields of a dataclass, or the attributes of any other object."""
+    if is_dataclass(own):
+        return [field.name for field in fields(own)]
+    return list(getattr(own, "__dict__", ()))
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON can hold a parameter as it is."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return all(item is None or isinstance(item, (bool, int, float, str)) for item in items)
 
 
 def made(kinds: Mapping[str, type[Any]], stored: Mapping[str, Any]) -> Any:

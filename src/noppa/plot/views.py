@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError
 from noppa.explain.explanation import Explanation, PairExplanation
-from noppa.extras import needs
 from noppa.methods.weighting import smooth_frequency_weight
 from noppa.parameters import one_of, positive
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
+from noppa.topics.plane import neighbour_plane
 from noppa.words.texts import texts_of
 from noppa.words.word_vectors import WordVectors
 
@@ -179,11 +179,7 @@ def pca(rows: ArrayLike) -> tuple[Float, str, str, str]:
 
 def umap(rows: NDArray[np.float64]) -> tuple[Float, str, str, str]:
     """UMAP's plane for cosine distances, always from the same seed."""
-    with needs("umap", "layout='umap'", ", or choose layout='pca'"):
-        from umap import UMAP
-    neighbours = min(15, len(rows) - 1)
-    fitted = UMAP(n_components=2, n_neighbors=neighbours, metric="cosine", random_state=0, n_jobs=1)
-    points = np.asarray(fitted.fit_transform(rows), float)
+    points = neighbour_plane(rows)
     return points, "UMAP 1", "UMAP 2", "UMAP: neighbours mean something, axes and distances do not."
 
 

@@ -17,12 +17,14 @@ LISTED = 20
 
 @dataclass
 class Outcome:
-    """What a run did: records read, rows written, bad records and the first faults, rows of zeros."""
+    """What a run did: records read, rows written, bad records and the first faults, rows of zeros, tokens and unknown ones."""
 
     records: int = 0
     rows: int = 0
     bad: int = 0
     zero: int = 0
+    tokens: int = 0
+    unknown: int = 0
     listed: list[str] = field(default_factory=list)
 
     def count(self, batch: Batch) -> None:

@@ -30,6 +30,10 @@ class Selection:
     """Whether a stream gives the other fields of each record beside its text."""
     records: bool = False
     """Give the whole records of a stream beside their texts."""
+    encoding: str | None = None
+    """Of text files; UTF-8 where None, unless a byte order mark tells another."""
+    delimiter: str | None = None
+    """Of tables; by the name and the first rows of a file where None."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,21 @@ class Fields:
     header: bool
     encoded: str
     """The Arrow schema of the columns to keep, serialized and in base64, so that JSON can hold it."""
+    encoding: str | None = None
+    delimiter: str = ""
 
     @classmethod
     def of(
-        cls, form: str, text: str, schema: Any, keep: Sequence[str] | None, header: bool = False
+        cls,
+        form: str,
+        text: str,
+        schema: Any,
+        selection: Selection,
+        header: bool = False,
+        delimiter: str = "",
     ) -> Fields:
         """From the Arrow schema of all columns of a record."""
+        keep = selection.keep
         names = list(schema.names)
         if keep is not None:
             unknown = [name for name in keep if name not in names]
@@ -58,7 +71,8 @@ class Fields:
             import pyarrow
 
             schema = pyarrow.schema([schema.field(name) for name in keep])
-        return cls(form, names, text, header, base64.b64encode(schema.serialize()).decode())
+        encoded = base64.b64encode(schema.serialize()).decode()
+        return cls(form, names, text, header, encoded, selection.encoding, delimiter)
 
     @cached_property
     def schema(self) -> Any:

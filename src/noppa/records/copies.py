@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -17,9 +18,11 @@ from noppa.io.compression import MAGIC
 from noppa.records.read import Input
 from noppa.records.record_file import STDIN, WholeFile, record_file
 from noppa.records.record_formats import FORMATS, form_of
+from noppa.records.record_formats.json_array import JsonArray
 from noppa.records.record_formats.lines import line_batches
 from noppa.records.record_formats.parquet import Parquet, pyarrow_parquet
 from noppa.records.record_formats.tables import Table
+from noppa.records.text_source import text_source
 
 #: Which of the next records to copy, (records,).
 Chosen = NDArray[np.bool_]
@@ -51,10 +54,10 @@ class LinesCopy:
     """Lines, of text or JSON; one that is no UTF-8 becomes an empty one."""
 
     def __init__(self, files: Sequence[WholeFile], source: Input, output: IO[bytes]) -> None:
-        self.output = output
+        self.output, self.encoding = output, source.encoding
 
     def add(self, file: WholeFile, choice: Choice) -> None:
-        with closing(file.source()) as source:
+        with closing(text_source(file, self.encoding)) as source:
             for batch in line_batches(source, file.address):
                 kept = zip(batch.texts, choice.next(len(batch.texts)), strict=True)
                 lines = [f"{text or ''}\n" for text, is_chosen in kept if is_chosen]
@@ -62,6 +65,25 @@ class LinesCopy:
 
     def finish(self) -> None:
         pass
+
+
+class JsonCopy(LinesCopy):
+    """Elements of JSON arrays, as one array."""
+
+    def __init__(self, files: Sequence[WholeFile], source: Input, output: IO[bytes]) -> None:
+        super().__init__(files, source, output)
+        self.count = 0
+
+    def add(self, file: WholeFile, choice: Choice) -> None:
+        with closing(text_source(file, self.encoding)) as source:
+            for batch in JsonArray().batches(source, file.address):
+                kept = zip(batch.texts, choice.next(len(batch.texts)), strict=True)
+                for text in (text for text, is_chosen in kept if is_chosen):
+                    self.output.write(f"{',' if self.count else '['}\n{text or 'null'}".encode())
+                    self.count += 1
+
+    def finish(self) -> None:
+        self.output.write(b"\n]\n" if self.count else b"[]\n")
 
 
 class TableCopy:
@@ -72,12 +94,19 @@ class TableCopy:
         self.first: list[str] | None = None
         table = FORMATS[source.form_of(source.paths[0])]
         assert isinstance(table, Table)
-        self.table, self.output = table, output
+        self.table, self.selection, self.output = table, source.selection, output
+        self.delimiter = ""
 
     def add(self, file: WholeFile, choice: Choice) -> None:
-        blocks = self.table.rows(file)
+        tables = self.table.rows(file, self.selection)
+        first = next(tables, None)
+        if first is None:
+            return
+        table, rows = first
+        self.delimiter = self.delimiter or table.delimiter
+        blocks = chain([] if self.header else [rows], (rows for _, rows in tables))
         if self.header:
-            head = next(blocks, [[]])[0]
+            head = rows[0]
             if self.first is None:
                 self._write([head])
                 self.first = head
@@ -92,9 +121,9 @@ class TableCopy:
     def _write(self, rows: list[list[str]]) -> None:
         text = io.StringIO(newline="")
         if self.table.quotes:
-            csv.writer(text, delimiter=self.table.delimiter, lineterminator="\n").writerows(rows)
+            csv.writer(text, delimiter=self.delimiter, lineterminator="\n").writerows(rows)
         else:
-            text.writelines(f"{self.table.delimiter.join(row)}\n" for row in rows)
+            text.writelines(f"{self.delimiter.join(row)}\n" for row in rows)
         self.output.write(text.getvalue().encode("utf-8", "surrogateescape"))
 
     def finish(self) -> None:
@@ -140,6 +169,7 @@ class ParquetCopy:
 COPIES: dict[str, type[Copy]] = {
     "lines": LinesCopy,
     "jsonl": LinesCopy,
+    "json": JsonCopy,
     "csv": TableCopy,
     "tsv": TableCopy,
     "parquet": ParquetCopy,

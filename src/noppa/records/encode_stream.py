@@ -54,6 +54,15 @@ class EncodeStream:
 
     def run(self, batches: Iterator[Batch]) -> str:
         """Encode and write all batches; gives the fingerprint of all records."""
+        try:
+            fingerprint = self._run(batches)
+            self.writer.finish()
+        except BaseException:
+            self.writer.abandon()
+            raise
+        return fingerprint
+
+    def _run(self, batches: Iterator[Batch]) -> str:
         outcome = self.outcome
         pending: deque[Future[Any]] = deque()
         fingerprint = ""
@@ -63,9 +72,9 @@ class EncodeStream:
             warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
             for batch in read_ahead(batches):
                 fingerprint = batch.fingerprint
-                numbers, rows = self.rows_of(batch)
-                outcome.rows += len(rows)
-                pending.append(disk.submit(self.writer.write, numbers, rows))
+                numbers, *rows = self.rows_of(batch)
+                outcome.rows += len(numbers)
+                pending.append(disk.submit(self.writer.write, numbers + 1, *rows))
                 if self.checkpoint is not None:
                     self._save_when_due(self.checkpoint, fingerprint, saver, disk)
                 elif self.flush:
@@ -78,15 +87,17 @@ class EncodeStream:
                 pending.popleft().result()
             if self._saved is not None:
                 self._saved.result()
-        self.writer.finish()
         return fingerprint
 
-    def rows_of(self, batch: Batch) -> tuple[NDArray[np.int64], Any]:
-        """What is written for a batch: the numbers of its records, and a row each."""
+    def rows_of(self, batch: Batch) -> tuple[Any, ...]:
+        """What is written for a batch: the numbers of its records from 0 on, a row each, and the records where there are any."""
+        first = self.outcome.records
         numbers, texts = self.chosen(batch)
         vectors = self.encode(texts)
         self.outcome.zero += _zero_rows(vectors)
-        return numbers, vectors
+        if batch.records is None:
+            return numbers, vectors
+        return numbers, vectors, [batch.records[at - first] for at in numbers.tolist()]
 
     def chosen(self, batch: Batch) -> tuple[NDArray[np.int64], list[str]]:
         """The records of a batch that become rows, by number, and their texts."""

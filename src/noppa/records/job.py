@@ -6,12 +6,15 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from noppa import __version__
 from noppa.encoder.encoder import Encoder
@@ -51,12 +54,20 @@ class Job:
     threads: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
     """What else `encode` is given: `normalize`, `dim`."""
+    keep: Sequence[str] | None = ()
+    """Columns of the input to write beside the vectors, all where None."""
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         one_of(self.on_bad, "on_bad", ON_BAD)
         one_of(self.form, "the output format", (None, *self.writers))
         writer = self.writer
+        if self.keep != () and self.output_form == "npy":
+            raise ParameterError(
+                f"{self.target}: .npy holds vectors alone; to keep columns, write .jsonl, .csv or .parquet"
+            )
+        if self.keep != ():
+            object.__setattr__(self, "source", replace(self.source, records=True))
         if self.target == STDIN and not writer.streams:
             raise ParameterError(f"{self.output_form} cannot go to standard output: name a file")
         if self.resume and (self.target == STDIN or not writer.resumable):
@@ -166,9 +177,18 @@ class Job:
 
     def stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
         """What reads, encodes and writes, with its writer at the end of what is done."""
-        encode = partial(self.model.encode, threads=self.threads, **self.options)
-        writer = self.writer(file, self.dim, outcome.rows)
+        writer = self.writer(file, self.dim, outcome.rows, self.keep)
+        encode = partial(self._encoded, outcome)
         return EncodeStream(encode, writer, file, self.on_bad, outcome, self.progress)
+
+    def _encoded(self, outcome: Outcome, texts: list[str]) -> NDArray[np.float32]:
+        """Vectors of texts, whose tokens are counted where the model tells them."""
+        if not isinstance(self.model, Encoder):
+            return np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
+        ids, offsets = self.model.look_up(texts, self.threads)
+        outcome.tokens += len(ids)
+        outcome.unknown += int(np.count_nonzero(ids < 0))
+        return self.model.encode_ids(ids, offsets, self.threads, **self.options)[0]
 
     def _complete(self, checkpoint: Checkpoint) -> Outcome:
         """Rename a complete output into place; its checkpoint stays, so that a later `resume` recognizes it."""
@@ -255,6 +275,8 @@ class Job:
         facts = {
             "input": list(source.paths),
             "columns": [source.form, source.column, source.header],
+            "encoding": [source.encoding, source.delimiter],
+            "columns to keep": self.keep,
             "output format": self.output_form,
             "options": [self.on_bad, self.options],
             "model": self.model_checksum,

@@ -8,9 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from noppa.classify.classifier import Classifier
 from noppa.errors import FileError, ParameterError
 from noppa.io.storage import header_checksum
@@ -96,7 +93,7 @@ class PredictJob(Job):
 class PredictStream(EncodeStream):
     """Batches through a classifier: `encode` takes texts and the records that they are in."""
 
-    def rows_of(self, batch: Batch) -> tuple[NDArray[np.int64], Any]:
+    def rows_of(self, batch: Batch) -> tuple[Any, ...]:
         first = self.outcome.records
         numbers, texts = self.chosen(batch)
         records = batch.records or []

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from noppa.errors import FileError, NoppaError
+from noppa.errors import FileError, NoppaError, ParameterError, warn
 from noppa.io.compression import damage
 from noppa.parameters import one_of
 from noppa.records.batch import Batch
 from noppa.records.columns import Selection
 from noppa.records.record_file import WholeFile, record_file
 from noppa.records.record_formats import FORMATS, form_of
+from noppa.records.text_source import checked_encoding
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,27 @@ class Input:
     header: bool = True
     records: bool = False
     """Give the whole records beside their texts."""
+    encoding: str | None = None
+    """Of text files; UTF-8 where None, unless a byte order mark tells another."""
+    delimiter: str | None = None
+    """Of tables; by the name and the first rows of a file where None."""
 
     def __post_init__(self) -> None:
         one_of(self.form, "the input format", (None, *FORMATS))
+        checked_encoding(self.encoding)
+        if self.delimiter is not None:
+            _refuse_delimiter(self.delimiter, {self.form_of(path) for path in self.paths})
+
+    @property
+    def selection(self) -> Selection:
+        """What record formats are told."""
+        return Selection(
+            self.column,
+            self.header,
+            records=self.records,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+        )
 
     def form_of(self, path: str) -> str:
         return self.form or form_of(path)
@@ -38,7 +57,7 @@ def read(source: Input, fields: bool = False, stdin: WholeFile | None = None) ->
 
     fields: whether batches hold the other fields of each record too. stdin: read in place of standard input.
     """
-    selection = Selection(source.column, source.header, fields=fields, records=source.records)
+    selection = replace(source.selection, fields=fields)
     bytes_before = 0
     for path in source.paths:
         file, form = record_file(path, stdin), FORMATS[source.form_of(path)]
@@ -53,7 +72,18 @@ def read(source: Input, fields: bool = False, stdin: WholeFile | None = None) ->
                 position = batch.position
                 batch.position += bytes_before
                 yield batch
+        if number == 1:
+            warn(f"{file.address} is empty: there is no record in it")
         bytes_before += position
+
+
+def _refuse_delimiter(delimiter: str, forms: set[str]) -> None:
+    if len(delimiter) != 1 or delimiter in '\r\n"':
+        raise ParameterError(f"the delimiter is one character, such as ; or |, not {delimiter!r}")
+    if other := forms - {"csv", "tsv"}:
+        raise ParameterError(
+            f"--delimiter belongs to tables, and {min(other)} has no columns between delimiters: pass --from csv"
+        )
 
 
 @contextmanager

@@ -109,6 +109,9 @@ class _Pipe(Source):
         super().__init__(stream, "none", stream, 0)
 
     def read(self, size: int) -> bytes:
+        if self._ahead:
+            ahead, self._ahead = self._ahead[:size], self._ahead[size:]
+            return ahead
         return bytes(self.stream.read(size) or b"")
 
     def position(self) -> int:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError
+from noppa.records.kept_columns import cell_text
+from noppa.records.write import header_of
 
 Record = dict[str, Any]
 
@@ -30,6 +32,9 @@ class RecordJsonl:
     def finish(self) -> None:
         pass
 
+    def abandon(self) -> None:
+        pass
+
     @staticmethod
     def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
         if not rows or not size:
@@ -45,7 +50,7 @@ class RecordCsv(RecordJsonl):
         super().__init__(file, dim, rows)
         self.names: list[str] = []
         if rows:
-            self.names = _header_of(file)
+            self.names = header_of(file)
 
     def write(self, numbers: NDArray[np.int64], rows: list[Record]) -> None:
         text = io.StringIO(newline="")
@@ -59,23 +64,8 @@ class RecordCsv(RecordJsonl):
                 raise FileError(
                     f"a record has the column {name!r}, which the first one lacks: write .jsonl, which holds any record"
                 )
-            table.writerow([_cell(row.get(name)) for name in self.names])
+            table.writerow([cell_text(row.get(name)) for name in self.names])
         self.file.write(text.getvalue().encode("utf-8", "replace"))
-
-
-def _header_of(file: IO[bytes]) -> list[str]:
-    """The names in the first row of a file, which stays where it is."""
-    position = file.tell()
-    file.seek(0)
-    names = next(csv.reader(io.TextIOWrapper(io.BytesIO(file.read(position)), "utf-8", newline="")))
-    file.seek(position)
-    return names
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return "" if value is None else value
 
 
 RECORD_WRITERS: dict[str, type[Any]] = {"csv": RecordCsv, "jsonl": RecordJsonl}

@@ -24,6 +24,7 @@ from noppa.serve.metrics import Metrics
 from noppa.serve.served import Served
 from noppa.serve.service import Service
 from noppa.serve.settings import Settings
+from noppa.serve.warning_header import HEADER
 
 PARTS = (
     openai,
@@ -37,7 +38,7 @@ PARTS = (
     health,
     pages,
 )
-EXPOSED = ("x-request-id", "retry-after")
+EXPOSED = ("x-request-id", "retry-after", HEADER)
 
 
 class Application:

@@ -29,6 +29,9 @@ from noppa.serve.settings import Settings
 
 #: The application answers a slow body itself, with 408; this much later the connection is closed anyway.
 GRACE_SECONDS = 2.0
+#: A connection that ends between two requests is first closed for writing, and read for this long: a request that is on its
+#: way would else be answered with a reset.
+LINGER_SECONDS = 0.5
 #: Requests of one connection that wait for the one before them: each takes some kilobytes, however short it is.
 MOST_PIPELINED = 64
 
@@ -81,6 +84,7 @@ class Connection(HttpToolsProtocol):
         self.sending: asyncio.TimerHandle | None = None
         self.write_paused = False
         self.in_message = False
+        self.lingering = False
         self.head_bytes = 0
         self.silent_bytes = 0
         self.status = 400
@@ -127,7 +131,7 @@ class Connection(HttpToolsProtocol):
         if self.unanswered:
             self._expect_nothing()
         else:  # it was answered before it was read
-            self._expect(self.settings.keep_alive_seconds, self._end)
+            self._expect(self.settings.keep_alive_seconds, self._linger)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -137,7 +141,7 @@ class Connection(HttpToolsProtocol):
         elif self.unanswered and self.in_message:
             self._expect(self.settings.body_seconds + GRACE_SECONDS, self._end)
         elif not self.unanswered and not self.in_message:
-            self._expect(self.settings.keep_alive_seconds, self._end)
+            self._expect(self.settings.keep_alive_seconds, self._linger)
         self._stop_sending_timer()
 
     def _expect(self, seconds: float, late: Callable[[], None]) -> None:
@@ -160,6 +164,21 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
         else:
             self.transport.close()
+
+    def _linger(self) -> None:
+        """End a connection without a request; who is just sending one sees the end of the stream, and no reset."""
+        if not self.transport.is_closing():
+            self.lingering = True
+            self.transport.write_eof()
+            self._expect(LINGER_SECONDS, self._end)
+
+    def shutdown(self) -> None:
+        """The server stops: a request that is here is answered, and its answer ends the connection."""
+        if self.unanswered:
+            super().shutdown()
+        elif not self.in_message:
+            # What has arrived and is not yet read is read first, and answered.
+            self._expect(LINGER_SECONDS / 10, self._linger)
 
     # Slow readers
 
@@ -184,6 +203,8 @@ class Connection(HttpToolsProtocol):
     # Size of the head
 
     def data_received(self, data: bytes) -> None:
+        if self.lingering:
+            return
         # `on_url` and `on_header` count what the parser hands out; this counts what it holds back: half a header, the
         # extension of a chunk, a trailer, blank lines between requests.
         self.silent_bytes += len(data)

@@ -16,7 +16,7 @@ from noppa.methods.equations import PARTS
 from noppa.search.stored_vectors import nearest
 from noppa.serve import fields, tei
 from noppa.serve.answers import dumped
-from noppa.serve.method_field import Choice, method_field, offered
+from noppa.serve.method_field import Choice, method_field, offered, summary_of
 from noppa.serve.operations import (
     NOTE,
     NUMBER,
@@ -24,15 +24,18 @@ from noppa.serve.operations import (
     TABLE,
     TEXT,
     WHOLE,
+    WHOLES,
     Operation,
     at_least,
     exactly,
 )
+from noppa.serve.overview import layouts
 from noppa.serve.problems import invalid, too_large
 from noppa.serve.served_classifier import ServedClassifier
 from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
-from noppa.serve.variants import note
+from noppa.serve.variants import about
+from noppa.words.known_share import KnownShare
 
 #: Tokens of an explanation, which holds several tables of tokens × tokens.
 EXPLAINED = 256
@@ -48,6 +51,7 @@ MOST_LABELS = 1000
 SIDE: fields.Schema = {
     "tokens": {"type": "array", "items": TEXT},
     "known": {"type": "array"},
+    "sources": WHOLES,
     "weights": NUMBERS,
     "shares": NUMBERS,
 }
@@ -60,13 +64,14 @@ def operations(service: Service) -> list[Operation]:
     async def explain(
         request: Request, text: str, full: bool, model: str, method: Choice
     ) -> Response:
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> bytes:
             encoder = variants.encoder(key, session, 1, watch, threads)
-            explanation = encoder.explain(explicable(encoder, text, "text"))
-            fit_note = note(encoder, key, session.own)
-            return dumped({**explained(explanation, full), "note": fit_note})
+            share = encoder.known_share()
+            explanation = encoder.explain(explicable(encoder, text, "text", share))
+            notes = {**about(encoder, key, session.own), "warning": share.complaint([text])}
+            return dumped({**explained(explanation, full), **notes})
 
         return Response(await service.work(request, job), media_type="application/json")
 
@@ -87,7 +92,7 @@ def operations(service: Service) -> list[Operation]:
             )
         if explain and not single:
             raise invalid("explain takes two single texts, not arrays", "explain")
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
             encoder = variants.encoder(key, session, len(left) + len(right), watch, threads)
@@ -105,9 +110,11 @@ def operations(service: Service) -> list[Operation]:
                     "remainders": dict(pair.remainders),
                 }
             if single:
-                return dumped({**answer, "note": note(encoder, key, session.own)}), counts
+                notes = {**about(encoder, key, session.own), "warning": counts.warning}
+                return dumped({**answer, **notes}), counts
             lines = kernels.format_rows(np.ascontiguousarray(cosines), ",", threads)
-            return b'{"similarity":[[%b]]}' % b"],[".join(lines), counts
+            rest = b"],[".join(lines), dumped(counts.warning)
+            return b'{"similarity":[[%b]],"warning":%b}' % rest, counts
 
         return await service.answer(request, job)
 
@@ -119,7 +126,7 @@ def operations(service: Service) -> list[Operation]:
         model: str,
         method: Choice,
     ) -> Response:
-        key, session = (model, *method), service.sessions.of(request)
+        key, session = (model, *method), await service.sessions.of(request)
         searched = session.needed().lines if lines is None else fields.as_list(lines)
 
         def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
@@ -129,18 +136,23 @@ def operations(service: Service) -> list[Operation]:
                 if lines is None:
                     rows = session.vectors(models, encoder, key, watch, threads)
                 else:
-                    rows, counts = models.encode(encoder, searched, watch, threads, "lines")
+                    rows, line_counts = models.encode(encoder, searched, watch, threads, "lines")
+                    counts = line_counts + counts
                 numbers, cosines = nearest(rows, query_rows, count, threads)
             results = [
                 {"index": number, "similarity": cosine, "text": searched[number]}
                 for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True)
             ]
-            return dumped({"results": results, "note": note(encoder, key, session.own)}), counts
+            notes = {**about(encoder, key, session.own), "warning": counts.warning}
+            return dumped({"results": results, **notes}), counts
 
         return await service.answer(request, job)
 
     async def methods(request: Request) -> Response:
-        listed = [{"name": name, "parameters": defaults} for name, defaults in offered().items()]
+        listed = [
+            {"name": name, "parameters": defaults, "summary": summary_of(name)}
+            for name, defaults in offered().items()
+        ]
         served = [
             {"name": name, "attention": encoder.method.attends}
             for name, encoder in models.encoders.items()
@@ -151,6 +163,8 @@ def operations(service: Service) -> list[Operation]:
                 "classifier": _described(service.classifier),
                 "methods": listed,
                 "parts": [*PARTS, "dct1", "dct2", "dct3"],
+                "layouts": layouts(),
+                "index": service.index.name if service.index else None,
             }
         )
 
@@ -160,17 +174,17 @@ def operations(service: Service) -> list[Operation]:
     return [
         Operation(
             "POST", "/explain", "What each token gave to the vector of a text.", explain,
-            at_least({**SIDE, "attention": attention, "pairs": TABLE, "note": NOTE}, "tokens", "pairs"),
+            at_least({**SIDE, "attention": attention, "pairs": TABLE, "note": NOTE, "warning": NOTE}, "tokens", "pairs"),
             body={"text": fields.text(), "full": fields.flag(False), **encoder_fields},
         ),
         Operation(
             "POST", "/similarity", "Cosines of two texts, of all of a with all of b, or of a source_sentence with sentences.", similarity,
-            at_least({"similarity": {"anyOf": [NUMBER, TABLE]}}, "similarity"),
+            at_least({"similarity": {"anyOf": [NUMBER, TABLE]}, "warning": NOTE}, "similarity"),
             body={"a": texts, "b": texts, "explain": fields.flag(False), **encoder_fields}, other=tei.similarity(service),
         ),
         Operation(
             "POST", "/search", "The lines nearest to a query: those given, else those kept for the browser.", search,
-            at_least({"results": {"type": "array", "items": HIT}}, "results"),
+            at_least({"results": {"type": "array", "items": HIT}, "warning": NOTE}, "results"),
             body={
                 "query": fields.text(),
                 "lines": texts.optional(),
@@ -225,6 +239,7 @@ def _side(explanation: Explanation) -> dict[str, Any]:
     return {
         "tokens": list(explanation.tokens),
         "known": explanation.known.tolist(),
+        "sources": explanation.sources.tolist(),
         "weights": explanation.weights,
         "shares": explanation.shares,
     }
@@ -235,9 +250,9 @@ def _share(row: NDArray[np.float64], pooled: NDArray[np.float64]) -> float:
     return float(row @ pooled) / square if square > 0 else 0.0
 
 
-def explicable(encoder: Encoder, text: str, param: str) -> str:
+def explicable(encoder: Encoder, text: str, param: str, share: KnownShare | None = None) -> str:
     """The text, if it is short enough for an explanation; else 413."""
-    ids, _ = encoder.look_up([text], 1)
+    ids, _ = encoder.look_up([text], 1, share or encoder.known_share())
     width = encoder.method.width(encoder.words)
     most = min(EXPLAINED, EXPLAINED_VALUES // width)
     if len(ids) > most:

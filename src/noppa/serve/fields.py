@@ -42,12 +42,14 @@ class Field:
     schema: what is allowed, as JSON schema; a function where that can change while the server runs.
     check: takes the value and the field's name; returns the value or raises a `Problem`.
     default: used where a field that is not required is absent or null.
+    body: the fields of a field that is an object of declared ones.
     """
 
     schema: Schema | Callable[[], Schema]
     check: Callable[[Any, str], Any]
     required: bool = True
     default: Any = None
+    body: Body | None = None
 
     def optional(self, default: Any = None) -> Field:
         return replace(self, required=False, default=default)
@@ -74,13 +76,26 @@ def checked(body: Body, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: field.read(fields, name) for name, field in body.items()}
 
 
-def documented(body: Body) -> Schema:
-    """The schema of a body; fields that nobody declared are ignored."""
-    return {
+def undeclared(body: Body, fields: Mapping[str, Any], path: str = "") -> list[str]:
+    """The names of fields that a body does not declare, also of those inside its objects."""
+    names = []
+    for name, value in fields.items():
+        field = body.get(name)
+        if field is None:
+            names.append(path + name)
+        elif field.body is not None and isinstance(value, dict):
+            names += undeclared(field.body, value, f"{path}{name}.")
+    return names
+
+
+def documented(body: Body, closed: bool = False) -> Schema:
+    """The schema of a body; closed: without fields that nobody declared."""
+    schema: Schema = {
         "type": "object",
         "properties": {name: field.documented() for name, field in body.items()},
         "required": [name for name, field in body.items() if field.required],
     }
+    return {**schema, "additionalProperties": False} if closed else schema
 
 
 # Kinds of fields
@@ -207,7 +222,7 @@ def record(body: Body) -> Field:
             raise invalid(f"{name} is {kind_of(value)}: send an object", name)
         return {key: field.read(value, f"{name}.{key}", key) for key, field in body.items()}
 
-    return Field(documented(body), check)
+    return Field(documented(body), check, body=body)
 
 
 def one_of(choices: Sequence[str]) -> Field:

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.routing import Match, Route, Router
+from starlette.types import Message, Receive, Scope, Send
 
 from noppa.errors import NoppaError
 from noppa.serve import logs
+from noppa.serve.metrics import OTHER
 from noppa.serve.origins import Origins
 from noppa.serve.problems import OUT_OF_MEMORY, Problem, busy
 from noppa.serve.service import Service
@@ -30,8 +32,8 @@ PIECE = 256 << 10
 class Gate:
     """The outermost application."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service = app, service
+    def __init__(self, router: Router, service: Service) -> None:
+        self.app, self.service = router, service
         self.keys = [key.encode() for key in service.settings.keys]
         self.origins = Origins(service.settings)
 
@@ -48,7 +50,7 @@ class Gate:
         # With an app in the scope the router raises 404 and 405 in place of answering itself.
         scope["app"] = self
         lease = scope["noppa.lease"] = self.service.budget.lease()
-        status = 0
+        request, status = Incoming(receive), 0
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -60,6 +62,8 @@ class Gate:
                 ]
                 if self.service.draining:
                     message["headers"].append((b"connection", b"close"))
+                    if b"expect" not in headers:
+                        await request.discard()
                 await send(message)
                 return
             body = message.get("body", b"")
@@ -71,12 +75,12 @@ class Gate:
 
         try:
             self._admit(scope["method"], path, headers)
-            await self.app(scope, receive, answer)
+            await self.app(scope, request, answer)
         except Left:
             status = LEFT
             self.service.metrics.dropped()
         except Exception as error:
-            problem = _problem(error, request_id)
+            problem = self._problem(error, scope, request_id)
             if status:  # the answer has begun: uvicorn closes the connection on this error
                 raise RuntimeError("an answer broke off") from None
             await _send(problem, answer)
@@ -113,8 +117,27 @@ class Gate:
                 headers={"www-authenticate": "Bearer"},
             )
 
+    def _matching(self, scope: Scope) -> Iterator[Route]:
+        """The routes of a path, of any method: also of requests that were refused before they were routed."""
+        for route in self.app.routes:
+            if isinstance(route, Route) and route.matches(scope)[0] != Match.NONE:
+                yield route
+
+    def _problem(self, error: Exception, scope: Scope, request_id: str) -> Problem:
+        """Any exception as an answer to the client."""
+        if isinstance(error, HTTPException) and error.status_code == 405:
+            methods = {method for route in self._matching(scope) for method in route.methods or ()}
+            offered = " or ".join(sorted(methods - {"HEAD"}))
+            return Problem(
+                405,
+                f"this path does not take {scope['method'][:20]}: use {offered}",
+                code="method_not_allowed",
+                headers={"allow": ", ".join(sorted(methods))},
+            )
+        return _problem(error, request_id)
+
     def _note(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
-        route = scope.get("noppa.route", "other")
+        route = scope.get("noppa.route") or next((one.path for one in self._matching(scope)), OTHER)
         self.service.metrics.request(route, status, seconds)
         if not self.service.settings.log_requests:
             return
@@ -133,6 +156,23 @@ class Gate:
             self.service.metrics.dropped("dropped_log_lines")
 
 
+class Incoming:
+    """The messages of a request."""
+
+    def __init__(self, receive: Receive) -> None:
+        self.receive, self.unread = receive, True
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.unread = bool(message.get("more_body", False))
+        return message
+
+    async def discard(self) -> None:
+        """Read what is left of the body: a connection that closes before that is reset, and its answer may be lost."""
+        while self.unread:
+            await self()
+
+
 def pieces(message: Message, body: Any) -> Iterator[Message]:
     """A body in pieces, so that backpressure bounds the write buffer of the connection."""
     view = memoryview(body)
@@ -142,18 +182,15 @@ def pieces(message: Message, body: Any) -> Iterator[Message]:
 
 
 def _problem(error: Exception, request_id: str) -> Problem:
-    """Any exception as an answer to the client."""
+    """An exception that has nothing to do with the method, as an answer."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        messages = {
-            404: "there is no such path here: see /docs",
-            405: "this path takes another method",
-        }
+        missing = error.status_code == 404
         return Problem(
             error.status_code,
-            messages.get(error.status_code, error.detail),
-            code={404: "not_found", 405: "method_not_allowed"}.get(error.status_code),
+            "there is no such path here: see /docs" if missing else error.detail,
+            code="not_found" if missing else None,
             headers=error.headers,
         )
     if isinstance(error, NoppaError):

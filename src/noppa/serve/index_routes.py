@@ -73,7 +73,8 @@ def operations(service: Service) -> list[Operation]:
                     "count",
                 )
             results = [described(hit, explain, watch) for hit in hits]
-            return dumped({"results": results, "note": hits.note or None}), counts
+            notes = {"note": hits.note or None, "warning": counts.warning}
+            return dumped({"results": results, **notes}), counts
 
         return await service.answer(request, job)
 
@@ -81,7 +82,7 @@ def operations(service: Service) -> list[Operation]:
         watch.check()
         answer = hit.described()
         if explain:
-            ids, _ = served.encoder.look_up([hit.text], 1)
+            ids, _ = served.encoder.look_up([hit.text], 1, served.encoder.known_share())
             answer["why"] = hit.explain().described() if len(ids) <= EXPLAINED else None
         return answer
 
@@ -113,7 +114,7 @@ def operations(service: Service) -> list[Operation]:
         Operation("GET", "/index", "What the index holds.", info, facts),
         Operation(
             "POST", "/index/search", "The texts of the index that answer a query, by meaning, by words, or by both.", search,
-            exactly({"results": {"type": "array", "items": HIT}, "note": NOTE}),
+            exactly({"results": {"type": "array", "items": HIT}, "note": NOTE, "warning": NOTE}),
             body={
                 "query": fields.text(least=1),
                 "count": fields.whole(1, MOST_FOUND).optional(10),

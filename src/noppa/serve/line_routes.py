@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
@@ -28,11 +29,11 @@ from noppa.serve.operations import (
     at_least,
     exactly,
 )
-from noppa.serve.overview import Vectors, alike, clustered, plane
+from noppa.serve.overview import Vectors, alike, clustered, layouts, plane
 from noppa.serve.served_models import Watch
 from noppa.serve.service import Service
 from noppa.serve.sessions import COOKIE
-from noppa.serve.variants import Key, note
+from noppa.serve.variants import Key, about
 from noppa.topics.group_names import name_groups
 from noppa.topics.word_candidates import Language
 
@@ -41,6 +42,7 @@ MOST_CLUSTERS = 50
 NAME_WORDS = 3
 #: Numbers in one piece of a download, about half a megabyte of text.
 PIECE_VALUES = 1 << 16
+PROGRESS = "application/jsonl"
 FORMATS = {"npy": "application/octet-stream", "csv": "text/csv", "jsonl": "application/jsonl"}
 
 
@@ -57,7 +59,7 @@ def operations(service: Service) -> list[Operation]:
     sessions, variants = service.sessions, service.variants
 
     async def keep(request: Request, lines: list[str]) -> Response:
-        session = sessions.keep(request, lines)
+        session = await sessions.keep(request, lines)
         answer = JSONResponse({"lines": len(session.lines)})
         answer.set_cookie(
             COOKIE,
@@ -69,6 +71,11 @@ def operations(service: Service) -> list[Operation]:
         )
         return answer
 
+    async def read(request: Request) -> Response:
+        lines = (await sessions.of(request)).lines
+        # Not JSONResponse, which cannot write half a character.
+        return Response(dumped({"lines": lines}), media_type="application/json")
+
     async def drop(request: Request) -> Response:
         sessions.drop(request)
         answer = Response(status_code=204)
@@ -79,18 +86,49 @@ def operations(service: Service) -> list[Operation]:
         request: Request, key: Key, job: Callable[[KeptLines, Watch], dict[str, Any]]
     ) -> Response:
         """What `job` makes of the session's lines and their vectors, with a note on the method."""
-        session = sessions.of(request).needed()
+        session = (await sessions.of(request)).needed()
 
         def work(watch: Watch, threads: int) -> bytes:
             with sessions.large(watch):
                 encoder = variants.encoder(key, session, len(session.lines), watch, threads)
                 rows = session.vectors(models, encoder, key, watch, threads)
                 answer = job(KeptLines(session.lines, rows, encoder), watch)
-                return dumped({**answer, "note": note(encoder, key, session.own)})
+                return dumped({**answer, **about(encoder, key, session.own)})
 
         answer = await service.work(request, work)
         sessions.forget()
         return Response(answer, media_type="application/json")
+
+    async def encode(request: Request, model: str, method: Choice) -> Response:
+        key, session = (model, *method), (await sessions.of(request)).needed()
+        loop, counts = asyncio.get_running_loop(), asyncio.Queue[int | None]()
+
+        def done(lines: int | None) -> None:
+            loop.call_soon_threadsafe(counts.put_nowait, lines)
+
+        def job(watch: Watch, threads: int) -> None:
+            with sessions.large(watch):
+                encoder = variants.encoder(key, session, len(session.lines), watch, threads)
+                session.vectors(models, encoder, key, watch, threads, done)
+
+        work = asyncio.ensure_future(service.work(request, job))
+        work.add_done_callback(lambda _: done(None))
+        first = await counts.get()
+        if first is None:
+            await work  # what was wrong is said before the answer begins
+
+        async def progress() -> AsyncIterator[bytes]:
+            lines = first
+            try:
+                while lines is not None:
+                    yield dumped({"done": lines, "of": len(session.lines)}) + b"\n"
+                    lines = await counts.get()
+                await work
+            finally:
+                work.cancel()
+                sessions.forget()
+
+        return Stream(progress(), media_type=PROGRESS)
 
     async def duplicates(
         request: Request, threshold: float, model: str, method: Choice
@@ -112,14 +150,14 @@ def operations(service: Service) -> list[Operation]:
 
         return await over_lines(request, (model, *method), job)
 
-    async def map_(request: Request, model: str, method: Choice) -> Response:
+    async def map_(request: Request, layout: str, model: str, method: Choice) -> Response:
         def job(kept: KeptLines, watch: Watch) -> dict[str, Any]:
-            return plane(kept.rows, watch)
+            return plane(kept.rows, watch, layout)
 
         return await over_lines(request, (model, *method), job)
 
     async def vectors(request: Request, format: str, model: str, method: Choice) -> Response:
-        key, session = (model, *method), sessions.of(request).needed()
+        key, session = (model, *method), (await sessions.of(request)).needed()
         lines = session.lines
 
         def begin(watch: Watch, threads: int) -> Encoder:
@@ -136,7 +174,7 @@ def operations(service: Service) -> list[Operation]:
         def piece(start: int, watch: Watch, threads: int) -> bytes:
             block = lines[start : start + step]
             rows, _ = models.encode(encoder, block, watch, threads, "lines", truncate=True)
-            writer.write(np.arange(start, start + len(block)), rows)
+            writer.write(np.arange(start, start + len(block)) + 1, rows)
             written = file.getvalue()
             file.seek(0)
             file.truncate()
@@ -146,17 +184,26 @@ def operations(service: Service) -> list[Operation]:
             for start in range(0, len(lines), step):
                 yield await service.work(request, partial(piece, start))
 
-        return Download(pieces(), format)
+        headers = {"content-disposition": f'attachment; filename="vectors.{format}"'}
+        return Stream(pieces(), headers=headers, media_type=FORMATS[format])
 
     encoder_fields = {"model": models.field(), "method": method_field()}
     group = exactly({"lines": WHOLES, "least": NUMBER})
     cluster = exactly({"name": TEXT, "size": WHOLE, "central": WHOLES})
     return [
         Operation(
-            "POST", "/lines", "Keep lines for this browser, in memory.", keep,
+            "POST", "/lines", "Keep lines for this browser.", keep,
             exactly({"lines": WHOLE}), body={"lines": fields.lines(settings.max_lines)}, json_only=True,
         ),
+        Operation(
+            "GET", "/lines", "The lines that are kept for this browser.", read,
+            exactly({"lines": {"type": "array", "items": TEXT}}),
+        ),
         Operation("DELETE", "/lines", "Forget them.", drop),
+        Operation(
+            "POST", "/lines/encode", "Encode the lines, telling how many are done, so that what follows is quick.", encode,
+            kinds=(PROGRESS,), body=encoder_fields, json_only=True,
+        ),
         Operation(
             "POST", "/lines/duplicates", "Groups of lines that say nearly the same.", duplicates,
             at_least({"groups": {"type": "array", "items": group}}, "groups"),
@@ -168,9 +215,9 @@ def operations(service: Service) -> list[Operation]:
             body={"count": fields.whole(1, MOST_CLUSTERS).optional(6), **encoder_fields}, json_only=True,
         ),
         Operation(
-            "POST", "/lines/map", "A point a line, on two principal axes.", map_,
+            "POST", "/lines/map", "A point a line, on two principal axes or, where it is installed, by UMAP.", map_,
             at_least({"points": TABLE, "shares": NUMBERS}, "points", "shares"),
-            body=encoder_fields, json_only=True,
+            body={"layout": fields.one_of(layouts()).optional("pca"), **encoder_fields}, json_only=True,
         ),
         Operation(
             "POST", "/lines/vectors", "The vectors of the lines as a file.", vectors,
@@ -180,12 +227,8 @@ def operations(service: Service) -> list[Operation]:
     ]  # fmt: skip
 
 
-class Download(StreamingResponse):
-    """A file in pieces, each made when the one before has been sent."""
-
-    def __init__(self, pieces: AsyncIterator[bytes], form: str) -> None:
-        headers = {"content-disposition": f'attachment; filename="vectors.{form}"'}
-        super().__init__(pieces, headers=headers, media_type=FORMATS[form])
+class Stream(StreamingResponse):
+    """An answer in pieces, each made when the one before has been sent."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Without Starlette's own wait for a disconnect: the work on each piece looks for a client that left.

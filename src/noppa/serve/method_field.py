@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from noppa import METHODS
@@ -62,6 +63,14 @@ def offered() -> dict[str, dict[str, Any]]:
         except (NoppaError, TypeError, ValueError):
             continue
     return choices
+
+
+def summary_of(name: str) -> str:
+    """The first paragraph of a method's documentation; empty where nobody wrote one."""
+    kind = METHODS[name]
+    written = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]
+    # A dataclass without documentation gets its signature for one.
+    return "" if written.startswith(f"{kind.__name__}(") else " ".join(written.split())
 
 
 def method_field() -> Field:

@@ -9,8 +9,10 @@ worker that replaces a dead one goes on with its file.
 from __future__ import annotations
 
 import os
+import time
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+import noppa
+from noppa.kernels import backend
 from noppa.serve import logs
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -30,15 +34,15 @@ MOST_ROUTES = 64
 CODES = (
     "200", "204", "304", "400", "401", "403", "404", "405", "408", "413", "415", "421", "429", "431", "499", "500", "503", OTHER
 )  # fmt: skip
+SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # fmt: skip
+#: The one histogram by route.
+DURATION = "request_duration_seconds"
 #: What each counts, and the upper bounds of its buckets.
 HISTOGRAMS: dict[str, tuple[str, tuple[float, ...]]] = {
-    "request_duration_seconds": (
-        "From the end of the head to the end of the answer.",
-        (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
-    ),
-    "batch_size": (
-        "Texts of a request.", (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
-    ),
+    DURATION: ("From the end of the head to the end of the answer, by route.", SECONDS),
+    "queue_duration_seconds": ("How long a request waited for its turn to be encoded.", SECONDS),
+    "encode_duration_seconds": ("The work of a request once its turn has come: encoding, and writing the answer.", SECONDS),
+    "batch_size": ("Texts of a request.", (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)),
 }  # fmt: skip
 COUNTERS = {
     "inputs": "Texts encoded.",
@@ -58,7 +62,10 @@ GAUGES = {
 #: The counts of one process. A histogram holds a count for each bucket, one beyond the last bound, and the sum.
 RECORD = np.dtype(
     [("requests", "f8", (MOST_ROUTES, len(CODES)))]
-    + [(name, "f8", (len(bounds) + 2,)) for name, (_, bounds) in HISTOGRAMS.items()]
+    + [
+        (name, "f8", (MOST_ROUTES if name == DURATION else 1, len(bounds) + 2))
+        for name, (_, bounds) in HISTOGRAMS.items()
+    ]
     + [(name, "f8") for name in (*COUNTERS, *GAUGES, "pid")]
 )
 
@@ -98,14 +105,15 @@ class Metrics(Collector):
         assert len(self.routes) <= MOST_ROUTES
 
     def request(self, route: str, status: int, seconds: float) -> None:
+        number = self.routes.get(route, 0)
         code = self.codes.get(str(status), len(CODES) - 1)
-        self.cells["requests"][self.routes.get(route, 0) * len(CODES) + code] += 1
-        self._observe("request_duration_seconds", seconds)
+        self.cells["requests"][number * len(CODES) + code] += 1
+        self.observe(DURATION, seconds, number)
 
     def encoded(self, inputs: int, tokens: int, unknown: int, empty: int) -> None:
         for name, count in zip(COUNTERS, (inputs, tokens, unknown, empty), strict=False):
             self.cells[name][0] += count
-        self._observe("batch_size", inputs)
+        self.observe("batch_size", inputs)
 
     def dropped(self, name: str = "dropped_requests") -> None:
         self.cells[name][0] += 1
@@ -113,10 +121,21 @@ class Metrics(Collector):
     def gauge(self, name: str, value: float) -> None:
         self.cells[name][0] = value
 
-    def _observe(self, name: str, value: float) -> None:
-        counts = self.cells[name]
-        counts[bisect_left(HISTOGRAMS[name][1], value)] += 1
-        counts[-1] += value
+    def observe(self, name: str, value: float, route: int = 0) -> None:
+        """Count a value in a histogram."""
+        bounds, counts = HISTOGRAMS[name][1], self.cells[name]
+        start = route * (len(bounds) + 2)
+        counts[start + bisect_left(bounds, value)] += 1
+        counts[start + len(bounds) + 1] += value
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Count the seconds of what stands inside, also where it fails."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.observe(name, time.perf_counter() - began)
 
     # Reporting
 
@@ -137,13 +156,23 @@ class Metrics(Collector):
             requests.add_metric(labels, count)
         yield requests
         for name, (text, bounds) in HISTOGRAMS.items():
-            *counts, observed = total[name].tolist()
-            buckets = [*zip([*map(str, bounds), "+Inf"], accumulate(counts), strict=True)]
-            yield HistogramMetricFamily(f"noppa_{name}", text, buckets, observed)
+            by_route = name == DURATION
+            histogram = HistogramMetricFamily(
+                f"noppa_{name}", text, labels=("route",) if by_route else ()
+            )
+            for route, (*counts, observed) in zip(self.routes, total[name].tolist(), strict=False):
+                buckets = [*zip([*map(str, bounds), "+Inf"], accumulate(counts), strict=True)]
+                histogram.add_metric((route,) if by_route else (), buckets, observed)
+            yield histogram
         for name, text in COUNTERS.items():
             yield CounterMetricFamily(f"noppa_{name}", text, total[name])
         for name, text in GAUGES.items():
             yield GaugeMetricFamily(f"noppa_{name}", text, total[name])
+        info = GaugeMetricFamily(
+            "noppa_info", "The version and the kernels in use.", labels=("version", "kernels")
+        )
+        info.add_metric((noppa.__version__, backend.name), 1)
+        yield info
         yield GaugeMetricFamily("noppa_processes", "Processes of this server.", len(pids))
         yield GaugeMetricFamily(
             "noppa_resident_memory_bytes",

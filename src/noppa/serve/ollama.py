@@ -94,14 +94,15 @@ def operations(service: Service) -> list[Operation]:
         "model": model,
         "input": fields.texts(settings),
         "truncate": fields.flag(True),
-        "dimensions": fields.whole(1, max(one.dim for one in models.encoders.values())).optional(),
+        "dimensions": models.dimensions(*models.encoders),
     }
     least = int(settings.empty_input != "zero")
     return [
-        Operation("POST", "/api/embed", "Vectors, as Ollama gives them.", embed, EMBEDDED, body=body),
+        Operation("POST", "/api/embed", "Vectors, as Ollama gives them.", embed, EMBEDDED, body=body, foreign=True),
         Operation(
             "POST", "/api/embeddings", "One vector, as Ollama gave it before /api/embed.", embedding,
             exactly({"embedding": NUMBERS}), body={"model": model, "prompt": fields.text(least)},
+            foreign=True,
         ),
         Operation(
             "GET", "/api/tags", "The served models, as Ollama lists them.", tags,

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from noppa import Encoder
 from noppa.kernels.backend import kernels
 from noppa.serve import fields
-from noppa.serve.operations import NUMBERS, TEXT, WHOLE, Operation, exactly, hidden
+from noppa.serve.operations import NUMBERS, TEXT, WHOLE, Operation, at_least, exactly, hidden
 from noppa.serve.problems import invalid
 from noppa.serve.served_models import BLOCK_TEXTS, Counts, Watch
 from noppa.serve.service import Service
@@ -25,7 +25,14 @@ FORMATS = ("float", "base64")
 MODEL = exactly({"id": TEXT, "object": {"const": "model"}, "created": WHOLE, "owned_by": TEXT})
 MODELS = exactly({"object": {"const": "list"}, "data": {"type": "array", "items": MODEL}})
 VECTOR = {"anyOf": [NUMBERS, {"type": "string", "contentEncoding": "base64"}]}
-ITEM = exactly({"object": {"const": "embedding"}, "index": WHOLE, "embedding": VECTOR})
+#: `empty` stands in items without a known word alone, whose vectors are zeros.
+ITEM = {
+    **at_least(
+        {"object": {"const": "embedding"}, "index": WHOLE, "embedding": VECTOR, "empty": {"const": True}},
+        "object", "index", "embedding",
+    ),
+    "additionalProperties": False,
+}  # fmt: skip
 EMBEDDINGS = exactly(
     {
         "object": {"const": "list"},
@@ -54,7 +61,7 @@ def operations(service: Service) -> list[Operation]:
             rows, counts = models.encode(
                 encoder, texts, watch, threads, "input", dim=dim, normalize=settings.normalize
             )
-            return answer(model, rows, encoding_format, counts.tokens, watch, threads), counts
+            return answer(model, rows, encoding_format, counts, watch, threads), counts
 
         return await service.answer(request, job, texts)
 
@@ -73,13 +80,14 @@ def operations(service: Service) -> list[Operation]:
         "model": models.field(),
         "input": fields.texts(settings),
         "encoding_format": fields.one_of(FORMATS).optional("float"),
-        "dimensions": fields.whole(1, max(known.dim for known in models.encoders.values())).optional(),
+        "dimensions": models.dimensions(*models.encoders),
         "user": fields.ignored(),
     }  # fmt: skip
+    contract: dict[str, Any] = {"body": body, "conditions": models.conditions(), "foreign": True}
     summary = "Vectors, as OpenAI's API gives them."
     return [
-        Operation("POST", "/v1/embeddings", summary, embeddings, EMBEDDINGS, body=body),
-        Operation("POST", "/embeddings", "The same.", embeddings, EMBEDDINGS, body=body),
+        Operation("POST", "/v1/embeddings", summary, embeddings, EMBEDDINGS, **contract),
+        Operation("POST", "/embeddings", "The same.", embeddings, EMBEDDINGS, **contract),
         Operation("GET", "/v1/models", "The served models.", listed, MODELS),
         hidden("/models", listed),
         Operation("GET", "/v1/models/{id:path}", "One of them.", one, MODEL),
@@ -105,22 +113,23 @@ def prefix_of(encoder: Encoder, dimensions: int | None) -> int | None:
 
 
 def answer(
-    name: str, rows: NDArray[np.float32], form: str, tokens: int, watch: Watch, threads: int
+    name: str, rows: NDArray[np.float32], form: str, counts: Counts, watch: Watch, threads: int
 ) -> memoryview:
     """The JSON of an answer, written in blocks; numbers in the shortest form that reads back exactly."""
     content = bytearray(b'{"object":"list","data":[')
+    marks = dict.fromkeys(counts.empty, b',"empty":true')
     for start in range(0, len(rows), BLOCK_TEXTS):
         watch.check()
         block = rows[start : start + BLOCK_TEXTS]
         content += b"," if start else b""
         content += b",".join(
-            b'{"object":"embedding","index":%d,"embedding":%b}' % pair
-            for pair in enumerate(vectors(block, form, threads), start)
+            b'{"object":"embedding","index":%d,"embedding":%b%b}' % (at, vector, marks.get(at, b""))
+            for at, vector in enumerate(vectors(block, form, threads), start)
         )
     content += b'],"model":%b,"usage":{"prompt_tokens":%d,"total_tokens":%d}}' % (
         json.dumps(name).encode(),
-        tokens,
-        tokens,
+        counts.tokens,
+        counts.tokens,
     )
     return memoryview(content)
 

@@ -61,7 +61,7 @@ def _described(served: Operation, path: str) -> Schema:
         "responses": {**done, "default": {"description": "An error.", "content": error}},
     }
     if served.body is not None:
-        schema = _any_of([documented(contract.body or {}) for contract in served.contracts])
+        schema = _any_of([_body(contract) for contract in served.contracts])
         described["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
@@ -71,6 +71,11 @@ def _described(served: Operation, path: str) -> Schema:
     if path in WATCHED:
         described["security"] = []
     return described
+
+
+def _body(contract: Operation) -> Schema:
+    schema = documented(contract.body or {}, closed=not contract.foreign)
+    return {**schema, "allOf": [*contract.conditions]} if contract.conditions else schema
 
 
 def _any_of(schemas: list[Schema]) -> Schema:

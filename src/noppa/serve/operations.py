@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from noppa.serve.fields import Body, Schema, checked
-from noppa.serve.problems import Problem
+from noppa.serve.fields import Body, Schema, checked, undeclared
+from noppa.serve.problems import Problem, invalid
 from noppa.serve.service import Service
+from noppa.serve.warning_header import header_of, warn
 
 TEXT: Schema = {"type": "string"}
 NOTE: Schema = {"type": ["string", "null"]}
@@ -41,6 +42,9 @@ class Operation:
     kinds: the media types of an answer that is not JSON.
     json_only: whether a body must be declared as JSON, which a form on another site cannot do.
     other: another contract on the same path, meant by bodies that have the field `other.mark`.
+    foreign: whether clients of other servers send it, with fields of their own: these are ignored, and a header lists them.
+        Where it is ours, a field that nobody declared is refused.
+    conditions: of the body as a whole, JSON schemas.
     listed: whether the document names it.
     """
 
@@ -54,6 +58,8 @@ class Operation:
     json_only: bool = False
     other: Operation | None = None
     mark: str = ""
+    foreign: bool = field(default=False, kw_only=True)
+    conditions: Collection[Schema] = field(default=(), kw_only=True)
     listed: bool = field(default=True, kw_only=True)
 
     def route(self, service: Service) -> Route:
@@ -67,11 +73,32 @@ class Operation:
             if self.json_only:
                 _check_json(request)
             names = {name for contract in self.contracts for name in contract.body or ()}
-            fields = await service.fields(request, names)
+            fields, others = await service.fields(request, names)
             contract = self.meant(fields)
-            return await contract.handler(request, **checked(contract.body or {}, fields))
+            try:
+                contract.check_names(request, [*fields.items(), *((name, None) for name in others)])
+                answer = await contract.handler(request, **checked(contract.body or {}, fields))
+            except Problem as problem:  # a misspelt field may be why another one is missing
+                problem.headers |= header_of(request)
+                raise
+            if warning := header_of(request):
+                answer.headers.update(warning)
+            return answer
 
         return Route(self.path, endpoint, methods=[self.method])
+
+    def check_names(self, request: Request, fields: Iterable[tuple[str, object]]) -> None:
+        """400 for a field that nobody declared, or a warning where the contract is another server's."""
+        assert self.body is not None
+        names = undeclared(self.body, dict(fields))
+        if names and self.foreign:
+            warn(request, "ignored fields", names)
+        elif names:
+            raise invalid(
+                f"{names[0][:100]!r} is no field of {self.path or 'this'}: it takes {', '.join(self.body)}",
+                names[0][:100],
+                "unknown_field",
+            )
 
     @property
     def contracts(self) -> list[Operation]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.serve.problems import too_large
 from noppa.serve.served_models import Watch
 from noppa.topics.groups import grouped, joined_groups
-from noppa.topics.plane import principal_plane
+from noppa.topics.plane import neighbour_plane, principal_plane
 
 LISTED_GROUPS = 500
+#: Lines that UMAP is given: it cannot be stopped, and takes some seconds for each thousand; and how many it needs.
+MOST_UMAP, FEWEST_UMAP = 5_000, 5
 
 Vectors = NDArray[np.float32]
 
@@ -32,6 +36,19 @@ def clustered(rows: Vectors, count: int, watch: Watch) -> dict[str, Any]:
     return {"labels": groups.labels.tolist(), "clusters": clusters}
 
 
-def plane(rows: Vectors, watch: Watch) -> dict[str, Any]:
-    """The first two principal axes: a point a line, and their shares of the variance."""
-    return principal_plane(rows, watch.check)._asdict()
+def plane(rows: Vectors, watch: Watch, layout: str = "pca") -> dict[str, Any]:
+    """A point a line: on the first two principal axes, with their shares of the variance, or where UMAP places it."""
+    if layout == "pca" or len(rows) < FEWEST_UMAP:
+        return principal_plane(rows, watch.check)._asdict()
+    if len(rows) > MOST_UMAP:
+        raise too_large(
+            f"there are {len(rows)} lines and UMAP takes up to {MOST_UMAP} here: send layout pca, or fewer lines",
+            "layout",
+        )
+    watch.check()
+    return {"points": neighbour_plane(rows), "shares": []}
+
+
+def layouts() -> list[str]:
+    """How a map can be laid out: UMAP only where it is installed."""
+    return ["pca", "umap"] if find_spec("umap") else ["pca"]

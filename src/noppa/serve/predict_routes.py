@@ -109,7 +109,8 @@ def operations(service: Service) -> list[Operation]:
         "function_to_apply": fields.one_of(["none"]).optional(),
     }
     pipeline_body = {"inputs": inputs, "parameters": fields.record(parameters)}
-    other = Operation("POST", "", "", pipeline, ROWS, body=pipeline_body, mark="parameters")
+    other = Operation("POST", "", "", pipeline, ROWS, body=pipeline_body, mark="parameters", foreign=True)  # fmt: skip
+    contracts: dict[str, Any] = {"body": body, "other": other, "foreign": True}
     summary = (
         "Labels with their probabilities, best first, as text-embeddings-inference gives them."
     )
@@ -117,8 +118,8 @@ def operations(service: Service) -> list[Operation]:
     answer = {"anyOf": [ROW, ROWS]}
     explained_body = {"inputs": inputs, "label": fields.text().optional()}
     return [
-        Operation("POST", "/predict", summary, predict, answer, body=body, other=other),
-        Operation("POST", "/", summary, predict, answer, body=body, other=other, listed=False),
+        Operation("POST", "/predict", summary, predict, answer, **contracts),
+        Operation("POST", "/", summary, predict, answer, **contracts, listed=False),
         Operation("POST", "/predict/explain", why, explain, EXPLAINED, body=explained_body),
     ]
 

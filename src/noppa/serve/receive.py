@@ -6,7 +6,8 @@ import asyncio
 import json
 import sys
 from collections.abc import Collection
-from typing import Any, NoReturn
+from itertools import islice
+from typing import Any, NamedTuple, NoReturn
 
 from starlette.requests import Request
 
@@ -23,6 +24,8 @@ DISCARDED = 256 << 20
 LARGE = 64 << 10
 #: Numbers, strings, arrays and objects of a body: each takes up to 70 bytes of memory, however short it is.
 MOST_VALUES = 250_000
+#: Names of fields that nobody declared are kept for a message, so many and so much of each.
+MOST_NAMES, LONGEST_NAME = 100, 100
 
 
 async def read(request: Request, settings: Settings, lease: Lease) -> bytearray:
@@ -115,8 +118,15 @@ def _too_long(received: int, limit: int, close: bool = False) -> Problem:
     return problem
 
 
-def parsed(data: bytearray, names: Collection[str]) -> dict[str, Any]:
-    """These fields of a JSON object, 400 if it is none; other fields are dropped to free their memory."""
+class Parsed(NamedTuple):
+    """The known fields of a body by name, and the names of others."""
+
+    fields: dict[str, Any]
+    others: list[str]
+
+
+def parsed(data: bytearray, names: Collection[str]) -> Parsed:
+    """The fields of a JSON object, 400 if it is none; values of those that are not in `names` are dropped to free memory."""
     if len(data) > LARGE and value_count(data) > MOST_VALUES:
         raise too_large(
             f"the body has more than {MOST_VALUES} values: send texts as strings, and fewer at a time"
@@ -134,7 +144,9 @@ def parsed(data: bytearray, names: Collection[str]) -> dict[str, Any]:
         raise invalid(f"the body is not JSON: {_short(str(error))}") from None
     if not isinstance(value, dict):
         raise invalid(f"the body is {kind_of(value)}: send a JSON object")
-    return {name: value[name] for name in names if name in value}
+    known = {name: one for name, one in value.items() if name in names}
+    others = islice((name[:LONGEST_NAME] for name in value if name not in known), MOST_NAMES)
+    return Parsed(known, [*others])
 
 
 def value_count(data: bytearray) -> int:

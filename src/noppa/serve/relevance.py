@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +32,9 @@ def relevance(
         _dot(rows[start : start + BLOCK_TEXTS], query_row[0])
         for start in range(0, len(rows), BLOCK_TEXTS)
     ]
-    return np.clip(np.concatenate(blocks), -1, 1), query_counts + counts
+    # The numbers of empty items are those of the texts: the query has none.
+    total = replace(query_counts + counts, empty=counts.empty)
+    return np.clip(np.concatenate(blocks), -1, 1), total
 
 
 def _dot(rows: NDArray[np.float32], query: NDArray[np.float32]) -> Scores:

@@ -108,13 +108,13 @@ def operations(service: Service) -> list[Operation]:
         "truncation_direction": fields.one_of(["Right"]).optional("Right"),
     }
     ranks = {"type": "array", "items": RANK}
-    tei = Operation("POST", "/rerank", "", tei_rerank, ranks, body=tei_body, mark="texts")
+    tei = Operation("POST", "/rerank", "", tei_rerank, ranks, body=tei_body, mark="texts", foreign=True)  # fmt: skip
     summary = "Documents in the order of their relevance to a query, as Jina's and Cohere's APIs give them."
     both = f"{summary[:-1]}; or texts, as text-embeddings-inference gives them."
     return [
-        Operation("POST", "/rerank", both, rerank, RESULTS, body=body, other=tei),
-        Operation("POST", "/v1/rerank", summary, rerank, RESULTS, body=body),
-        Operation("POST", "/v2/rerank", summary, rerank, RESULTS, body=body),
+        Operation("POST", "/rerank", both, rerank, RESULTS, body=body, other=tei, foreign=True),
+        Operation("POST", "/v1/rerank", summary, rerank, RESULTS, body=body, foreign=True),
+        Operation("POST", "/v2/rerank", summary, rerank, RESULTS, body=body, foreign=True),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -11,20 +12,24 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
-from noppa.errors import NoppaError, NoppaWarning, ParameterError
+from noppa.errors import NoppaWarning, ParameterError
 from noppa.methods.registry import import_extensions
 from noppa.serve import logs
 from noppa.serve.app import Application
 from noppa.serve.connections import bounded
+from noppa.serve.port import keep_out, listen, somebody_waits
 from noppa.serve.settings import VARIABLE, Settings
-from noppa.serve.workers import shared_folder, supervise
+from noppa.serve.workers import LAG_SECONDS, shared_folder, supervise
 from noppa.threads import available
 
 TICK_SECONDS = 0.1
+#: A stopping server that cannot accept those who have connected within this time closes all the same.
+QUEUE_SECONDS = 5.0
 
 
 def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
@@ -53,27 +58,10 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
     logs.write("stopped")
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket that workers inherit."""
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.socket(family)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(2048)
-        listener.set_inheritable(True)
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise NoppaError(
-            f"cannot listen at {host} port {port}: {why}; choose another --host or --port"
-        ) from error
-    return listener
-
-
 def run(
     application: Application, settings: Settings, listener: socket.socket, parent: int | None = None
 ) -> None:
-    """Serve until a signal, or until the process `parent` is gone; then answer 503 for a while, finish, close the port.
+    """Serve until a signal, or until the process `parent` is gone; then answer 503 for a while, close the port, finish.
 
     uvicorn leaves signals alone in a thread that is not the main one. Here they must not close the port at once, as a
     client would then see a refused connection in place of a 503.
@@ -81,27 +69,43 @@ def run(
     # Rows without a known word are counted in /metrics, and not reported one by one.
     warnings.filterwarnings("ignore", category=NoppaWarning)
     service, server = application.service, uvicorn.Server(_config(application, settings))
-    closes = math.inf
+    # A worker's port is closed by its parent, half a second before the worker itself closes it.
+    drain_seconds = settings.drain_seconds + (0 if parent is None else LAG_SECONDS)
+    stopped_at = math.inf
 
     def stop(sig: int, frame: FrameType | None) -> None:
-        nonlocal closes
+        nonlocal stopped_at
         if service.draining:  # a second signal: at once
             server.should_exit = server.force_exit = True
         service.draining = True
-        closes = time.monotonic() + settings.drain_seconds
+        stopped_at = min(stopped_at, time.monotonic())
 
     handlers = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
+    logged = shut = orphaned = False
     with ThreadPoolExecutor(1, "uvicorn") as thread:
         served = thread.submit(server.run, [listener])
         while not wait([served], TICK_SECONDS).done:
-            if parent is not None and os.getppid() != parent and not service.draining:
+            orphaned = parent is not None and os.getppid() != parent
+            if orphaned and not service.draining:
                 stop(signal.SIGTERM, None)
-            if time.monotonic() >= closes:
-                server.should_exit = True
+            # Not in the signal handler, which may interrupt whoever holds the log's lock.
+            if service.draining and not logged and (orphaned or parent is None):
+                logged = logs.write("stopping", drain_seconds=settings.drain_seconds)
+            late = time.monotonic() - stopped_at - drain_seconds
+            if late < 0 or server.should_exit:
+                continue
+            if parent is None and not shut:
+                keep_out(listener)
+                shut = True
+            server.should_exit = late > QUEUE_SECONDS or not somebody_waits(listener)
         served.result()
     for sig, handler in handlers.items():
         signal.signal(sig, handler)
     service.close()
+    if (
+        orphaned and settings.lines_folder is not None
+    ):  # nobody else is left to remove what browsers sent
+        shutil.rmtree(Path(settings.lines_folder).parent, ignore_errors=True)
 
 
 def _config(application: Application, settings: Settings) -> uvicorn.Config:

@@ -55,7 +55,7 @@ class ServedClassifier:
         encoder = self.encoder(models)
         if truncate:
             items = [self._cut(encoder, item, models.settings.max_tokens) for item in items]
-        parts, counts, done = [], Counts(0, 0, 0, 0), 0
+        parts, counts, done = [], Counts(), 0
         joined = [" ".join(item) for item in items]
         for ids, offsets in models.pieces(encoder, joined, watch, threads, "inputs", False):
             block = items[done : done + len(offsets) - 1]
@@ -119,7 +119,4 @@ class ServedClassifier:
 def _counts(ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> Counts:
     texts = len(offsets) - 1
     of_text = np.repeat(np.arange(texts), np.diff(offsets))
-    known = np.bincount(of_text[ids >= 0], minlength=texts)
-    return Counts(
-        texts, len(ids), int(np.count_nonzero(ids < 0)), int(np.count_nonzero(known == 0))
-    )
+    return Counts.of(ids, np.bincount(of_text[ids >= 0], minlength=texts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from noppa.encoder import embedded
 from noppa.methods.corpus import Ids
 from noppa.methods.k_means import interrupt
 from noppa.methods.windows import truncated
-from noppa.serve.fields import Field
+from noppa.serve.fields import Field, Schema, whole
 from noppa.serve.problems import Problem, busy, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
+from noppa.words.known_share import KnownShare
 
 COSINES = "similarity"
 BLOCK_TEXTS = 1024
@@ -32,15 +33,30 @@ BLOCK_CHARACTERS = 1 << 20
 
 @dataclass(frozen=True)
 class Counts:
-    """What was encoded: texts, their tokens, tokens out of vocabulary, and texts without a known token."""
+    """What was encoded: texts, their tokens, tokens out of vocabulary, and the numbers of texts without a known token."""
 
-    inputs: int
-    tokens: int
-    unknown: int
-    empty: int
+    inputs: int = 0
+    tokens: int = 0
+    unknown: int = 0
+    empty: tuple[int, ...] = ()
+    warning: str | None = None
+    """That few words are known."""
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int32], known: NDArray[Any]) -> Counts:
+        """Those of tokens (tokens,) and of the known tokens of each text (texts,)."""
+        empty = () if known.all() else tuple(np.flatnonzero(known == 0).tolist())
+        return cls(len(known), len(ids), int(np.count_nonzero(ids < 0)), empty)
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        """Those of these texts with others behind them."""
+        return Counts(
+            self.inputs + other.inputs,
+            self.tokens + other.tokens,
+            self.unknown + other.unknown,
+            self.empty + tuple(self.inputs + number for number in other.empty),
+            self.warning or other.warning,
+        )
 
 
 class Watch:
@@ -89,6 +105,27 @@ class Models:
         schema = {"type": "string", "description": "One of GET /v1/models."}
         return Field(schema, lambda name, field: self.named(name)).optional(self.default)
 
+    def dimensions(self, *names: str) -> Field:
+        """The field `dimensions` of a request to one of these models: how many of the first to send."""
+        encoders = {name: self.encoders[name] for name in names}
+        field = whole(1, max(encoder.dim for encoder in encoders.values()))
+        assert not callable(field.schema)
+        each = (f"of {name} {_dimensions(encoder)}" for name, encoder in encoders.items())
+        return replace(field, schema={**field.schema, "description": f"The first: {'; '.join(each)}."}).optional()  # fmt: skip
+
+    def conditions(self) -> list[Schema]:
+        """What `dimensions` may be, by the model that the same body names."""
+        return [
+            {
+                "if": {
+                    "properties": {"model": {"const": name}},
+                    "required": [] if name == self.default else ["model"],
+                },
+                "then": {"properties": {"dimensions": _allowed(encoder)}},
+            }
+            for name, encoder in self.encoders.items()
+        ]
+
     def named(self, name: Any) -> str:
         """The served model that a name in a request stands for."""
         if not isinstance(name, str):
@@ -119,15 +156,13 @@ class Models:
     ) -> tuple[NDArray[np.float32], Counts]:
         """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
         self.check_size(len(texts), dim or encoder.dim, param)
-        parts, tokens, unknown, empty = [], 0, 0, 0
-        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate):
+        parts, counts, share = [], Counts(), encoder.known_share()
+        for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate, share):
             rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
             parts.append(rows)
-            tokens += len(ids)
-            unknown += int(np.count_nonzero(ids < 0))
-            empty += int(np.count_nonzero(known == 0))
+            counts += Counts.of(ids, known)
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return rows, Counts(len(texts), tokens, unknown, empty)
+        return rows, replace(counts, warning=share.complaint(texts))
 
     def pieces(
         self,
@@ -137,12 +172,13 @@ class Models:
         threads: int,
         param: str,
         truncate: bool,
+        share: KnownShare | None = None,
     ) -> Iterator[Ids]:
         """Blocks of ids and offsets; texts beyond the limit of tokens are truncated or refused."""
-        limit = self.settings.max_tokens
+        limit, share = self.settings.max_tokens, share or encoder.known_share()
         for first, last in blocks([len(text) for text in texts], BLOCK_CHARACTERS, 1):
             watch.check()
-            ids, offsets = encoder.look_up(texts[first:last], threads)
+            ids, offsets = encoder.look_up(texts[first:last], threads, share)
             lengths = np.diff(offsets)
             if lengths.max(initial=0) > limit:
                 if not truncate:
@@ -167,6 +203,16 @@ class Models:
                 f"up to {most // dim} texts at a time, or ask for fewer dimensions",
                 param,
             )
+
+
+def _allowed(encoder: Encoder) -> Schema:
+    """What `dimensions` may be for this encoder."""
+    most: Schema = {"type": ["integer", "null"], "minimum": 1, "maximum": encoder.dim}
+    return most if encoder.ordered else {"enum": [encoder.dim, None]}
+
+
+def _dimensions(encoder: Encoder) -> str:
+    return f"1 to {encoder.dim}" if encoder.ordered else f"all {encoder.dim} alone"
 
 
 def blocks(lengths: ArrayLike, most: int, power: int) -> Iterator[tuple[int, int]]:

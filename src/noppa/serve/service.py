@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,6 +21,7 @@ from noppa.serve.sessions import Sessions
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Turns
 from noppa.serve.variants import Variants
+from noppa.serve.warning_header import warn
 
 T = TypeVar("T")
 
@@ -45,20 +46,21 @@ class Service:
         self._parser = ThreadPoolExecutor(1, "parse")
 
     def close(self) -> None:
+        self.sessions.close()
         for pool in (self._pool, self._parser):
             pool.shutdown(wait=True)
 
-    async def fields(self, request: Request, names: Collection[str]) -> dict[str, Any]:
-        """The fields of these names of a request's body, unchecked."""
+    async def fields(self, request: Request, names: Collection[str]) -> receive.Parsed:
+        """The fields of these names of a request's body, unchecked, and the names of the others."""
         lease = request.scope["noppa.lease"]
         data = await receive.read(request, self.settings, lease)
         if len(data) <= receive.LARGE:
             return receive.parsed(data, names)
         # One at a time: parsing takes several times the memory of the body.
         loop = asyncio.get_running_loop()
-        fields = await loop.run_in_executor(self._parser, receive.parsed, data, names)
-        lease.resize(sum(map(receive.size_of, fields.values())))
-        return fields
+        body = await loop.run_in_executor(self._parser, receive.parsed, data, names)
+        lease.resize(sum(map(receive.size_of, body.fields.values())))
+        return body
 
     async def work(
         self, request: Request, job: Callable[[Watch, int], T], texts: list[str] | None = None
@@ -70,14 +72,18 @@ class Service:
         deadline = time.monotonic() + self.settings.request_seconds
         turns = self.turns
         if texts is not None and _small(texts) and turns.running < turns.at_once:
-            return job(Watch(lambda: False, deadline), 1)
+            with self.metrics.timed("encode_duration_seconds"):
+                return job(Watch(lambda: False, deadline), 1)
         loop = asyncio.get_running_loop()
         left = asyncio.ensure_future(_gone(request))
+        arrived = time.perf_counter()
         try:
             async with turns.turn(left, loop.time() + self.settings.request_seconds):
+                self.metrics.observe("queue_duration_seconds", time.perf_counter() - arrived)
                 threads = max(1, self.threads // turns.running)
                 watch = Watch(left.done, deadline)
-                return await loop.run_in_executor(self._pool, job, watch, threads)
+                with self.metrics.timed("encode_duration_seconds"):
+                    return await loop.run_in_executor(self._pool, job, watch, threads)
         finally:
             left.cancel()
 
@@ -93,8 +99,12 @@ class Service:
         return Response(content, media_type="application/json")
 
     def count(self, request: Request, counts: Counts) -> None:
-        """Record what a request encoded, for /metrics and the log."""
-        self.metrics.encoded(counts.inputs, counts.tokens, counts.unknown, counts.empty)
+        """Record what a request encoded, for /metrics, the log, and a warning to the client."""
+        self.metrics.encoded(counts.inputs, counts.tokens, counts.unknown, len(counts.empty))
+        if counts.empty:
+            warn(request, "items without a known word", counts.empty)
+        if counts.warning:
+            warn(request, counts.warning)
         request.scope["noppa.counts"] = counts
 
 

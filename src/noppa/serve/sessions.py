@@ -1,18 +1,18 @@
-"""Sessions of the page: a browser's lines, kept in memory under a signed cookie, bounded in number, size and age."""
+"""Sessions of the page: a browser's lines, kept under a signed cookie, bounded in number, size and age."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
-import json
 import secrets
 import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 
 from noppa import Encoder
+from noppa.serve.line_store import LineStore, Name, mark_of
 from noppa.serve.metrics import Metrics
-from noppa.serve.problems import Problem
+from noppa.serve.problems import Problem, busy
 from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
 
@@ -33,6 +34,8 @@ LARGE_JOBS = 2
 #: With fewer lines than this, methods are fitted on the example sentences.
 FITTED = 50
 MOST_CACHED = 3
+#: Lines that are encoded between two reports of progress.
+ENCODED_LINES = 1024
 
 
 class Session:
@@ -78,14 +81,27 @@ class Session:
         return self
 
     def vectors(
-        self, models: Models, encoder: Encoder, key: Any, watch: Watch, threads: int
+        self,
+        models: Models,
+        encoder: Encoder,
+        key: Any,
+        watch: Watch,
+        threads: int,
+        done: Callable[[int], None] = lambda lines: None,
     ) -> NDArray[np.float32]:
-        """Vectors of the lines, of length one, (lines, dim)."""
+        """Vectors of the lines, of length one, (lines, dim); done: is told, now and then, how many there are."""
         with self._lock:
             if key in self._vectors:
                 self._vectors.move_to_end(key)
+                done(len(self.lines))
                 return self._vectors[key]
-        rows, _ = models.encode(encoder, self.lines, watch, threads, "lines", truncate=True)
+        rows = np.empty((len(self.lines), encoder.dim), np.float32)
+        for start in range(0, len(self.lines), ENCODED_LINES):
+            block = self.lines[start : start + ENCODED_LINES]
+            rows[start : start + len(block)], _ = models.encode(
+                encoder, block, watch, threads, "lines", truncate=True
+            )
+            done(start + len(block))
         with self._lock:
             self._vectors[key] = rows
             while len(self._vectors) > MOST_CACHED:
@@ -94,18 +110,28 @@ class Session:
 
 
 class Sessions:
-    """The sessions by cookie."""
+    """The sessions by cookie: in memory, and behind them, where there are several processes, in the store they share."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings, self.metrics = settings, metrics
+        self.store = None if settings.lines_folder is None else LineStore(
+            Path(settings.lines_folder), settings.max_sessions, MOST_BYTES, settings.line_seconds
+        )  # fmt: skip
         self._key = settings.session_key.encode()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._large = threading.Semaphore(LARGE_JOBS)
+        # One at a time: lines take several times their bytes while they are read or written.
+        self._disk = ThreadPoolExecutor(1, "lines")
 
-    def of(self, request: Request) -> Session:
+    def close(self) -> None:
+        self._disk.shutdown(wait=True)
+
+    async def of(self, request: Request) -> Session:
         """The session of a request; an empty one where there is none."""
         self.forget()
         token = request.cookies.get(COOKIE, "")
+        if self.store is not None:
+            await self._fetch(self.store, token)
         session = self._sessions.get(token)
         if session is None:
             return Session("")
@@ -113,20 +139,41 @@ class Sessions:
         self._sessions.move_to_end(token)
         return session
 
-    def keep(self, request: Request, lines: list[str]) -> Session:
+    async def _fetch(self, store: LineStore, token: str) -> None:
+        """Make what is in memory what is in the store, where another worker may have put or dropped it."""
+        name = self._name(token)
+        if name is None or not store.has(name):
+            self._sessions.pop(token, None)
+        elif token not in self._sessions:
+            lines = await asyncio.get_running_loop().run_in_executor(self._disk, store.read, name)
+            self._add(Session(token, lines))
+
+    async def keep(self, request: Request, lines: list[str]) -> Session:
         """Store a browser's lines in place of its earlier ones.
 
         The cookie is the browser's secret and a hash of its lines, signed. The hash is there for other workers: one
         that still has the earlier lines does not serve them under the new cookie.
         """
-        self.drop(request)
-        secret = self._secret(request) or secrets.token_urlsafe(32)
-        mark = hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:16]
-        session = Session(self._signed(secret, mark), lines)
+        if self.store is None and self.settings.processes > 1:
+            raise busy(
+                "lines cannot be kept: this server has several processes and no temporary folder that they share",
+                code="no_room",
+            )
+        known = self._name(request.cookies.get(COOKIE, ""))
+        secret = secrets.token_urlsafe(32) if known is None else known.secret
+        loop = asyncio.get_running_loop()
+        name = Name(secret, await loop.run_in_executor(self._disk, mark_of, lines))
+        if self.store is not None:
+            await loop.run_in_executor(self._disk, self.store.write, name, lines)
+        self._drop(secret)
+        session = Session(self._signed(name), lines)
+        self._add(session)
+        return session
+
+    def _add(self, session: Session) -> None:
         self._sessions[session.token] = session
         self.forget()
         asyncio.get_running_loop().call_later(self.settings.line_seconds + 1, self.forget)
-        return session
 
     @contextmanager
     def large(self, watch: Watch) -> Iterator[None]:
@@ -139,21 +186,27 @@ class Sessions:
             self._large.release()
 
     def drop(self, request: Request) -> None:
-        secret = self._secret(request)
-        for token in [token for token in self._sessions if token.startswith(f"{secret}.")]:
-            del self._sessions[token]
+        name = self._name(request.cookies.get(COOKIE, ""))
+        if name is None:
+            return
+        if self.store is not None:
+            self.store.drop(name.secret)
+        self._drop(name.secret)
         self.forget()
 
-    def _signed(self, secret: str, mark: str) -> str:
-        token = f"{secret}.{mark}"
+    def _drop(self, secret: str) -> None:
+        for token in [token for token in self._sessions if token.startswith(f"{secret}.")]:
+            del self._sessions[token]
+
+    def _signed(self, name: Name) -> str:
+        token = ".".join(name)
         return f"{token}.{hmac.new(self._key, token.encode(), 'sha256').hexdigest()[:32]}"
 
-    def _secret(self, request: Request) -> str | None:
-        """The secret in a cookie that this server signed; None for others, whose secret an attacker may have chosen."""
-        token = request.cookies.get(COOKIE, "")
+    def _name(self, token: str) -> Name | None:
+        """What a cookie that this server signed names; None for others, whose secret an attacker may have chosen."""
         secret, _, rest = token.partition(".")
-        signed = self._signed(secret, rest.partition(".")[0])
-        return secret if hmac.compare_digest(token.encode(), signed.encode()) else None
+        name = Name(secret, rest.partition(".")[0])
+        return name if hmac.compare_digest(token.encode(), self._signed(name).encode()) else None
 
     def forget(self) -> None:
         """Evict sessions that are too old, too many or too large."""

@@ -36,6 +36,8 @@ class Settings:
     hosts: names besides its addresses that a server without keys goes by.
     session_key: signs the cookies of all processes of one server.
     counters: the file that holds the metrics of this process, in a folder that all workers share.
+    lines_folder: where several workers keep the lines of sessions.
+    processes: how many workers there are.
     """
 
     model: str | None = None
@@ -70,6 +72,8 @@ class Settings:
     line_seconds: float = 3600.0
     log_requests: bool = True
     counters: str | None = None
+    lines_folder: str | None = None
+    processes: int = 1
     session_key: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
 
     def __post_init__(self) -> None:

@@ -72,7 +72,7 @@ def operations(service: Service) -> list[Operation]:
         "truncate": fields.flag(False),
         "truncation_direction": fields.one_of(["Right"]).optional("Right"),
         "prompt_name": fields.unsupported("names a prompt, and this model has none"),
-        "dimensions": fields.whole(1, encoder.dim).optional(),
+        "dimensions": models.dimensions(name),
     }
     kind: dict[str, Any] = {"embedding": {"pooling": repr(encoder.method)}}
     if classifier is not None:
@@ -82,9 +82,9 @@ def operations(service: Service) -> list[Operation]:
     summary = "Vectors, as text-embeddings-inference gives them."
     facts = at_least({"model_id": TEXT}, "model_id")
     # Where huggingface_hub's client posts: the one task of a server, and that of a classifier is to predict.
-    root = Operation("POST", "/", summary, embed, body=body, listed=False)
+    root = Operation("POST", "/", summary, embed, body=body, foreign=True, listed=False)
     return [
-        Operation("POST", "/embed", summary, embed, TABLE, body=body),
+        Operation("POST", "/embed", summary, embed, TABLE, body=body, foreign=True),
         *([root] if classifier is None else []),
         Operation("GET", "/info", "The model and the limits.", info, facts),
     ]
@@ -116,4 +116,6 @@ def similarity(service: Service) -> Operation:
         "prompt_name": fields.unsupported("names a prompt, and this model has none"),
     }
     body = {"inputs": fields.record(inputs), "parameters": fields.record(parameters).optional({})}
-    return Operation("POST", "/similarity", "", compare, NUMBERS, body=body, mark="inputs")
+    return Operation(
+        "POST", "/similarity", "", compare, NUMBERS, body=body, mark="inputs", foreign=True
+    )

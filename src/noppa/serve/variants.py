@@ -12,6 +12,7 @@ from noppa import METHODS, Encoder
 from noppa.encoder.fitting import learnt_from
 from noppa.errors import NoppaError
 from noppa.methods.corpus import Ids
+from noppa.methods.registry import is_plain, own_of, parameter_names
 from noppa.serve.problems import invalid
 from noppa.serve.served_models import Models, Watch
 from noppa.serve.sessions import Session
@@ -87,6 +88,15 @@ def _first(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
         tokens -= len(ids)
         if tokens <= 0:
             return
+
+
+def about(encoder: Encoder, key: Key, own: bool) -> dict[str, Any]:
+    """What an answer says of the encoder that made it: the method, its parameters, its dimensions, what it was fitted on."""
+    method = own_of(encoder.method)
+    values = {name: getattr(method, name) for name in parameter_names(method)}
+    plain = {name: value if is_plain(value) else repr(value) for name, value in values.items()}
+    used = {"method": type(method).__name__, "parameters": plain, "dim": encoder.dim}
+    return {"encoder": used, "note": note(encoder, key, own)}
 
 
 def note(encoder: Encoder, key: Key, own: bool) -> str | None:

@@ -16,16 +16,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from noppa.serve import logs
+from noppa.serve.port import keep_out
 from noppa.serve.settings import VARIABLE, Settings
 
 #: Backoff: a worker that dies younger than this is restarted after half a second, doubled each time.
 YOUNG_SECONDS = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TICK_SECONDS = 0.1
+#: Workers close the port this long after newcomers are kept out, when all who had connected are accepted.
+LAG_SECONDS = 0.5
 
 
 @dataclass
@@ -67,11 +71,14 @@ class Worker:
 
 @contextmanager
 def shared_folder() -> Iterator[str | None]:
-    """A temporary folder for the metrics of all workers; None if it cannot be made, and each then counts alone."""
+    """A private temporary folder for what all workers share, metrics and lines; None if it cannot be made.
+
+    Each worker then counts alone, and keeps no lines.
+    """
     try:
         folder = tempfile.TemporaryDirectory(prefix="noppa-", ignore_cleanup_errors=True)
     except OSError as error:
-        logs.write("no folder for shared metrics", error=error.strerror)
+        logs.write("no folder for metrics and lines", error=error.strerror)
         yield None
         return
     with folder as name:
@@ -89,21 +96,36 @@ def supervise(
         stopping = True
 
     handlers = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
-    files = [None if folder is None else f"{folder}/{number}.cells" for number in range(count)]
-    workers = [Worker(replace(settings, counters=file), listener) for file in files]
+    workers = [Worker(_shared(settings, folder, count, at), listener) for at in range(count)]
     try:
         while not stopping:
             for worker in workers:
                 worker.tend()
             time.sleep(TICK_SECONDS)
     finally:
+        logs.write("stopping", drain_seconds=settings.drain_seconds)
         running = [worker.process for worker in workers if worker.process is not None]
+        closes = time.monotonic() + settings.drain_seconds
         for process in running:
             process.send_signal(signal.SIGTERM)
+        while time.monotonic() < closes and any(process.poll() is None for process in running):
+            time.sleep(TICK_SECONDS)
+        keep_out(listener)
+        listener.close()  # the workers still have it, and accept who waits there
         for process in running:
             process.wait()
         for sig, handler in handlers.items():
             signal.signal(sig, handler)
+
+
+def _shared(settings: Settings, folder: str | None, count: int, number: int) -> Settings:
+    """The settings of one of `count` workers, with its places in the folder."""
+    settings = replace(settings, processes=count)
+    if folder is None:
+        return settings
+    lines = Path(folder) / "lines"
+    lines.mkdir(mode=0o700, exist_ok=True)
+    return replace(settings, counters=f"{folder}/{number}.cells", lines_folder=str(lines))
 
 
 def _process(settings: Settings, listener: socket.socket) -> subprocess.Popen[Any]:

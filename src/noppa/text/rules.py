@@ -49,6 +49,9 @@ DOMAIN_LIMIT = 255
 LETTERS_LIMIT = 16
 CLITICS_LIMIT = 4
 
+#: From how many letters on a word says something about the language of a text; shorter ones are words in many languages.
+TELLING_LETTERS = 4
+
 #: Before a piece that continues a word, and how many characters a word may have that is taken apart.
 PIECE_MARK = "##"
 LONGEST_IN_PIECES = 100

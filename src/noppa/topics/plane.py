@@ -1,4 +1,4 @@
-"""A map of many rows: their first two principal axes."""
+"""A map of many rows: their first two principal axes, or UMAP's plane."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.extras import needs
 from noppa.topics.groups import Check, Float, Vectors, spans
 
 #: Up to this many dimensions the covariance matrix is computed once; beyond, each iteration reads the rows again.
@@ -66,6 +67,15 @@ def group_plane(rows: Vectors, labels: NDArray[np.int64]) -> Float:
     axes = np.linalg.svd(means - centre, full_matrices=False)[2][:2]
     axes = axes * np.where(axes[[0, 1], np.abs(axes).argmax(axis=1)] < 0, -1, 1)[:, None]
     return np.asarray((rows - centre) @ axes.T)
+
+
+def neighbour_plane(rows: NDArray[np.floating[Any]]) -> Float:
+    """UMAP's plane (rows, 2) for cosine distances, always from the same seed; at least 3 rows."""
+    with needs("umap", "layout='umap'", ", or choose layout='pca'"):
+        from umap import UMAP
+    neighbours = min(15, len(rows) - 1)
+    fitted = UMAP(n_components=2, n_neighbors=neighbours, metric="cosine", random_state=0, n_jobs=1)
+    return np.asarray(fitted.fit_transform(rows), float)
 
 
 def _products(

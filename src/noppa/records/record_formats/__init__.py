@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from noppa.io.compression import MAGIC
+from noppa.records.record_formats.json_array import JsonArray
 from noppa.records.record_formats.jsonl import JsonLines
 from noppa.records.record_formats.lines import Lines
 from noppa.records.record_formats.parquet import Parquet
@@ -14,6 +15,7 @@ from noppa.records.record_formats.tables import CSV, TSV
 FORMATS: dict[str, RecordFormat] = {
     "lines": Lines(),
     "jsonl": JsonLines(),
+    "json": JsonArray(),
     "csv": CSV,
     "tsv": TSV,
     "parquet": Parquet(),
@@ -21,6 +23,7 @@ FORMATS: dict[str, RecordFormat] = {
 SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",

@@ -11,6 +11,7 @@ from noppa.io.compression import MAGIC, Source
 from noppa.records.columns import Fields, Selection
 from noppa.records.record_file import CuttableFile
 from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
+from noppa.records.text_source import marked_encoding, text_source
 
 #: Bytes to read at a time for the end of a line that goes on behind its section.
 TAIL = 1 << 16
@@ -38,7 +39,9 @@ class LineFormat(ABC):
             file, size = pair
             if size == 0:
                 return []
-            if any(file.content(0, 8).startswith(magic) for magic in MAGIC):
+            start = file.content(0, 8)
+            encoded = selection.encoding is not None or marked_encoding(start) is not None
+            if encoded or any(start.startswith(magic) for magic in MAGIC):
                 return [Section(0, WHOLE, size, 0)]
             count = -(-size // section_size)
             return self.cut(file, [size * at // count for at in range(count + 1)], fields)
@@ -53,10 +56,10 @@ class LineFormat(ABC):
         ]
 
 
-def open_lines(file: CuttableFile, start: int, stop: int) -> Source:
+def open_lines(file: CuttableFile, start: int, stop: int, encoding: str | None = None) -> Source:
     """The lines that begin in a section, the last of them whole."""
     if stop == WHOLE:
-        return file.source()
+        return text_source(file, encoding)
     # From one byte before: a line feed there means that a line begins right at `start`.
     content = file.content(max(start - 1, 0), stop)
     if start:

@@ -14,6 +14,7 @@ from noppa.records.columns import TEXT, Fields, Selection
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, open_lines
 from noppa.records.record_formats.lines import line_batches
+from noppa.records.text_source import text_source
 
 #: How many files are sampled for the columns, and lines of each.
 SAMPLED_FILES = 16
@@ -26,6 +27,7 @@ OTHER_FIELDS = "other_fields"
 #: Bounds of int64, and of the integers that float64 holds exactly.
 INT64, EXACT_IN_DOUBLE = 1 << 63, 1 << 53
 
+ARRAY = "a file that is one array is read with --from json"
 TYPE_NAMES = {
     type(None): "null",
     bool: "a boolean",
@@ -37,12 +39,17 @@ TYPE_NAMES = {
 
 
 class JsonLines(LineFormat):
+    name = "jsonl"
     unit = "line"
 
+    def batches(self, source: Source, address: str, first: bool = True) -> Iterator[Batch]:
+        """JSON values as they are written, some at a time; `first` says that a source may begin with a byte order mark."""
+        return line_batches(source, address, first)
+
     def stream(self, file: WholeFile, selection: Selection) -> Iterator[Batch]:
-        with closing(file.source()) as source:
+        with closing(text_source(file, selection.encoding)) as source:
             column = selection.column or TEXT
-            for batch, values in _parsed_batches(source, file.address, column):
+            for batch, values in _parsed_batches(self.batches(source, file.address), column):
                 if selection.fields:
                     batch.fields = [_other_fields(value, column) for value in values]
                 if selection.records:
@@ -56,24 +63,23 @@ class JsonLines(LineFormat):
         text = selection.column or TEXT
         types: dict[str, set[str]] = {text: {"string"}}
         for file in files[:: -(-len(files) // SAMPLED_FILES)]:
-            with closing(file.source()) as source:
-                for value in islice(_values(source, file.address, text), SAMPLED_LINES):
+            with closing(text_source(file, selection.encoding)) as source:
+                values = _values(self.batches(source, file.address), text)
+                for value in islice(values, SAMPLED_LINES):
                     _add_types(value, types, text)
-        return Fields.of("jsonl", text, _schema(types), selection.keep)
+        return Fields.of(self.name, text, _schema(types), selection)
 
     def read(self, file: CuttableFile, start: int, stop: int, fields: Fields) -> Iterator[Batch]:
-        with closing(open_lines(file, start, stop)) as source:
-            batches = _parsed_batches(source, file.address, fields.text, first=start == 0)
+        with closing(open_lines(file, start, stop, fields.encoding)) as source:
+            batches = _parsed_batches(self.batches(source, file.address, start == 0), fields.text)
             for batch, values in batches:
                 batch.columns = _columns(batch.texts, values, fields)
                 yield batch
 
 
-def _parsed_batches(
-    source: Source, address: str, column: str, first: bool = True
-) -> Iterator[tuple[Batch, list[Any]]]:
+def _parsed_batches(batches: Iterator[Batch], column: str) -> Iterator[tuple[Batch, list[Any]]]:
     """The texts of JSON lines, and the JSON values that they stand in; None for a line that is no JSON."""
-    for lines in line_batches(source, address, first):
+    for lines in batches:
         texts: list[str | None] = []
         values: list[Any] = []
         bad = list(lines.bad)
@@ -91,11 +97,14 @@ def _parsed(line: str, column: str) -> tuple[Any, str | None, str]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
+        if line.lstrip().startswith("["):
+            return None, None, f"it is no JSON ({error}); {ARRAY}"
         return None, None, f"it is no JSON ({error})" if line.strip() else "it is blank"
     if isinstance(value, str):
         text, fault = value, ""
     elif not isinstance(value, dict):
-        return value, None, f"it is {_type_name(value)}"
+        more = f"; {ARRAY}" if isinstance(value, list) else ""
+        return value, None, f"it is {_type_name(value)}{more}"
     elif column not in value:
         return value, None, f"it has no {column!r}"
     else:
@@ -117,8 +126,8 @@ def _type_name(value: Any) -> str:
 # Columns
 
 
-def _values(source: Source, address: str, column: str) -> Iterator[Any]:
-    for batch in line_batches(source, address):
+def _values(batches: Iterator[Batch], column: str) -> Iterator[Any]:
+    for batch in batches:
         for line in batch.texts:
             yield None if line is None else _parsed(line, column)[0]
 

@@ -12,6 +12,7 @@ from noppa.records.batch import Batch, is_clean
 from noppa.records.columns import TEXT, Fields, Selection
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, open_lines
+from noppa.records.text_source import not_utf8, text_source
 
 #: Bytes to read at a time.
 PIECE = 1 << 18
@@ -24,7 +25,7 @@ class Lines(LineFormat):
     unit = "line"
 
     def stream(self, file: WholeFile, selection: Selection) -> Iterator[Batch]:
-        with closing(file.source()) as source:
+        with closing(text_source(file, selection.encoding)) as source:
             for batch in line_batches(source, file.address):
                 batch.fields = [{} for _ in batch.texts] if selection.fields else None
                 if selection.records:
@@ -36,12 +37,12 @@ class Lines(LineFormat):
 
         text = selection.column or TEXT
         schema = pyarrow.schema([(text, pyarrow.string())])
-        return Fields.of("lines", text, schema, selection.keep)
+        return Fields.of("lines", text, schema, selection)
 
     def read(self, file: CuttableFile, start: int, stop: int, fields: Fields) -> Iterator[Batch]:
         import pyarrow
 
-        with closing(open_lines(file, start, stop)) as source:
+        with closing(open_lines(file, start, stop, fields.encoding)) as source:
             for batch in line_batches(source, file.address, first=start == 0):
                 arrays = [pyarrow.array(batch.texts, pyarrow.string()) for _ in fields.schema]
                 batch.columns = pyarrow.record_batch(arrays, schema=fields.schema)
@@ -74,8 +75,8 @@ def _decoded(piece: bytes) -> tuple[list[str | None], list[tuple[int, str]]]:
         texts = list(_split(piece.decode("utf-8", "surrogateescape")))
         for at, text in enumerate(texts):
             if text is not None and not is_clean(text):
+                bad.append((at, not_utf8(text)))
                 texts[at] = None
-                bad.append((at, "it is not UTF-8"))
     return texts, bad
 
 

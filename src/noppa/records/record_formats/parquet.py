@@ -72,7 +72,7 @@ class Parquet:
                     f"{file.address} has other columns than {files[0].address}: encode them one after the other"
                 )
         text = _text_name(schema, selection, files[0].address)
-        fields = Fields.of("parquet", text, schema, selection.keep)
+        fields = Fields.of("parquet", text, schema, selection)
         return fields, [_sections(metadata, text, section_size) for _, metadata in footers]
 
     def read(self, file: CuttableFile, start: int, stop: int, fields: Fields) -> Iterator[Batch]:

@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
@@ -17,11 +18,17 @@ from noppa.records.columns import Fields, Selection, cell_value, text_column
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, in_memory, open_lines
 from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
+from noppa.records.text_source import SourceStream, not_utf8, text_source
 
 #: Rows of a batch, and characters, which a single long row may exceed.
 ROWS = 4096
 CHARACTERS = 8 << 20
 LONGEST_VALUE = 1 << 30
+#: Bytes to read at a time, and to tell the delimiter from.
+PIECE = 1 << 18
+SAMPLE = 1 << 14
+#: Beside the comma; told by the first rows.
+OTHER_DELIMITERS = (";", "\t")
 
 Row = list[str]
 
@@ -36,8 +43,8 @@ class Table(LineFormat):
     unit = "record"
 
     def stream(self, file: WholeFile, selection: Selection) -> Iterator[Batch]:
-        with _text(file.source()) as (source, text):
-            blocks = self._blocks(text, file.address)
+        with _text(text_source(file, selection.encoding)) as (source, text):
+            blocks = self.detected(source, selection)._blocks(text, file.address)
             names = next(blocks, [[]])[0] if selection.header else None
             at = text_column(names, selection.column, file.address)
             if selection.records and names is not None:
@@ -51,16 +58,25 @@ class Table(LineFormat):
                     batch.records = [_record(row, names) for row in rows]
                 yield batch
 
-    def rows(self, file: WholeFile) -> Iterator[list[Row]]:
-        """All rows of a file, in blocks, the first alone; bytes that are not UTF-8 are surrogates."""
-        with _text(file.source()) as (_, text):
-            yield from self._blocks(text, file.address)
+    def rows(self, file: WholeFile, selection: Selection) -> Iterator[tuple[Table, list[Row]]]:
+        """All rows of a file, in blocks, the first alone, with their table; bytes that are not UTF-8 are surrogates."""
+        with _text(text_source(file, selection.encoding)) as (source, text):
+            table = self.detected(source, selection)
+            for block in table._blocks(text, file.address):
+                yield table, block
+
+    def detected(self, source: Source, selection: Selection) -> Table:
+        """The table with the delimiter that the user gives, or that the first rows tell."""
+        delimiter = selection.delimiter
+        if delimiter is None and self.quotes:
+            delimiter = _delimiter(source.peek(SAMPLE), selection.header)
+        return self if delimiter is None else replace(self, delimiter=delimiter)
 
     def fields(self, files: Sequence[CuttableFile], selection: Selection) -> Fields:
         import pyarrow
 
-        first_rows = in_parallel(self._first_row, files)
-        filled = [(file, row) for file, row in zip(files, first_rows, strict=True) if row]
+        first_rows = in_parallel(partial(self._first_row, selection), files)
+        filled = [(file, row) for file, (_, row) in zip(files, first_rows, strict=True) if row]
         if not filled:
             raise FileError(f"{files[0].address} is empty: there is no row in it")
         first, head = filled[0]
@@ -73,7 +89,8 @@ class Table(LineFormat):
         header = head if selection.header else None
         text = names[text_column(header, selection.column, first.address)]
         schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
-        return Fields.of(self.name, text, schema, selection.keep, selection.header)
+        delimiter = next(delimiter for delimiter, row in first_rows if row)
+        return Fields.of(self.name, text, schema, selection, selection.header, delimiter)
 
     def read(self, file: CuttableFile, start: int, stop: int, fields: Fields) -> Iterator[Batch]:
         import pyarrow
@@ -81,8 +98,10 @@ class Table(LineFormat):
         at, width = fields.names.index(fields.text), len(fields.names)
         indices = [fields.names.index(name) for name in fields.schema.names]
         where = file.address + (f", after byte {start}" if start else "")
-        with _text(self._open(file, start, stop), first=start == 0) as (_, text):
-            blocks = self._blocks(text, where)
+        table = replace(self, delimiter=fields.delimiter or self.delimiter)
+        opened = self._open(file, start, stop, fields.encoding)
+        with _text(opened, first=start == 0) as (_, text):
+            blocks = table._blocks(text, where)
             if start == 0 and fields.header:
                 next(blocks, None)
             for rows in blocks:
@@ -94,16 +113,17 @@ class Table(LineFormat):
                 columns = pyarrow.record_batch(arrays, schema=fields.schema)
                 yield Batch(texts, bad, columns=columns)
 
-    def _open(self, file: CuttableFile, start: int, stop: int) -> Source:
+    def _open(self, file: CuttableFile, start: int, stop: int, encoding: str | None) -> Source:
         if self.quotes and stop != WHOLE:  # such sections end where rows do
             return in_memory(file.content(start, stop))
-        return open_lines(file, start, stop)
+        return open_lines(file, start, stop, encoding)
 
     def cut(self, file: CuttableFile, cuts: list[int], fields: Fields) -> list[Section]:
         """Where values are quoted, they may hold line feeds, so that only reading from the start tells row ends."""
         if not self.quotes or len(cuts) == 2:
             return super().cut(file, cuts, fields)
-        ends = [(0, 0), *self._row_ends(file, cuts[1:-1], fields.header), (cuts[-1], 0)]
+        table = replace(self, delimiter=fields.delimiter or self.delimiter)
+        ends = [(0, 0), *table._row_ends(file, cuts[1:-1], fields.header), (cuts[-1], 0)]
         return [
             Section(start, stop, stop - start, before)
             for (start, before), (stop, _) in pairwise(ends)
@@ -140,9 +160,11 @@ class Table(LineFormat):
             finally:
                 text.detach()
 
-    def _first_row(self, file: CuttableFile) -> Row:
-        with _text(file.source()) as (_, text):
-            return next(self._blocks(text, file.address), [[]])[0]
+    def _first_row(self, selection: Selection, file: CuttableFile) -> tuple[str, Row]:
+        """The delimiter of a file and its first row."""
+        with _text(text_source(file, selection.encoding)) as (source, text):
+            table = self.detected(source, selection)
+            return table.delimiter, next(table._blocks(text, file.address), [[]])[0]
 
     def _blocks(self, text: Any, where: str) -> Iterator[list[Row]]:
         """The first row alone, then the others in blocks."""
@@ -176,13 +198,38 @@ CSV = Table("csv", ",", quotes=True)
 TSV = Table("tsv", "\t", quotes=False)
 
 
+def _delimiter(sample: bytes, header: bool) -> str | None:
+    """The delimiter that the first rows of a table tell, None for a comma.
+
+    A header without a comma tells it; otherwise every row must have as many columns as the first, and more than one.
+    """
+    lines = sample.decode("utf-8", "replace").split("\n")
+    if header and "," not in lines[0]:
+        counts = {one: lines[0].count(one) for one in OTHER_DELIMITERS}
+        best = max(counts, key=lambda one: counts[one])
+        return best if counts[best] else None
+    for delimiter in (",", *OTHER_DELIMITERS):
+        widths = _widths(lines[:-1] or lines, delimiter)
+        if len(widths) == 1 and widths != {1}:
+            return None if delimiter == "," else delimiter
+    return None
+
+
+def _widths(lines: list[str], delimiter: str) -> set[int]:
+    """How many columns the rows have; the last, which may be cut, aside."""
+    csv.field_size_limit(LONGEST_VALUE)
+    rows = list(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter))
+    return {len(row) for row in (rows[:-1] if len(rows) > 1 else rows) if row}
+
+
 @contextmanager
 def _text(source: Source, first: bool = True) -> Iterator[tuple[Source, Any]]:
     """A source and its text; `first` says that it may begin with a byte order mark. Bytes that are not UTF-8 become
     surrogates, which `is_clean` finds.
     """
     encoding = "utf-8-sig" if first else "utf-8"
-    text = io.TextIOWrapper(source.stream, encoding, "surrogateescape", newline="")
+    stream = io.BufferedReader(SourceStream(source), PIECE)
+    text = io.TextIOWrapper(stream, encoding, "surrogateescape", newline="")
     try:
         yield source, text
     finally:
@@ -197,8 +244,11 @@ def _broken_row(where: str, rows: Any, error: csv.Error) -> FileError:
 def _column_names(head: Row, file: WholeFile) -> list[str]:
     """The names of the columns; one without a name is called by its number."""
     names = [name or f"column{at}" for at, name in enumerate(head, 1)]
-    if not all(map(is_clean, names)):
-        raise FileError(f"{file.address}: its first row is not UTF-8; mend it")
+    bad = next((name for name in names if not is_clean(name)), None)
+    if bad is not None:
+        raise FileError(
+            f"{file.address}: its first row is not UTF-8: save it as UTF-8, or pass --encoding, such as cp1252"
+        )
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise ParameterError(f"{file.address} has two columns {repeated!r}: rename one")
@@ -225,7 +275,7 @@ def _fault(row: Row, column: int, width: int | None) -> str:
     if column >= len(row):
         return f"it has {len(row)} columns and the text is in column {column + 1}"
     if not is_clean(row[column]):
-        return "it is not UTF-8"
+        return not_utf8(row[column])
     if width is not None and len(row) > width:
         return f"it has {len(row)} columns and the table has {width}"
     return ""

@@ -1,0 +1,226 @@
+// Compiled once per instruction set: see pooling/method.hpp.
+//
+// The gradient of the first layer is never stored: each tile of it goes into Adam from its registers.
+#include "network_steps.hpp"
+
+#include "pooling/simd.hpp"
+
+namespace noppa {
+namespace {
+
+constexpr double RATE = 1e-3, BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
+constexpr int64_t STRIDE = HIDDEN_STRIDE;
+constexpr int VECTORS = HIDDEN_STRIDE / 8;
+constexpr int64_t DEPTH = 96;  // inputs whose weights stay in the first-level cache
+
+// Eight floats in every set: 56 units fill seven of them, but no whole number of sixteens.
+typedef float v8 __attribute__((vector_size(32)));
+typedef float v8_anywhere __attribute__((vector_size(32), aligned(4), may_alias));
+
+inline v8 get(const float* at) { return *reinterpret_cast<const v8_anywhere*>(at); }
+inline void put(float* at, v8 value) { *reinterpret_cast<v8_anywhere*>(at) = value; }
+
+struct Adam {
+    float rate, epsilon, l2;
+    float beta1 = float(BETA1), beta2 = float(BETA2);
+
+    // Constant factors are merged: the moments lack 1 - beta, which rate and epsilon make up for.
+    Adam(int64_t step, float l2) : l2(l2) {
+        const double scale = __builtin_sqrt((1 - BETA2) / (1 - __builtin_pow(BETA2, double(step))));
+        rate = float(RATE * (1 - BETA1) / (1 - __builtin_pow(BETA1, double(step))) / scale);
+        epsilon = float(EPSILON / scale);
+    }
+    void update(const Network& network, int64_t at, v8 gradient) const {
+        const v8 old = get(network.parameters + at);
+        gradient += l2 * old;
+        const v8 mean = beta1 * get(network.mean + at) + gradient;
+        const v8 square = beta2 * get(network.square + at) + gradient * gradient;
+        put(network.mean + at, mean);
+        put(network.square + at, square);
+        v8 root;
+        for (int q = 0; q < 8; ++q) root[q] = __builtin_sqrtf(square[q]);
+        put(network.parameters + at, old - rate * mean / (root + epsilon));
+    }
+};
+
+// hidden (ROWS, COUNT vectors) += inputs (ROWS, depth) @ weights (depth, STRIDE).
+template <int ROWS, int COUNT>
+inline void add_products(const float* inputs, int64_t apart, const float* weights, int64_t depth, float* hidden) {
+    v8 sums[ROWS][COUNT];
+    for (int r = 0; r < ROWS; ++r)
+        for (int c = 0; c < COUNT; ++c) sums[r][c] = get(hidden + r * STRIDE + 8 * c);
+    for (int64_t k = 0; k < depth; ++k) {
+        v8 own[COUNT];
+        for (int c = 0; c < COUNT; ++c) own[c] = get(weights + k * STRIDE + 8 * c);
+        for (int r = 0; r < ROWS; ++r)
+            for (int c = 0; c < COUNT; ++c) sums[r][c] += inputs[r * apart + k] * own[c];
+    }
+    for (int r = 0; r < ROWS; ++r)
+        for (int c = 0; c < COUNT; ++c) put(hidden + r * STRIDE + 8 * c, sums[r][c]);
+}
+
+// Adam on ROWS inputs' weights to COUNT vectors of units; their gradient is the sum of inputs times `back` over the batch.
+template <int ROWS, int COUNT>
+inline void descend(const Network& network, const Adam& adam, int64_t at, const float* inputs, int64_t apart,
+                    const float* back, int64_t size) {
+    v8 sums[ROWS][COUNT] = {};
+    for (int64_t n = 0; n < size; ++n) {
+        v8 own[COUNT];
+        for (int c = 0; c < COUNT; ++c) own[c] = get(back + n * STRIDE + 8 * c);
+        for (int r = 0; r < ROWS; ++r)
+            for (int c = 0; c < COUNT; ++c) sums[r][c] += inputs[n * apart + r] * own[c];
+    }
+    for (int r = 0; r < ROWS; ++r)
+        for (int c = 0; c < COUNT; ++c) adam.update(network, at + r * STRIDE + 8 * c, sums[r][c]);
+}
+
+// Calls tile(first, rows as a constant, first vector, vectors as a constant) until `count` rows are covered. Tiles fit the
+// registers: 32 with AVX-512, else 16.
+template <int ROWS>
+struct Rows {
+    static constexpr int value = ROWS;
+};
+#if defined(__AVX512F__)
+template <class TILE>
+inline void tiled(int64_t count, const TILE& tile) {
+    int64_t r = 0;
+    for (; r + 3 <= count; r += 3) tile(r, Rows<3>{}, 0, Rows<VECTORS>{});
+    for (; r < count; ++r) tile(r, Rows<1>{}, 0, Rows<VECTORS>{});
+}
+#else
+template <int TOGETHER, int FIRST, int COUNT, class TILE>
+inline void tiled_columns(int64_t count, const TILE& tile) {
+    int64_t r = 0;
+    for (; r + TOGETHER <= count; r += TOGETHER) tile(r, Rows<TOGETHER>{}, FIRST, Rows<COUNT>{});
+    for (; r < count; ++r) tile(r, Rows<1>{}, FIRST, Rows<COUNT>{});
+}
+template <class TILE>
+inline void tiled(int64_t count, const TILE& tile) {
+    tiled_columns<3, 0, 4>(count, tile);
+    tiled_columns<4, 4, VECTORS - 4>(count, tile);
+}
+#endif
+
+inline vf sigmoid(vf x) {
+    const vf power = exp_of(x > 0 ? -x : x);
+    return (x > 0 ? all(1) : power) / (1 + power);
+}
+
+inline float sum(v8 v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
+
+struct Step {
+    const Network& network;
+    const float* inputs;  // (size, apart), a one behind each row
+    int64_t apart, size;
+    float *hidden, *back, *errors, *slopes;
+
+    void forward() const {
+        for (int64_t at = 0; at < size * STRIDE; ++at) hidden[at] = 0;
+        for (int64_t k = 0; k < network.dim + 1; k += DEPTH) {
+            const int64_t depth = network.dim + 1 - k < DEPTH ? network.dim + 1 - k : DEPTH;
+            tiled(size, [&](int64_t n, auto rows, int first, auto count) {
+                add_products<decltype(rows)::value, decltype(count)::value>(inputs + n * apart + k, apart,
+                                                                            network.parameters + k * STRIDE + 8 * first,
+                                                                            depth, hidden + n * STRIDE + 8 * first);
+            });
+        }
+        for (int64_t at = 0; at < size * STRIDE; at += WIDTH)
+            store(hidden + at, sigmoid(load(hidden + at, size * STRIDE - at)), size * STRIDE - at);
+        for (int64_t n = 0; n < size; ++n)
+            for (int64_t unit = HIDDEN_UNITS; unit < STRIDE; ++unit) hidden[n * STRIDE + unit] = 0;
+    }
+
+    // errors (size, classes): what the softmax gives minus what it should, over the size of the batch.
+    void judge(const int32_t* labels, const int32_t* order) const {
+        const float *second = network.parameters + network.second(), *bias = network.parameters + network.bias();
+        const int64_t classes = network.classes;
+        for (int64_t n = 0; n < size; ++n) {
+            float highest = -__builtin_inff();
+            for (int64_t c = 0; c < classes; ++c) {
+                v8 products = {};
+                for (int q = 0; q < VECTORS; ++q)
+                    products += get(hidden + n * STRIDE + 8 * q) * get(second + c * STRIDE + 8 * q);
+                const float logit = sum(products) + bias[c];
+                errors[n * classes + c] = logit;
+                highest = logit > highest ? logit : highest;
+            }
+            for (int64_t c = 0; c < classes; ++c) errors[n * classes + c] -= highest;
+        }
+        for (int64_t at = 0; at < size * classes; at += WIDTH)
+            store(errors + at, exp_of(load(errors + at, size * classes - at)), size * classes - at);
+        for (int64_t n = 0; n < size; ++n) {
+            float total = 0;
+            for (int64_t c = 0; c < classes; ++c) total += errors[n * classes + c];
+            for (int64_t c = 0; c < classes; ++c) {
+                const float wanted = labels[order[n]] == c;
+                errors[n * classes + c] = (errors[n * classes + c] / total - wanted) / float(size);
+            }
+        }
+    }
+
+    // back (size, STRIDE): the gradient at the hidden layer's sums; slopes (classes, STRIDE): that of the second layer.
+    void backward() const {
+        const float* second = network.parameters + network.second();
+        const int64_t classes = network.classes;
+        for (int64_t at = 0; at < classes * STRIDE; ++at) slopes[at] = 0;
+        for (int64_t n = 0; n < size; ++n)
+            for (int q = 0; q < VECTORS; ++q) {
+                const v8 own = get(hidden + n * STRIDE + 8 * q);
+                v8 sums = {};
+                for (int64_t c = 0; c < classes; ++c) {
+                    const float error = errors[n * classes + c];
+                    float* slope = slopes + c * STRIDE + 8 * q;
+                    sums += error * get(second + c * STRIDE + 8 * q);
+                    put(slope, get(slope) + error * own);
+                }
+                put(back + n * STRIDE + 8 * q, sums * (own - own * own));
+            }
+    }
+
+    void update(const Adam& adam) const {
+        tiled(network.dim + 1, [&](int64_t k, auto rows, int first, auto count) {
+            descend<decltype(rows)::value, decltype(count)::value>(network, adam, k * STRIDE + 8 * first, inputs + k,
+                                                                   apart, back + 8 * first, size);
+        });
+        for (int64_t at = 0; at < network.classes * STRIDE; at += 8)
+            adam.update(network, network.second() + at, get(slopes + at));
+        for (int64_t c = 0; c < network.classes; c += 8) {
+            v8 slope = {};
+            for (int64_t n = 0; n < size; ++n)
+                for (int q = 0; q < 8 && c + q < network.classes; ++q) slope[q] += errors[n * network.classes + c + q];
+            adam.update(network, network.bias() + c, slope);
+        }
+    }
+};
+
+}  // namespace
+
+namespace NOPPA_SET {
+
+void network_steps(Network network, const float* rows, const int32_t* labels, const int32_t* order, int64_t count,
+                   int64_t epoch, int64_t batch, float* scratch) {
+    const int64_t dim = network.dim;
+    const int64_t apart = (dim + 16) / 32 * 32 + 16;  // an odd number of cache lines: columns fall into all cache sets
+    float* inputs = reinterpret_cast<float*>(aligned(scratch));
+    float* hidden = inputs + batch * apart;
+    float* back = hidden + batch * STRIDE;
+    float* slopes = back + batch * STRIDE;
+    float* errors = slopes + network.classes * STRIDE;
+    for (int64_t start = 0; start < count; start += epoch)
+        for (int64_t first = start; first < start + epoch && first < count; first += batch) {
+            const int64_t end = start + epoch < count ? start + epoch : count;
+            const int64_t size = end - first < batch ? end - first : batch;
+            for (int64_t n = 0; n < size; ++n) {
+                __builtin_memcpy(inputs + n * apart, rows + order[first + n] * dim, size_t(dim) * sizeof(float));
+                inputs[n * apart + dim] = 1;
+            }
+            const Step step{network, inputs, apart, size, hidden, back, errors, slopes};
+            step.forward();
+            step.judge(labels, order + first);
+            step.backward();
+            step.update(Adam(++network.steps, network.l2));
+        }
+}
+
+}  // namespace NOPPA_SET
+}  // namespace noppa

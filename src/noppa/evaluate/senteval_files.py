@@ -1,0 +1,194 @@
+"""From published files to those that SentEval's scripts write: `cat -v` and Penn Treebank's tokenizer.sed for MR, CR, SUBJ and
+MPQA, the Moses tokenizer for SICK and STS-B, quotes stripped in TREC.
+
+Ports of the rules; the results equal those of the programs byte for byte (`tasks.PREPARED`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from os import PathLike
+from pathlib import Path
+
+from noppa.errors import FileError
+from noppa.evaluate import task_files
+from noppa.evaluate.tasks import SENTEVAL, Task
+from noppa.io.atomic import whole_file
+
+Rules = tuple[tuple[re.Pattern[str], str], ...]
+
+
+def _rules(*pairs: tuple[str, str]) -> Rules:
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in pairs)
+
+
+def visible(content: bytes) -> str:
+    """What `cat -v` prints: control characters as ^A, bytes from 128 on as M- and the character 128 below."""
+    return "".join(map(_CARETS.__getitem__, content))
+
+
+def _caret(byte: int) -> str:
+    if byte >= 128:
+        return "M-" + (_caret(byte - 128) if byte - 128 not in (9, 10) else f"^{chr(byte - 64)}")
+    if byte == 127:
+        return "^?"
+    return chr(byte) if byte >= 32 or byte in (9, 10) else f"^{chr(byte + 64)}"
+
+
+_CARETS = [_caret(byte) for byte in range(256)]
+
+_CLITICS = ("'ll", "'re", "'ve", "n't", "'LL", "'RE", "'VE", "N'T")
+_JOINED = {
+    "([Cc])annot": r"\1an not",
+    "([Dd])'ye": r"\1' ye",
+    "([Gg])imme": r"\1im me",
+    "([Gg])onna": r"\1on na",
+    "([Gg])otta": r"\1ot ta",
+    "([Ll])emme": r"\1em me",
+    "([Mm])ore'n": r"\1ore 'n",
+    "'([Tt])is": r"'\1 is",
+    "'([Tt])was": r"'\1 was",
+    "([Ww])anna": r"\1an na",
+}
+#: In the order of the script: quotes, marks, the final period, brackets and dashes, then clitics and joined words.
+_PENN = _rules(
+    (r'^"', "`` "),
+    (r'([ (\[{<])"', r"\1 `` "),
+    (r"\.\.\.", " ... "),
+    (r"[,;:@#$%&]", r" \g<0> "),
+    (r"""([^.])(\.)([\])}>"']*)[ \t]*$""", r"\1 \2\3 "),
+    (r"[?!]", r" \g<0> "),
+    (r"[\]\[(){}<>]", r" \g<0> "),
+    (r"--", " -- "),
+    (r"^(.*)$", r" \1 "),
+    (r'"', " '' "),
+    (r"([^'])' ", r"\1 ' "),
+    (r"'([sSmMdD]) ", r" '\1 "),
+    *((f"{clitic} ", f" {clitic} ") for clitic in _CLITICS),
+    *((f" {word} ", f" {parts} ") for word, parts in _JOINED.items()),
+    (r" +", " "),
+    (r"^ *", ""),
+)
+
+
+def penn(line: str) -> str:
+    """One line as Penn Treebank's tokenizer.sed writes it."""
+    for pattern, replacement in _PENN:
+        line = pattern.sub(replacement, line)
+    return line
+
+
+#: Abbreviations after which a period stays, and those after which it stays before a number.
+_TITLES = frozenset(
+    (
+        "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z "
+        "Adj Adm Adv Asst Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Drs Ens Gen Gov Hon Hr Hosp Insp Lt "
+        "MM MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr Op Ord Pfc Ph Prof Pvt Rep Reps Res Rev Rt Sen Sens Sfc Sgt Sr "
+        "St Supt Surg v vs i.e rev e.g Rs Nos Nr Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec"
+    ).split()
+)
+_BEFORE_NUMBERS = frozenset(("No", "Art", "pp"))
+
+_LETTER, _NUMBER = r"[^\W\d_]", r"\d"
+_NO_LETTER = r"[\W\d_]"
+_MOSES = _rules(
+    (r"\s+", " "),
+    (r"[\x00-\x1f]", ""),
+    (r"^ | $", ""),
+    (r"([^\w\s.'`,\-]|_)", r" \1 "),
+    (r"\.{2,}", r" \g<0> "),
+    (r"(\D),", r"\1 , "),
+    (r",(\D)", r" , \1"),
+    (r"(\d),$", r"\1 ,"),
+    (rf"({_NO_LETTER})'({_NO_LETTER})", r"\1 ' \2"),
+    (rf"([^\w]|_)'({_LETTER})", r"\1 ' \2"),
+    (rf"({_LETTER})'({_NO_LETTER})", r"\1 ' \2"),
+    (rf"({_LETTER})'({_LETTER})", r"\1 '\2"),
+    (rf"({_NUMBER})'s", r"\1 's"),
+)
+_ENDING = re.compile(r"(\S*[^\s.])\.")
+
+
+def moses(line: str) -> str:
+    """One line as the Moses tokenizer writes English with -no-escape."""
+    if not line.strip():
+        return line
+    for pattern, replacement in _MOSES:
+        line = pattern.sub(replacement, line)
+    words = re.split(r"\s", line.rstrip())
+    for at, word in enumerate(words):
+        ending = _ENDING.fullmatch(word)
+        if ending and not _stays(ending[1], words[at + 1 :]):
+            words[at] = f"{ending[1]} ."
+    line = re.sub(r" +", " ", " ".join(words)).removeprefix(" ")
+    return re.sub(r"\.' ?$", " . ' ", line)
+
+
+def _stays(before: str, rest: list[str]) -> bool:
+    """Whether a period belongs to the word before it: never in the last word of a line."""
+    if not rest:
+        return False
+    inner = "." in before and any(map(str.isalpha, before))
+    if inner or before in _TITLES or rest[0][:1].islower():
+        return True
+    return before in _BEFORE_NUMBERS and "0" <= rest[0][:1] <= "9"
+
+
+def _of_lines(content: bytes) -> bytes:
+    lines = visible(content).split("\n")
+    return "\n".join([*map(penn, lines[:-1]), penn(lines[-1]) if lines[-1] else ""]).encode()
+
+
+def _of_trec(content: bytes) -> bytes:
+    return content.replace(b"`", b"").replace(b"'", b"")
+
+
+def _in_columns(
+    content: bytes, columns: Iterable[int], skipped: int, change: Callable[[str], str]
+) -> bytes:
+    """The same table with some columns changed; carriage returns at the ends of lines stay, as `cut` leaves them."""
+    lines = content.decode("utf-8").removesuffix("\n").split("\n")
+    for at in range(skipped, len(lines)):
+        cells = lines[at].split("\t")
+        for column in columns:
+            cells[column] = change(cells[column])
+        lines[at] = "\t".join(cells)
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _of_sick(content: bytes) -> bytes:
+    return _in_columns(content, (1, 2), 1, moses)
+
+
+def _of_sts_benchmark(content: bytes) -> bytes:
+    return _in_columns(content, (5, 6), 0, lambda text: moses(text).lower())
+
+
+#: By the reader of a file; all others are taken as they are.
+PREPARED: dict[str, Callable[[bytes], bytes]] = {
+    "lines": _of_lines,
+    "trec": _of_trec,
+    "sick-entailment": _of_sick,
+    "sick-relatedness": _of_sick,
+    "sts-benchmark": _of_sts_benchmark,
+}
+
+
+def prepare(raw: str | PathLike[str], output: str | PathLike[str], task: Task) -> list[Path]:
+    """Write the files of a task under output/downstream as SentEval's scripts do; those that are so already are copied."""
+    folder, target = task_files.folder_of(raw), Path(output) / "downstream"
+    if target.resolve() == folder.resolve():
+        raise FileError(f"{output} is the folder to read: give another one with -o")
+    written, hashes = [], task_files.hashes_of(raw, task)
+    for file in task.files:
+        for path in task_files.paths_of(file):
+            content = task_files.content_of(folder, path, task)
+            if file.reader in PREPARED and hashes[path] != file.sha256.get(SENTEVAL):
+                content = PREPARED[file.reader](content)
+            place = target / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(place) as new:
+                new.write_bytes(content)
+            written.append(place)
+    return written
