@@ -12,6 +12,7 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
+from noppa.methods.k_means import interrupt
 from noppa.search import cells, index_model
 from noppa.search.index import Index
 from noppa.search.postings import K1, B, terms_of
@@ -283,6 +284,27 @@ def test_a_query_that_finds_nothing_says_why(query: str, mode: str, note: str) -
     assert len(hits) == 0
     assert note in hits.note
     assert note in repr(hits)
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", [0, 3, 5])
+def test_whoever_waits_can_stop_a_search(after: int) -> None:
+    index, calls = made_index(), Counter[str]()
+
+    def check() -> None:
+        calls["check"] += 1
+        if calls["check"] > after:
+            raise Stopped
+
+    token = interrupt.set(check)
+    try:
+        with pytest.raises(Stopped):
+            index.search("a girl eats cake")  # four terms, and then rows are compared
+    finally:
+        interrupt.reset(token)
 
 
 def test_nothing_to_search() -> None:

@@ -119,14 +119,13 @@ def add(
 def delete(
     folder: Folder,
     ids: Annotated[list[str], typer.Argument(help="Ids; - for standard input, one a line.")],
-    model: Model = None,
 ) -> None:
     """Delete texts by their ids; none where one of them is unknown.
 
     Example: noppa index delete reviews-index 17 42
     """
     named = sys.stdin.read().split("\n") if ids == ["-"] else ids
-    opened = Index.open(folder, model, create=False)
+    opened = Index.open_stored(folder)
     opened.delete([id for id in named if id])
     typer.echo(f"{folder}: {_texts(len(opened))} left")
 
@@ -140,7 +139,7 @@ def info(
 
     Example: noppa index info reviews-index
     """
-    facts = Index.open(folder, create=False).described()
+    facts = Index.open_stored(folder).described()
     if as_json:
         return print(json.dumps(facts))
     for name, value in facts.items():
@@ -149,12 +148,12 @@ def info(
 
 
 @group.command()
-def compact(folder: Folder, model: Model = None) -> None:
+def compact(folder: Folder) -> None:
     """Write an index anew without the deleted texts and in one piece: smaller, and faster to search.
 
     Example: noppa index compact reviews-index
     """
-    opened = Index.open(folder, model, create=False)
+    opened = Index.open_stored(folder)
     opened.compact()
     typer.echo(f"{folder}: {_texts(len(opened))}, {opened.described()['bytes']} bytes")
 

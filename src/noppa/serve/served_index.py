@@ -46,7 +46,7 @@ class ServedIndex:
     ) -> tuple[Hits, Counts]:
         """The hits of a query, which may have as many tokens as any text."""
         _, counts = models.encode(self.encoder, [query], watch, threads, "query")
-        with self._there():
+        with self._there(), watch.over():
             return self.index.search(query, count, where, mode), counts
 
     def add(
