@@ -168,7 +168,7 @@ def added(
     """Add the texts of files with their other fields; gives how many."""
     count = 0
     records: list[Record] = []
-    for batch in batches_of_inputs(inputs, column, reading, fields=True):
+    for batch in batches_of_inputs(inputs, column, reading, records=True):
         records += _records(batch)
         if len(records) >= BLOCK:
             count += _add(index, records, id_column)
@@ -177,7 +177,7 @@ def added(
 
 
 def _records(batch: Any) -> Iterator[Record]:
-    pairs = zip(batch.texts, batch.fields, strict=True)
+    pairs = zip(batch.texts, batch.other_fields(), strict=True)
     return ((text, fields) for text, fields in pairs if text is not None)
 
 

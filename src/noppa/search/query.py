@@ -28,7 +28,7 @@ MODES = (HYBRID, MEANING, WORDS)
 #: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² times BM25 as a share of the most that the query could reach, where s is the
 #: best cosine of all texts, times the share of the query that the encoder knows: words count the more, the less sure the meaning
 #: is. bench/retrieval.py chose the constant.
-WORDS_COUNT = 5.0
+WORDS_COUNT = 6.0
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.float32]
