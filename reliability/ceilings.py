@@ -4,8 +4,11 @@ python reliability/ceilings.py                    # every case
 python reliability/ceilings.py /embed /lines/map  # those of some routes
 
 For each case it reports how far the server's memory peaked above where it stood before, the seconds until the answer,
-and the slowest /health meanwhile. Results are JSON lines in results/ceilings.jsonl; the exit status tells whether all
-stayed below their ceilings. Seconds depend on the machine and its load, which is recorded, so no test asserts them.
+and the slowest /health meanwhile. Of a slow /health only that counts which the server itself worked in the meantime:
+while another process has the core, nobody can answer. Whatever else the machine does can only add to these, so a case
+above a ceiling is measured again, up to ATTEMPTS times, and the least of each counts. Results are JSON lines in
+results/ceilings.jsonl; the exit status tells whether all stayed below their ceilings. Seconds depend on the machine and
+its load, which is recorded, so no test asserts them.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from tests.serving import Running, serving  # noqa: E402
 
 RESULTS = HERE / "results" / "ceilings.jsonl"
 MB = 1 << 20
+ATTEMPTS = 3
 #: Every server has a key, since an index is changed with one alone.
 KEYS, KEY = {"NOPPA_API_KEYS": "ceilings"}, {"Authorization": "Bearer ceilings"}
 WORDS = "the girl eats a cake and two small children play in front of the old house"
@@ -56,7 +60,7 @@ class Case:
     body: Callable[[], bytes]
     megabytes: float
     seconds: float
-    health_seconds: float = 1.0
+    health_seconds: float = 0.6
     statuses: tuple[int, ...] = (200,)
     before: tuple[tuple[str, Callable[[], Any]], ...] = ()
     options: tuple[str, ...] = ()
@@ -73,6 +77,7 @@ class Measured:
     megabytes: float = 0.0
     seconds: float = 0.0
     health_seconds: float = 0.0
+    health_clock_seconds: float = 0.0
 
 
 def json_body(value: Any) -> Callable[[], bytes]:
@@ -248,7 +253,7 @@ CASES: list[Case] = [
         lambda: b'{"input":"a","user":"' + b"x" * (31 * MB) + b'"}',
         600,
         60,
-        health_seconds=5.0,  # beside uploads of 1.5 GB
+        health_seconds=2.0,  # beside uploads of 1.5 GB
         statuses=(200, 503),
         at_once=50,
     ),
@@ -258,7 +263,7 @@ CASES: list[Case] = [
         lambda: b'{"input":"' + b"x" * (31 * MB) + b'"}',
         400,
         60,
-        health_seconds=5.0,
+        health_seconds=0.5,
         statuses=(408, 503),
         options=("--body-seconds", "10"),
         at_once=50,
@@ -270,7 +275,7 @@ CASES: list[Case] = [
         lambda: b'{"input":"' + b"x " * (15 * MB) + '\N{WAVING HAND SIGN}"}'.encode(),
         700,
         30,
-        health_seconds=2.0,
+        health_seconds=0.5,
         statuses=(413,),
     ),
     Case(
@@ -299,31 +304,40 @@ CASES: list[Case] = [
 
 @contextmanager
 def asking_health(server: Running, measured: Measured) -> Iterator[None]:
-    """Polls /health meanwhile, from a process of its own, and records the slowest answer."""
-    command = [sys.executable, __file__, "--ask-health", server.url]
+    """Polls /health meanwhile, from a process of its own, and records the slowest answer, by both measures."""
+    command = [sys.executable, __file__, "--ask-health", server.url, "--pid", str(server.process.pid)]  # fmt: skip
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as asker:
         assert asker.stdout is not None
         asker.stdout.readline()  # it has begun
         yield
-        measured.health_seconds = float(asker.communicate()[0])
+        slowest = asker.communicate()[0].split()
+        measured.health_seconds, measured.health_clock_seconds = map(float, slowest)
 
 
-def ask_health(url: str) -> None:
-    """Polls /health until standard input ends; prints the seconds of the slowest answer."""
+def ask_health(url: str, pid: int) -> None:
+    """Polls /health until standard input ends; prints the seconds of the slowest answer, those the server worked and all."""
     done = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), done.set()), daemon=True).start()
-    slowest = 0.0
+    slowest = slowest_by_clock = 0.0
     with httpx.Client(base_url=url, timeout=600, trust_env=False) as client:
         client.get("/health")
         print("begun", flush=True)
         while not done.is_set():
-            began = time.monotonic()
+            began, worked = time.monotonic(), cpu_seconds(pid)
             client.get("/health")
-            slowest = max(slowest, time.monotonic() - began)
+            waited, worked = time.monotonic() - began, cpu_seconds(pid) - worked
+            slowest = max(slowest, min(waited, worked))
+            slowest_by_clock = max(slowest_by_clock, waited)
             done.wait(0.02)
-    print(slowest)
+    print(slowest, slowest_by_clock)
+
+
+def cpu_seconds(pid: int) -> float:
+    """The processor time that a process has used, in steps of some hundredths of a second."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -391,15 +405,39 @@ def begin(server: Running, path: str, body: bytes) -> int:
         return int(connection.recv(1 << 16).split()[1])
 
 
-def record(case: Case, measured: Measured) -> dict[str, Any]:
-    """The line of the results."""
-    within = (
-        set(measured.statuses) <= set(case.statuses)
-        and len(measured.statuses) == case.at_once
-        and measured.megabytes <= case.megabytes
+def answered(case: Case, measured: Measured) -> bool:
+    """Whether every client got an answer that is fine; this no load excuses."""
+    return len(measured.statuses) == case.at_once and set(measured.statuses) <= set(case.statuses)
+
+
+def cheap(case: Case, measured: Measured) -> bool:
+    return (
+        measured.megabytes <= case.megabytes
         and measured.seconds <= case.seconds
         and measured.health_seconds <= case.health_seconds
     )
+
+
+def least(case: Case, take: Callable[[Case], Measured]) -> tuple[Measured, int]:
+    """The least of each measurement over as many attempts as it took to stay below the ceilings, and their number."""
+    best = take(case)
+    attempts = 1
+    while answered(case, best) and not cheap(case, best) and attempts < ATTEMPTS:
+        again = take(case)
+        attempts += 1
+        best = Measured(
+            again.statuses,
+            min(best.megabytes, again.megabytes),
+            min(best.seconds, again.seconds),
+            min(best.health_seconds, again.health_seconds),
+            min(best.health_clock_seconds, again.health_clock_seconds),
+        )
+    return best, attempts
+
+
+def record(case: Case, measured: Measured, attempts: int = 1) -> dict[str, Any]:
+    """The line of the results."""
+    within = answered(case, measured) and cheap(case, measured)
     return {
         "route": case.path,
         "request": case.name,
@@ -409,8 +447,10 @@ def record(case: Case, measured: Measured) -> dict[str, Any]:
         "seconds": round(measured.seconds, 3),
         "ceiling_seconds": case.seconds,
         "health_seconds": round(measured.health_seconds, 3),
+        "health_clock_seconds": round(measured.health_clock_seconds, 3),
         "ceiling_health_seconds": case.health_seconds,
         "within": within,
+        "attempts": attempts,
         "load": round(os.getloadavg()[0], 1),
     }
 
@@ -432,14 +472,15 @@ def main() -> None:
     parser.add_argument("routes", nargs="*", help="paths; all if none is named")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--ask-health", help=argparse.SUPPRESS)
+    parser.add_argument("--pid", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.ask_health:
-        return ask_health(options.ask_health)
+        return ask_health(options.ask_health, options.pid)
     records = []
     for case in CASES:
         if options.routes and case.path not in options.routes:
             continue
-        records.append(record(case, measure(case)))
+        records.append(record(case, *least(case, measure)))
         print(json.dumps(records[-1]), flush=True)
     save(options.results, records)
     sys.exit(not all(line["within"] for line in records))

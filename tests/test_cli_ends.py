@@ -19,6 +19,7 @@ from noppa import Average, Encoder, WordVectors
 from noppa.cli import program
 from noppa.cli.terminal import visible
 from noppa.records import FORMATS
+from tests.command import run_command
 
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 HOSTILE = "a cake \x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -185,6 +186,99 @@ def test_a_full_standard_output(folder, command):
     assert done.returncode == 1
     assert b"No space left on device" in done.stderr
     assert done.stderr.count(b"\n") == 1, done.stderr.decode()
+
+
+@pytest.mark.found("outside review", "A full device behind a pipe gave a traceback.")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "encode texts.txt -m model --to csv",
+        "search texts.txt cake -m model --json",
+        "similarity a cake -m model",
+        "similarity a cake cake -m model --json",
+        "explain cake -m model",
+        "info",
+        "doctor",
+        "outliers texts.txt -m model",
+        "dedupe texts.txt -m model",
+        "vectors counts texts.txt",
+        "vectors get",
+        "index -h",
+        "--version",
+    ],
+)
+def test_a_full_device_is_one_sentence(folder, command):
+    inputs(folder)
+    done = run_command(command, device="/dev/full")
+    assert done.code == 1, done
+    assert "No space left on device" in done.errors.splitlines()[-1], done
+    assert "Traceback" not in done.errors
+
+
+@pytest.mark.found("outside review", "Ctrl-C while Parquet was written printed a traceback.")
+def test_ctrl_c_while_parquet_is_written(folder):
+    """In a process of its own: what is printed when objects are collected at its end counts too."""
+    (folder / "texts.txt").write_text("a cake is a cake\n" * 40_000)
+    code = (
+        "import os, signal\n"
+        "from noppa.cli import main\n"
+        "from noppa.records.write import Parquet\n"
+        "real, calls = Parquet.write, []\n"
+        "def interrupted(self, *arguments):\n"
+        "    real(self, *arguments)\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 2: os.kill(os.getpid(), signal.SIGINT)\n"
+        "Parquet.write = interrupted\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code, "encode", "texts.txt", "-m", "model", "-o", "v.parquet"]
+    done = subprocess.run(command, capture_output=True, timeout=240, check=False)
+    assert done.returncode == 130
+    assert done.stderr == b"noppa: interrupted: nothing was written\n"
+    assert {path.name for path in folder.iterdir()} == {"model", "texts.txt"}
+
+
+@pytest.mark.found("outside review", "Ctrl-C before the command had begun gave a traceback.")
+@pytest.mark.parametrize("module", ["numpy", "typer"])
+def test_a_very_early_ctrl_c(folder, module):
+    """The first import of a large package waits until the signal has come."""
+    read, write = os.pipe()
+    (folder / "path").mkdir()
+    (folder / "path" / f"{module}.py").write_text(
+        f"import os, time\nos.write({write}, b'.')\ntime.sleep(600)\n"
+    )
+    path = os.pathsep.join([str(folder / "path"), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from noppa_command import main; main()", "similarity", "a", "b"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=[write],
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    try:
+        assert os.read(read, 1) == b"."
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=240)
+    finally:
+        process.kill()
+        os.close(read)
+        os.close(write)
+    assert (process.returncode, message) == (130, b"noppa: interrupted\n")
+
+
+def test_what_keeps_noppa_from_starting_is_one_sentence():
+    code = "from noppa_command import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "info"],
+        capture_output=True,
+        timeout=240,
+        check=False,
+        env={**os.environ, "NOPPA_BACKEND": "abacus"},
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"noppa: NOPPA_BACKEND must be native or numpy, not 'abacus'\n",
+    )
 
 
 # Damaged files

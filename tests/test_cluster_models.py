@@ -46,6 +46,16 @@ def test_the_model_is_found_by_its_checksum(tmp_path, model) -> None:
     )
 
 
+def test_another_tokenizer_travels_by_its_name(tmp_path, model) -> None:
+    sent = elsewhere(Model.of(noppa.load(model), "whitespace").send(Place.of(tmp_path / "run")))
+    text = "the girl, eats"
+    found = sent.open().encode([text])
+    assert found.tobytes() == noppa.load(model, "whitespace").encode([text]).tobytes()
+    assert found.tobytes() != expected(model, [text]).tobytes()
+    with pytest.raises(noppa.NoppaError, match="there is no tokenizer 'x'"):
+        Model.of(noppa.load(model), "x")
+
+
 def test_workers_take_the_instruction_set_of_the_driver(model) -> None:
     kernels = noppa.kernels.backend.kernels
     before = kernels.instruction_set()

@@ -14,9 +14,10 @@ from typing import ClassVar
 
 import pytest
 
+import noppa
 from noppa import NoppaError
 from noppa.words.formats import download as module
-from noppa.words.formats.catalogue import CATALOGUE, Entry
+from noppa.words.formats.catalogue import CATALOGUE, Entry, every_set, language_sets
 from noppa.words.formats.download import Patience, https_opener
 from reliability.faults import each_fault
 
@@ -361,5 +362,48 @@ def test_catalogue():
     for name, entry in CATALOGUE.items():
         assert entry.name == name
         assert all(url.startswith("https://") and url.endswith(entry.file) for url in entry.urls)
-        assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
-        assert entry.size > 10**8
+        if not name.startswith("numberbatch"):  # of which nobody publishes them
+            assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
+            assert entry.size > 10**8
+
+
+def unpublished(entry: Entry) -> Entry:
+    return Entry(entry.name, entry.urls, None, None, "")
+
+
+def test_a_missing_checksum_is_said(entry, tmp_path):
+    (tmp_path / ".set.zip.partial").write_bytes(CONTENT[:1000])
+    seen = []
+    with pytest.warns(noppa.NoppaWarning, match=f"no checksum of set is published.*{SHA256}"):
+        path = download(
+            unpublished(entry("good")), tmp_path, lambda *both: seen.append(both), QUICK
+        )
+    assert path.read_bytes() == CONTENT
+    assert seen[-1] == (len(CONTENT), len(CONTENT))
+    assert download(unpublished(entry("missing")), tmp_path, None, QUICK) == path
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("endless", "does not say how long the file is"),
+        ("page", "a web page came"),
+        ("to_http", "only https is followed"),
+    ],
+)
+def test_what_is_refused_without_a_checksum_too(entry, tmp_path, kind, told):
+    with pytest.raises(noppa.NoppaError, match=told):
+        download(unpublished(entry(kind)), tmp_path, None, QUICK)
+
+
+def test_the_sets_of_languages():
+    languages, sets = language_sets(), every_set()
+    assert len(languages) == 158  # fastText's 157 and English
+    assert [one.name for one in languages["de"]] == [
+        "cc.de.300.vec",
+        "cc.de.300.bin",
+        "wiki.de.align.vec",
+    ]
+    assert sum(len(each) == 3 for each in languages.values()) == 44
+    assert all(url.startswith("https://") for one in sets.values() for url in one.urls)
+    assert all(one.urls[0].endswith(one.file) and name == one.name for name, one in sets.items())

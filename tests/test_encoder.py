@@ -135,7 +135,8 @@ def test_a_tokenizer_of_ones_own() -> None:
         ((["a"], noppa.NoPPA()), "words must be a WordVectors, not a list"),
         ((WORDS, "noppa"), "method must be one of NoPPA"),
         ((WORDS, noppa.NoPPA(), "whiten"), "is no refinement"),
-        ((WORDS, noppa.NoPPA(), None, "split"), "tokenizer must be a function"),
+        ((WORDS, noppa.NoPPA(), None, "split"), "there is no tokenizer 'split'"),
+        ((WORDS, noppa.NoPPA(), None, 5), "tokenizer must be the name of one or a function"),
     ],
 )
 def test_bad_construction(arguments: tuple[object, ...], message: str) -> None:

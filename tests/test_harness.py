@@ -66,3 +66,26 @@ def test_the_load_driver_reports_a_failed_run(tmp_path: Path, assertion: str, st
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == status, done.stdout
     assert "run 1 of 1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("healths", "status", "attempts", "within"),
+    [
+        ([0.3], 200, 1, True),
+        ([3.0, 0.9, 0.3], 200, 3, True),  # a busy machine
+        ([3.0] * 9, 200, 3, False),  # whatever it is, it stays
+        ([0.3] * 9, 500, 1, False),  # a wrong answer is no matter of load
+    ],
+)
+def test_ceilings_are_measured_again_before_they_are_called_broken(
+    healths: list[float], status: int, attempts: int, within: bool
+) -> None:
+    from reliability import ceilings
+
+    case = ceilings.Case("/embed", "some", lambda: b"", 100, 10, health_seconds=0.5)
+    seen = iter(healths)
+    measured, tried = ceilings.least(
+        case, lambda case: ceilings.Measured([status], 50.0, 1.0, next(seen))
+    )
+    assert tried == attempts
+    assert ceilings.record(case, measured, tried)["within"] == within

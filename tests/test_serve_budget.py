@@ -190,6 +190,7 @@ def test_values_are_counted_outside_strings(value: Any, ascii_only: bool) -> Non
 
     data = bytearray(json.dumps(value, ensure_ascii=ascii_only).encode())
     assert receive.value_count(data) == 1 + count(value)
+    assert receive._marks(data) >= receive.value_count(data)
 
 
 @pytest.mark.found("outside review", "large bodies were parsed on the event loop")

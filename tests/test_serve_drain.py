@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
+import socket
+import sys
 
 import pytest
 
 import noppa
+from noppa.serve.port import keep_out, listen, somebody_waits
 from tests.draining import KINDS, SMALL, answer, head_of, stopped_under_load
 from tests.serving import Running, made_encoder, serving, wait_until
 
@@ -30,6 +33,24 @@ def test_nobody_sees_a_reset(encoder: noppa.Encoder, workers: int) -> None:
     (stopping,) = server.events("stopping")
     assert stopping["drain_seconds"] == 0.5
     assert server.log.index(stopping) < server.log.index(server.events("stopped")[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_newcomers_are_refused_and_who_has_connected_is_accepted(host: str) -> None:
+    with listen(host, 0) as listener:
+        place = listener.getsockname()[:2]
+        assert not somebody_waits(listener)
+        with socket.create_connection(place) as early:
+            keep_out(listener)
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(place)
+            assert somebody_waits(listener)
+            accepted, _ = listener.accept()
+            with accepted:
+                assert not somebody_waits(listener)
+                early.sendall(b"hello")
+                assert accepted.recv(5) == b"hello"
 
 
 def stop_slowly(server: Running) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +17,13 @@ from starlette.testclient import TestClient
 
 import noppa
 from noppa.errors import FileError
+from noppa.methods.k_means import interrupt
 from noppa.serve import index_routes
 from noppa.serve.app import Application
+from noppa.serve.served_index import ServedIndex
+from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
+from noppa.serve.turns import Left
 from tests.serving import check_document, made_encoder, serving, wait_until
 
 # Some queries have no known word.
@@ -185,6 +190,22 @@ def test_without_keys_it_is_read_only(folder: Path, encoder: noppa.Encoder) -> N
         form = client.post("/index/delete", content='{"ids": ["0"]}', headers={"content-type": "text/plain"})  # fmt: skip
         assert form.status_code == 415
     assert len(noppa.Index.open(folder)) == 4
+
+
+def test_a_deadline_reaches_into_a_search(
+    folder: Path, encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs long inside of a search looks at `interrupt`; there it finds the request's own watch."""
+    index, gone = noppa.Index.open(folder), []
+
+    def search(*_: Any) -> None:
+        gone.append(True)
+        interrupt.get()()
+
+    monkeypatch.setattr(index, "search", search)
+    models, watch = Models({"small": encoder}, Settings()), Watch(lambda: bool(gone), math.inf)
+    with pytest.raises(Left):
+        ServedIndex("texts", index).search(models, "a girl", 3, None, "hybrid", watch, 1)
 
 
 def test_no_index_no_routes(encoder: noppa.Encoder) -> None:

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,23 +17,9 @@ import pytest
 
 import noppa
 from noppa.serve.variants import sentences
+from tests.browsing import forgive, launched, needs_browser, opened_page, paste, wait
 from tests.serving import PROGRAM, Running, serving
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 EXAMPLES = sentences()
 # A browser that closes leaves sockets of its driver to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
@@ -77,39 +62,14 @@ noppa.register("powers", Powers)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture
 def page(browser: Any, server: Running) -> Iterator[Any]:
-    """A fresh page; whatever the browser complains about fails the test, as does any request to elsewhere."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(60_000)
-    opened = context.new_page()
-    wrong: list[str] = []
-    opened.on(
-        "console",
-        lambda message: (
-            wrong.append(message.text) if message.type in ("error", "warning") else None
-        ),
-    )
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on(
-        "request",
-        lambda request: (
-            None if request.url.startswith((server.url, "blob:")) else wrong.append(request.url)
-        ),
-    )
-    opened.wrong = wrong
-    yield opened
-    context.close()
-    # The other of the two processes does not know lines that this one keeps: the page sends them again.
-    assert [text for text in wrong if "404" not in text] == []
+    with opened_page(browser, server.url) as opened:
+        yield opened
 
 
 def pointed_at(page: Any, table: str, row: int, column: int, wanted: str) -> bool:
@@ -123,14 +83,10 @@ def pointed_at(page: Any, table: str, row: int, column: int, wanted: str) -> boo
     return False
 
 
-def wait(page: Any, condition: str) -> None:
-    # A bare expression would be evaluated by the page, which forbids it.
-    page.wait_for_function(f"() => {condition}")
-
-
-def forgive(page: Any, status: str) -> None:
-    """The browser writes each answer of this status to its console, and here it was meant."""
-    page.wrong[:] = [text for text in page.wrong if status not in text]
+def wait_for_parameter(page: Any, name: str, value: str) -> None:
+    """Until the folded description of the method has this value."""
+    rows = "[...document.querySelectorAll('#parameters div')]"
+    wait(page, f"{rows}.some((row) => row.textContent === '{name}{value}')")
 
 
 def tokens(page: Any) -> list[str]:
@@ -150,6 +106,7 @@ def test_a_method_of_a_user(page: Any, encoder: noppa.Encoder) -> None:
         ) as answered:
             page.get_by_label("power", exact=True).fill("3")
         assert answered.value.status == 200
+        wait(page, "location.hash.includes('power%3D3')")
         page.reload()
         assert page.get_by_label("power", exact=True).input_value() == "3"
         page.get_by_label("Method", exact=True).select_option("average")
@@ -167,7 +124,9 @@ def test_a_sentence_as_you_type(page: Any, server: Running, encoder: noppa.Encod
     wait(page, "document.querySelectorAll('#tokens tbody tr').length === 4")
     assert tokens(page) == ["The", "singer", "plays", "zzqx"]
     assert page.locator("#tokens tr.unknown").inner_text().startswith("zzqx")
-    assert "4 tokens, 3 known" in page.locator("#summary").inner_text()
+    assert page.locator("#summary").inner_text() == "4 tokens, 3 known."
+    assert page.locator("#described-name").inner_text() == f"NoPPA · {encoder.dim} numbers"
+    assert page.locator("#parameters").is_hidden()
     expected = encoder.explain("The singer plays zzqx")
     shown = page.locator("#tokens tbody tr").nth(1).locator("td").first.inner_text()
     assert float(shown) == pytest.approx(expected.weights[1], abs=1e-3)
@@ -184,8 +143,8 @@ def test_a_sentence_as_you_type(page: Any, server: Running, encoder: noppa.Encod
     value = f"{expected.pairs[1, 2]:.4f}".replace("-", "−")
     assert pointed_at(page, "#heat", 1, 2, f"singer → plays: {value}")
     # The address leads back to the same state, in another page.
+    wait(page, "location.hash.includes('text=') && location.hash.includes('heat=pairs')")
     link = page.url
-    assert "text=" in link
     page.goto("about:blank")
     page.goto(link)
     wait(page, "document.querySelectorAll('#tokens tbody tr').length === 4")
@@ -198,37 +157,39 @@ def test_methods_and_parameters(page: Any, server: Running, encoder: noppa.Encod
     page.goto(server.url)
     page.get_by_label("Type a sentence").fill("The singer plays the guitar.")
     page.get_by_label("Method", exact=True).select_option("noppa")
-    wait(page, "document.querySelector('#described').textContent.includes('k=12')")
+    wait_for_parameter(page, "k", "12")
     assert page.locator("#note").inner_text() == "fitted on 400 example sentences"
     page.get_by_label(re.compile("^k ")).fill("0")
-    wait(page, "document.querySelector('#described').textContent.includes('k=0')")
+    wait_for_parameter(page, "k", "0")
     page.get_by_label(re.compile("^a how")).fill("0.001")
-    wait(page, "document.querySelector('#described').textContent.includes('a=0.001')")
+    wait_for_parameter(page, "a", "0.001")
     expected = noppa.Encoder(encoder.words, noppa.NoPPA(a=0.001, k=0)).explain(
         "The singer plays the guitar."
     )
     shown = page.locator("#tokens tbody tr td:first-of-type").all_inner_texts()
     assert [float(text) for text in shown] == pytest.approx(expected.weights.tolist(), abs=1e-3)
     page.locator("#a-slide").fill("-1")
-    wait(page, "document.querySelector('#described').textContent.includes('a=0.1,')")
+    wait_for_parameter(page, "a", "0.1")
     page.get_by_label("max", exact=True).check()
-    wait(page, "document.querySelector('#described').textContent.includes(\"'max'\")")
-    assert f"{3 * encoder.words.dim} dimensions" in page.locator("#summary").inner_text()
-    assert "parts=context%2Cword%2Cmax" in page.url
+    wait_for_parameter(page, "parts", "context, word, max")
+    name = page.locator("#described-name").inner_text()
+    assert name == f"NoPPA · {3 * encoder.words.dim} numbers"
+    wait(page, "location.hash.includes('parts=context%2Cword%2Cmax')")
     for method in ("average", "tfidf", "sif", "dct"):
         page.get_by_label("Method", exact=True).select_option(method)
         wait(
             page,
-            f"document.querySelector('#described').textContent.toLowerCase().startsWith('{method}')",
+            f"document.querySelector('#described-name').textContent.toLowerCase().startsWith('{method}')",
         )
+        assert page.locator("#method-hint").inner_text().endswith(".")
     page.get_by_label("Method", exact=True).select_option("")
-    wait(page, "document.querySelector('#described').textContent.includes('k=2')")
+    wait_for_parameter(page, "k", "2")
 
 
 @needs_browser
 def test_two_sentences(page: Any, server: Running, encoder: noppa.Encoder) -> None:
     page.goto(server.url)
-    page.get_by_role("tab", name="One sentence").focus()
+    page.get_by_role("tab", name="Sentence").focus()
     page.keyboard.press("ArrowRight")
     page.get_by_label("First sentence").fill("A girl bakes a cake.")
     page.get_by_label("Second sentence").fill("The boy bakes bread.")
@@ -242,9 +203,10 @@ def test_two_sentences(page: Any, server: Running, encoder: noppa.Encoder) -> No
     assert pointed_at(page, "#align", 2, 2, f"bakes → bakes: {value}")
     assert page.locator("#strongest li").count() >= 10
     page.get_by_label("Second sentence").fill("")
-    wait(page, "document.querySelector('#similarity').textContent === '–'")
+    page.get_by_role("button", name="The same in other words").wait_for()
+    assert page.locator("#pair-results").is_hidden()
     page.reload()
-    assert page.get_by_role("tab", name="Two sentences").get_attribute("aria-selected") == "true"
+    assert page.get_by_role("tab", name="Pair").get_attribute("aria-selected") == "true"
 
 
 @needs_browser
@@ -385,7 +347,7 @@ def test_files_and_pasted_lines(page: Any, server: Running, tmp_path: Path) -> N
     wait(page, "document.querySelectorAll('#found li').length === 3")
     page.get_by_label("Paste lines").fill("The dog\nA dog\n")
     wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
-    page.get_by_label("Paste lines").fill("word\n" * 1001)
+    paste(page, "word\n" * 1001)
     wait(page, "!document.querySelector('#lines-problem').hidden")
     assert "1001" in page.locator("#lines-problem").inner_text()
     page.get_by_label("Paste lines").fill("The dog\nA dog\nA cat\n")
@@ -403,7 +365,7 @@ def test_a_late_answer_hides_no_message_of_another_request(page: Any, server: Ru
     held: list[Any] = []
     page.route("**/search", lambda route: held.append(route))
     page.get_by_label("Search by meaning").fill("a dog")
-    page.get_by_label("Paste lines").fill("word\n" * 1001)
+    paste(page, "word\n" * 1001)
     refused = page.get_by_role("alert").filter(has_text="1001 lines")
     refused.wait_for()
     for route in held:
@@ -465,7 +427,7 @@ def test_lines_taken_late_are_forgotten_all_the_same(page: Any, server: Running)
         held.append(route) if route.request.method == "POST" else route.continue_()
 
     page.route("**/lines", hold)
-    with page.expect_request("**/lines"):
+    with page.expect_request(lambda request: request.method == "POST"):
         page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
     page.get_by_role("button", name="Forget the lines").click()
     with page.expect_response(lambda answer: answer.request.method == "DELETE"):
@@ -483,8 +445,8 @@ def test_classify(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: 
     page.goto(f"{server.url}/#tab=classify")
     wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
     assert page.get_by_role("tab", name="Classify").is_hidden()
-    page.get_by_role("tab", name="One sentence").press("End")
-    assert page.get_by_role("tab", name="Many lines").get_attribute("aria-selected") == "true"
+    page.get_by_role("tab", name="Sentence").press("End")
+    assert page.get_by_role("tab", name="Lines").get_attribute("aria-selected") == "true"
     kinds = {"dog": "animals", "band": "music", "match": "sport"}
     rows = [(text, kind) for text in EXAMPLES for word, kind in kinds.items() if word in text]
     made = noppa.Classifier(encoder).fit(*map(list, zip(*rows, strict=True)))
@@ -511,13 +473,15 @@ def test_classify(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: 
         row = page.locator("#reasons tbody tr").first.inner_text().split()
         assert row == [*name.split(), f"{share:.4f}".replace("-", "−")]
         page.set_viewport_size({"width": 360, "height": 700})
+        wait(page, f"location.hash.includes('label={label}')")
         page.reload()
         page.locator("#reasons-title").filter(has_text=label).wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         tab = page.get_by_role("tab", name="Classify").bounding_box()
-        assert tab["x"] + tab["width"] <= 360  # the chosen tab is in view
+        assert tab["x"] + tab["width"] <= 360  # all tabs fit
         page.get_by_label("Text to classify").fill("")
-        wait(page, "document.querySelectorAll('#labels button').length === 0")
+        page.get_by_role("button", name="A wonderful film").wait_for()
+        assert page.locator("#labels").is_hidden()
         page.get_by_role("tab", name="Classify").press("ArrowRight")
         wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
     page.wrong.clear()  # another server than the one that this page is meant for
@@ -534,10 +498,10 @@ def test_texts_are_shown_as_texts(page: Any, server: Running, tmp_path: Path) ->
     wait(page, "document.querySelectorAll('#found li').length === 2")
     assert html in page.locator("#found").inner_text()
     assert page.locator("#column option").all_inner_texts() == ["<i>text</i>", html]
-    page.get_by_role("tab", name="One sentence").click()
+    page.get_by_role("tab", name="Sentence").click()
     page.get_by_label("Type a sentence").fill(html)
     wait(page, "document.querySelector('#tokens').textContent.includes('onerror')")
-    assert page.locator("main img, main i:not(.bar i), main b b").count() == 0
+    assert page.locator("main img, main i:not(.bar i, #gauge i), main b b").count() == 0
 
 
 @needs_browser
@@ -547,7 +511,7 @@ def test_names_that_every_object_has(page: Any, server: Running, tmp_path: Path)
     page.locator("#sentence-problem").filter(has_text="method").wait_for()
     page.get_by_label("Method", exact=True).select_option("average")
     wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
-    page.get_by_role("tab", name="Many lines").click()
+    page.get_by_role("tab", name="Lines").click()
     file = tmp_path / "lines.constructor"
     file.write_text("The dog, runs.\nThe band plays.\n")
     page.locator("#file").set_input_files(file)
@@ -591,9 +555,9 @@ def test_a_key_theme_and_phone(browser: Any, encoder: noppa.Encoder) -> None:
         dark = page.evaluate(colour)
         page.get_by_role("button", name="Light").tap()
         assert page.evaluate(colour) != dark
-        for tab in ("Two sentences", "Many lines", "One sentence"):
+        for tab in ("Pair", "Lines", "Sentence"):
             page.get_by_role("tab", name=tab).tap()
-            if tab == "Many lines":
+            if tab == "Lines":
                 page.get_by_role("button", name="Example lines").tap()
                 wait(page, "document.querySelectorAll('#clusters > li').length > 0")
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -604,13 +568,6 @@ def test_a_key_theme_and_phone(browser: Any, encoder: noppa.Encoder) -> None:
         assert nameless == []
         context.close()
     assert "sesame" not in str(running.log)
-
-
-@needs_browser
-def test_the_reader_of_the_document(page: Any, server: Running) -> None:
-    page.goto(f"{server.url}/docs")
-    page.get_by_text("POST /v1/embeddings").click()
-    assert page.get_by_text('"encoding_format"').first.is_visible()
 
 
 def test_headers_of_the_page(server: Running) -> None:

@@ -227,3 +227,26 @@ def test_save_and_load(tmp_path: Path) -> None:
     assert (again.probabilities == words.probabilities).all()
     assert (again.unknown, again.case) == ("zero", "exact")
     assert again["café"].tolist() == words["café"].tolist()
+
+
+def test_probabilities_of_other_languages_from_wordfreq() -> None:
+    names = ["le", "l'", "L'", "homme", "。", "¿", ";", "zzqx"]
+    words = noppa.WordVectors(names, np.eye(len(names))).with_counts("wordfreq:fr")
+    probabilities = dict(zip(names, words.probabilities, strict=True))
+    assert probabilities["le"] > probabilities["l'"] == probabilities["L'"] > 0.01
+    assert probabilities["。"] == CLOSED_CLASS["."]
+    assert probabilities["¿"] == CLOSED_CLASS["?"]
+    assert probabilities[";"] == CLOSED_CLASS[";"]
+    assert probabilities["zzqx"] == probabilities["homme"]
+    assert words.counted.tolist() == [True] * 4 + [False] * 4
+    assert words.word_probabilities.source == "wordfreq:fr"
+    with pytest.raises(noppa.NoppaError, match="wordfreq has no counts of 'xx', only of ar, bg"):
+        words.with_counts("wordfreq:xx")
+
+
+@pytest.mark.twin
+def test_a_corpus_is_counted_by_the_rules_of_its_language() -> None:
+    words = noppa.WordVectors(["l'", "homme", "femme"], np.eye(3), tokenizer="fr")
+    counted = words.with_corpus(["l'homme", "L'homme !"])
+    assert counted.probabilities[:2].tolist() == [2 / 5, 2 / 5]
+    assert counted.counted.tolist() == [True, True, False]

@@ -174,15 +174,32 @@ def replaced_characters() -> list[int]:
     return table
 
 
+def breaks(kinds: list[int]) -> list[int]:
+    """What each character is to the segmentation of scripts without spaces, as bits."""
+    table = [0] * CODES
+    bits = {
+        "SEGMENTED": RULES["BREAKS_SEGMENTED"],
+        "NO_BREAK_BEFORE": RULES["BREAKS_NOT_BEFORE"],
+        "NO_BREAK_AFTER": RULES["BREAKS_NOT_AFTER"],
+    }
+    for name, bit in bits.items():
+        for low, high in RULES[name]:
+            for code in range(low, high + 1):
+                if name != "SEGMENTED" or kinds[code] in (LETTER, IDEOGRAPH):
+                    table[code] |= bit
+    return table
+
+
 def character_tables() -> str:
     """The C++ header of what each character is, from the Python module."""
     data = runpy.run_path(str(DATA))
     tables = {name: list(data["values"](name)) for name in TABLES}
     tables["replaced"] = replaced_characters()
+    tables["breaks"] = breaks(tables["kind"])
     text = ""
     for name, values in tables.items():
         index, pages = two_stages(values)
-        wide = "uint8_t" if name in ("kind", "stable") else "int32_t"
+        wide = "uint8_t" if name in ("kind", "stable", "breaks") else "int32_t"
         text += array("uint8_t", f"{name.upper()}_INDEX", index)
         text += array(wide, f"{name.upper()}_PAGES", pages)
     return text + f"static const int32_t PLAIN_NOTHING = {data['NOTHING']};\n"

@@ -36,6 +36,7 @@ from noppa.methods import (
     register,
 )
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Refinement, Whitening
+from noppa.text.tokenizer_settings import Tokenizer
 from noppa.words.word_vectors import WordVectors
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ __all__ = [
     "Refinement",
     "Sent2Vec",
     "TfIdf",
+    "Tokenizer",
     "UnknownWordsWarning",
     "Whitening",
     "WordVectors",

@@ -1,4 +1,4 @@
-// Any code points that a Python string can hold, of any width, lone surrogates too: tokens stand in the cleaned text in order, cover
+// Any code points that a Python string can hold, of any width, lone surrogates too: by any rules tokens stand in the cleaned text in order, cover
 // what is not white space, and nothing is read outside it. That they are the right ones is for reliability/fuzz/scanner.py.
 #include <algorithm>
 #include <cstdlib>
@@ -12,13 +12,14 @@ using namespace noppa;
 
 namespace {
 
-void check(const std::vector<Token>& tokens, int64_t length) {
+void check(const std::vector<Token>& tokens, int64_t length, const Splitting& how) {
     int64_t total = 0;
     for (const Token& token : tokens) {
         if (token.length < 1) std::abort();
         for (int64_t at = 0; at < token.length; ++at) {
             const int kind = kind_of(token.begin[at]);
-            if (kind == KIND_SPACE || kind == KIND_DROP) std::abort();
+            const bool keeps = how.rules == RULE_SET_WHITESPACE || (how.rules && is_joiner(token.begin[at]));
+            if (kind == KIND_SPACE || (kind == KIND_DROP && !keeps)) std::abort();
         }
         total += token.length;
     }
@@ -31,6 +32,7 @@ void check(const std::vector<Token>& tokens, int64_t length) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!size) return 0;
     const int width = 1 << (data[0] % 3);
+    const Splitting how{data[0] / 3 % 4, data[0] / 12 % 3, data[0] / 36 % 3, 0};
     const int64_t length = int64_t(size - 1) / width;
     // Memory of exactly this size: AddressSanitizer sees one step too far.
     std::unique_ptr<char[]> bytes(new char[size_t(length) * size_t(width)]);
@@ -43,9 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static Scanner reused;
     Scanner fresh;
     const Text text{bytes.get(), length, width};
-    const std::vector<Token>& first = fresh.tokens(text);
-    const std::vector<Token>& again = reused.tokens(text);
-    check(first, length);
+    const std::vector<Token>& first = fresh.tokens(text, how, nullptr);
+    const std::vector<Token>& again = reused.tokens(text, how, nullptr);
+    check(first, length, how);
     if (first.size() != again.size()) std::abort();
     for (size_t at = 0; at < first.size(); ++at)
         if (first[at].length != again[at].length ||

@@ -1,5 +1,5 @@
 // Words of any bytes: each finds itself and nothing else does. Slots of any bytes: what passes the check that a saved
-// table gets is safe to look up in.
+// table gets is safe to look up in, by any rules of a tokenizer.
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -35,13 +35,19 @@ struct Words {
 };
 
 void look_up_in(const Index& index, int64_t words, FuzzedDataProvider& input) {
-    Vocabulary vocabulary{index, {}, input.ConsumeIntegralInRange(0, 2), DROPPED};
+    const Splitting how{input.ConsumeIntegralInRange(0, 3), input.ConsumeIntegralInRange(0, 2),
+                        input.ConsumeIntegralInRange(0, 2), 0};
+    Vocabulary vocabulary{index, {}, input.ConsumeIntegralInRange(0, 2), DROPPED, how, Beginnings(index)};
     if (input.ConsumeBool()) {
         vocabulary.words.longest = longest_of(index.bounds, words);
         vocabulary.pieces = vocabulary.words;
     }
-    const std::string text = input.ConsumeRemainingBytesAsString();
-    const Ids ids = look_up(vocabulary, {Text{text.data(), int64_t(text.size()), 1}}, 1);
+    const int width = input.ConsumeBool() ? 1 : 2;  // two bytes hold every script without spaces
+    const std::string bytes = input.ConsumeRemainingBytesAsString();
+    const int64_t length = int64_t(bytes.size()) / width;
+    const std::unique_ptr<char[]> text(new char[size_t(length * width)]);
+    std::copy(bytes.begin(), bytes.begin() + length * width, text.get());
+    const Ids ids = look_up(vocabulary, {Text{text.get(), length, width}}, 1);
     for (const int32_t id : ids.ids)
         if (id < DROPPED || id >= words) std::abort();
 }

@@ -38,6 +38,7 @@ NB_MODULE(_native, module) {
     binding::bind_network_steps(module);
     binding::bind_pooling(module);
     binding::bind_search(module);
+    binding::bind_character_ngrams(module);
     binding::bind_sparse(module);
     binding::bind_training(module);
     binding::bind_duplicates(module);

@@ -1,10 +1,14 @@
 // Texts and tokens to row numbers.
+#include <nanobind/stl/tuple.h>
+
 #include <cstring>
+#include <tuple>
 
 #include "binding/arrays.hpp"
 #include "binding/topics.hpp"
 #include "kernel_constants.hpp"
 #include "text/lookup.hpp"
+#include "text_rules.hpp"
 
 namespace noppa::binding {
 namespace {
@@ -12,14 +16,16 @@ namespace {
 // Strings whose memory stays valid without the GIL: this holds a reference to each.
 class Strings {
   public:
-    // Text above U+02FF may need NFC: Python's tables do it, unless a character is newer than the oldest Python we support.
-    void add_text(nb::handle text) {
-        if (!PyUnicode_Check(text.ptr()) || PyUnicode_MAX_CHAR_VALUE(text.ptr()) < 0x300) return add(nb::borrow(text));
+    // Text above U+02FF may need NFC, any but ASCII NFKC: Python's tables do it, unless a character is newer than the oldest
+    // Python we support.
+    void add_text(nb::handle text, int form) {
+        const Code safe = form == FORM_NFC ? 0x300 : form == FORM_NFKC ? 0x80 : 0x110000;
+        if (!PyUnicode_Check(text.ptr()) || PyUnicode_MAX_CHAR_VALUE(text.ptr()) < safe) return add(nb::borrow(text));
         const Text here = text_of(text);
         bool stable = true;
         for (int64_t at = 0; at < here.length; ++at) stable &= is_stable(code_at(here, at));
-        if (stable) add(nb::module_::import_("unicodedata").attr("normalize")("NFC", text));
-        else add(nb::module_::import_("noppa.text.characters").attr("normalize")(text));
+        if (stable) add(nb::module_::import_("unicodedata").attr("normalize")(form == FORM_NFC ? "NFC" : "NFKC", text));
+        else add(nb::module_::import_("noppa.text.characters").attr("normalize")(text, form));
     }
     void add(nb::object text) {
         require(PyUnicode_Check(text.ptr()), "every item must be a str");
@@ -36,17 +42,33 @@ class Strings {
     std::vector<nb::object> held_;
 };
 
-std::vector<std::string> tokenize(nb::handle text) {
+// The numbers of a Splitting of noppa/text/tokens.py.
+using Numbers = std::tuple<int, int, int, int>;
+
+Splitting checked_splitting(const Numbers& numbers) {
+    const Splitting how{std::get<0>(numbers), std::get<1>(numbers), std::get<2>(numbers), std::get<3>(numbers)};
+    require(how.rules >= RULE_SET_ENGLISH && how.rules <= RULE_SET_WHITESPACE, "no such rules");
+    require(how.run >= RUN_NONE && how.run <= RUN_WHOLE, "no such way with runs");
+    require(how.fold >= FOLD_NONE && how.fold <= FOLD_GERMAN, "no such fold");
+    require(how.form >= FORM_NFC && how.form <= FORM_NONE, "no such normal form");
+    return how;
+}
+
+std::vector<std::string> tokens_of(nb::handle text, const Splitting& how, const Vocabulary* vocabulary) {
     Strings strings;
-    strings.add_text(text);
+    strings.add_text(text, how.form);
     Scanner scanner;
     std::vector<std::string> tokens;
-    for (const Token& token : scanner.tokens(strings.texts[0])) {
+    for (const Token& token : scanner.tokens(strings.texts[0], how, vocabulary)) {
         std::string utf8;
         for (int64_t at = 0; at < token.length; ++at) append_utf8(token.begin[at], &utf8);
         tokens.push_back(std::move(utf8));
     }
     return tokens;
+}
+
+std::vector<std::string> tokenize(nb::handle text, const Numbers& how) {
+    return tokens_of(text, checked_splitting(how), nullptr);
 }
 
 // Bounds (words + 1,) that rise from 0 or later and end inside the text.
@@ -83,14 +105,15 @@ struct PyVocabulary {
     // `slots` are those of all words but the last `pieces`, which have `piece_slots`. Damaged arrays are refused here,
     // so that no lookup reads outside of them or loops forever.
     PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
-                 int64_t pieces, std::optional<Array1<uint64_t>> p)
+                 int64_t pieces, std::optional<Array1<uint64_t>> p, const Numbers& how)
         : text(t), bounds(b), slots(s), piece_slots(p) {
         checked_bounds(text, bounds);
         const int64_t rows = int64_t(bounds.shape(0)) - 1;
         require(pieces >= 0 && pieces <= rows && (!pieces || p), "pieces do not fit the words");
         require(letter_case >= CASE_EXACT_THEN_LOWER && letter_case <= CASE_LOWER, "no such letter case");
         require(unknown >= DROPPED, "unknown is no row");
-        vocabulary = {index(0, rows - pieces, slots), {}, letter_case, unknown};
+        vocabulary = {index(0, rows - pieces, slots), {}, letter_case, unknown, checked_splitting(how), {}};
+        if (vocabulary.how.run == RUN_VOCABULARY) vocabulary.beginnings = Beginnings(vocabulary.words);
         if (!pieces) return;  // only a search for pieces asks how long a word can be
         vocabulary.pieces = index(rows - pieces, pieces, *piece_slots);
         for (Index* each : {&vocabulary.words, &vocabulary.pieces})
@@ -106,6 +129,8 @@ struct PyVocabulary {
         return vocabulary.words.find(reinterpret_cast<const uint8_t*>(word.data()), word.size());
     }
 
+    std::vector<std::string> tokenize(nb::handle text) const { return tokens_of(text, vocabulary.how, &vocabulary); }
+
     using Seen = std::optional<nb::list>;
 
     // Adds to `seen` how many words there were, and how many of them were found whole.
@@ -120,7 +145,7 @@ struct PyVocabulary {
 
     nb::tuple look_up(nb::list texts, int threads, Seen seen) const {
         Strings strings;
-        for (nb::handle text : texts) strings.add_text(text);
+        for (nb::handle text : texts) strings.add_text(text, vocabulary.how.form);
         Ids rows;
         {
             nb::gil_scoped_release released;
@@ -181,7 +206,7 @@ int64_t first_other(nb::list items) {
 }  // namespace
 
 void bind_text(nb::module_& module) {
-    module.def("tokenize", &tokenize, "text"_a);
+    module.def("tokenize", &tokenize, "text"_a, "how"_a = Numbers{});
     module.def("first_other", &first_other, "items"_a);
     module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);
     module.def(
@@ -189,9 +214,10 @@ void bind_text(nb::module_& module) {
         "words"_a);
     nb::class_<PyVocabulary>(module, "Vocabulary")
         .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
-                      std::optional<Array1<uint64_t>>>(),
+                      std::optional<Array1<uint64_t>>, const Numbers&>(),
              "text"_a, "bounds"_a, "slots"_a, "letter_case"_a, "unknown"_a, "pieces"_a = 0,
-             "piece_slots"_a = nb::none())
+             "piece_slots"_a = nb::none(), "how"_a = Numbers{})
+        .def("tokenize", &PyVocabulary::tokenize, "text"_a)
         .def("find", &PyVocabulary::find, "word"_a)
         .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a, "seen"_a = nb::none())
         .def("look_up_tokens", &PyVocabulary::look_up_tokens, "sentences"_a, "seen"_a = nb::none());

@@ -5,6 +5,7 @@
 
 namespace noppa::binding {
 
+void bind_character_ngrams(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 void bind_network_steps(nanobind::module_& module);
 void bind_pooling(nanobind::module_& module);

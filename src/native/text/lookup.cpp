@@ -17,7 +17,8 @@ Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int th
         scratch.seen = {};
         std::vector<int32_t>& part = parts[size_t(task)];
         for (int64_t at = cuts[size_t(task)]; at < cuts[size_t(task) + 1]; ++at) {
-            for (const Token& token : scanner.tokens(texts[size_t(at)])) vocabulary.look_up(token, &scratch, &part);
+            for (const Token& token : scanner.tokens(texts[size_t(at)], vocabulary.how, &vocabulary))
+                vocabulary.look_up(token, &scratch, &part);
             result.offsets[size_t(at) + 1] = int64_t(part.size());
         }
         seen[size_t(task)] = scratch.seen;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "character_tables.hpp"
+#include "text/vocabulary.hpp"
 #include "text_rules.hpp"
 #include "thread_memory.hpp"
 
@@ -42,6 +43,27 @@ Code lower(Code code) {
     return Code(int64_t(code) + LOWER_PAGES[LOWER_INDEX[code >> 8] * 256 + (code & 255)]);
 }
 
+Code lower(Code code, int fold) {
+    if (fold == FOLD_TURKISH)
+        for (const int64_t* pair : TURKISH_LOWER)
+            if (code == Code(pair[0])) return Code(pair[1]);
+    return lower(code);
+}
+
+int breaks_of(Code code) { return BREAKS_PAGES[BREAKS_INDEX[code >> 8] * 256 + (code & 255)]; }
+
+bool is_joiner(Code code) {
+    for (const char32_t* each = JOINERS; *each; ++each)
+        if (code == Code(*each)) return true;
+    return false;
+}
+
+bool is_joint(Code code) {
+    for (const char32_t* each = JOINTS; *each; ++each)
+        if (code == Code(*each)) return true;
+    return false;
+}
+
 void Scanner::clean(const Text& text) {
     buffer_.resize(size_t(text.length));
     kinds_.resize(size_t(text.length));
@@ -62,6 +84,38 @@ void Scanner::clean(const Text& text) {
     length_ = length;
 }
 
+// As `clean` for rules other than the English ones: joiners stay between letters and count as letters, letters of a run that is
+// segmented count as ideographs; white space alone matters to RULE_SET_WHITESPACE, which leaves characters as they are.
+void Scanner::clean_with_runs(const Text& text) {
+    const bool whole = how_.rules == RULE_SET_WHITESPACE, joiners = how_.rules != RULE_SET_ENGLISH;
+    const auto code_of = [&](int64_t place) {
+        const Code code = code_at(text, place);
+        if (whole) return code >= SURROGATES[0] && code <= SURROGATES[1] ? Code(REPLACEMENT[0]) : code;
+        return code < 128 ? code : replaced(code);
+    };
+    const auto is_letter_at = [&](int64_t place) {
+        return place >= 0 && place < text.length && kind_of(code_of(place)) == KIND_LETTER;
+    };
+    buffer_.resize(size_t(text.length));
+    kinds_.resize(size_t(text.length));
+    int64_t length = 0;
+    has_at_ = false;
+    for (int64_t place = 0; place < text.length; ++place) {
+        const Code code = code_of(place);
+        int kind = kind_of(code);
+        if (!whole && kind == KIND_DROP) {
+            if (!joiners || !is_joiner(code) || !is_letter_at(place - 1) || !is_letter_at(place + 1)) continue;
+            kind = KIND_LETTER;
+        }
+        if (how_.run && breaks_of(code) & BREAKS_SEGMENTED) kind = KIND_IDEOGRAPH;
+        buffer_[size_t(length)] = code;
+        kinds_[size_t(length++)] = uint8_t(kind);
+        has_at_ |= code == '@';
+    }
+    text_ = buffer_.data();
+    length_ = length;
+}
+
 int Scanner::kind(int64_t place) const {
     return place >= 0 && place < length_ ? int(kinds_[size_t(place)]) : int(KIND_SPACE);
 }
@@ -78,37 +132,61 @@ bool Scanner::matches(int64_t place, const char* lower_text) const {
     return true;
 }
 
-template <int64_t SIZE>
-bool Scanner::is_among(int64_t start, int64_t end, const char* const (&list)[SIZE]) const {
-    for (const char* word : list)
-        if (int64_t(std::strlen(word)) == end - start && matches(start, word)) return true;
-    return false;
+const std::vector<Token>& Scanner::tokens(const Text& text, const Splitting& how, const Vocabulary* vocabulary) {
+    how_ = how;
+    vocabulary_ = vocabulary;
+    if (how.rules == RULE_SET_ENGLISH && how.run == RUN_NONE) clean(text);
+    else clean_with_runs(text);
+    tokens_.clear();
+    if (how.rules == RULE_SET_WHITESPACE) split_at_spaces();
+    else scan();
+    return tokens_;
 }
 
-const std::vector<Token>& Scanner::tokens(const Text& text) {
-    clean(text);
-    tokens_.clear();
+void Scanner::split_at_spaces() {
+    for (int64_t place = 0; place < length_; ++place) {
+        const int64_t start = place;
+        while (kind(place) != KIND_SPACE) ++place;
+        if (place > start) emit(start, place);
+    }
+}
+
+void Scanner::scan() {
     int64_t place = 0;
     while (place < length_) {
         const int here = kind(place);
         if (here == KIND_SPACE) {
             ++place;
         } else if (here == KIND_IDEOGRAPH) {
-            emit(place, place + 1);
-            ++place;
+            place = run(place);
         } else if (here == KIND_LETTER || here == KIND_DIGIT) {
             place = word(place);
         } else {
             place = symbol(place);
         }
     }
-    return tokens_;
 }
 
 void Scanner::release_if_large() {
     noppa::release_if_large(&buffer_);
     noppa::release_if_large(&kinds_);
     noppa::release_if_large(&tokens_);
+    noppa::release_if_large(&path_);
+    noppa::release_if_large(&bytes_);
+    noppa::release_if_large(&joints_);
+    if (utf8_.capacity() > 1 << 20) std::string().swap(utf8_);
+}
+
+int64_t Scanner::run(int64_t place) {
+    int64_t end = place + 1;
+    while (how_.run && kind(end) == KIND_IDEOGRAPH) ++end;
+    if (how_.run == RUN_VOCABULARY) segment(place, end);
+    else emit(place, end);
+    return end;
+}
+
+bool Scanner::knows(int64_t start, int64_t end) {
+    return vocabulary_ && vocabulary_->find({text_ + start, end - start}, &utf8_) >= 0;
 }
 
 int64_t Scanner::word(int64_t place) {
@@ -116,6 +194,7 @@ int64_t Scanner::word(int64_t place) {
     int64_t letters = place;
     while (letters < length_ && kinds_[size_t(letters)] == KIND_LETTER) ++letters;
     if (kind(letters) == KIND_SPACE) {
+        if (how_.rules != RULE_SET_ENGLISH) return joined(place, letters);
         emit(place, letters);
         return letters;
     }
@@ -134,18 +213,19 @@ int64_t Scanner::word(int64_t place) {
             emit(place, end);
             return end;
         }
-        if (is_among(place, end, ABBREVIATIONS)) {
+        if (how_.rules == RULE_SET_ENGLISH && is_among(place, end, ABBREVIATIONS)) {
             emit(place, end + 1);
             return end + 1;
         }
     }
+    if (how_.rules != RULE_SET_ENGLISH) return joined(place, end);
     contractions(place, end);
     return end;
 }
 
 int64_t Scanner::symbol(int64_t place) {
     const Code code = text_[place];
-    if (code == '\'') {
+    if (code == '\'' && how_.rules == RULE_SET_ENGLISH) {
         const int64_t end = clitic_end(place);
         if (end) {
             emit(place, end);
@@ -189,7 +269,8 @@ bool Scanner::joins(int64_t place) const {
         case ':':
         case '/': return is_digit(place - 1) && is_digit(place + 1);
     }
-    return false;
+    if (how_.rules == RULE_SET_ENGLISH || !is_joint(at(place))) return false;
+    return is_letter(place - 1) && is_letter(place + 1);
 }
 
 int64_t Scanner::url_end(int64_t place) const {
@@ -241,7 +322,7 @@ int64_t Scanner::labels(int64_t place, int64_t* dots) const {
 int64_t Scanner::path_end(int64_t place) const { return at(place) == '/' ? trimmed(place, chunk_end(place)) : place; }
 
 int64_t Scanner::chunk_end(int64_t place) const {
-    while (place < length_ && kind(place) != KIND_SPACE) ++place;
+    while (place < length_ && kind(place) != KIND_SPACE && !(how_.run && kind(place) == KIND_IDEOGRAPH)) ++place;
     return place;
 }
 

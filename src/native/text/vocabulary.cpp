@@ -141,6 +141,70 @@ int32_t Index::find(const uint8_t* bytes, size_t length) const {
     return -1;
 }
 
+namespace {
+
+// The code point that begins at a byte of a stored word, and how many bytes it has; damaged text gives U+FFFD and one.
+Code decoded(const uint8_t* bytes, size_t length, size_t* size) {
+    *size = 1;
+    const uint8_t first = bytes[0];
+    const size_t more = first < 0x80 ? 0 : first >> 5 == 6 ? 1 : first >> 4 == 14 ? 2 : first >> 3 == 30 ? 3 : 4;
+    if (more > 3 || more >= length) return more ? Code(REPLACEMENT[0]) : first;
+    Code code = more ? first & (0x3fu >> more) : first;
+    for (size_t at = 1; at <= more; ++at) {
+        if (bytes[at] >> 6 != 2) return Code(REPLACEMENT[0]);
+        code = code << 6 | (bytes[at] & 63);
+    }
+    *size = more + 1;
+    return code < 0x110000 ? code : Code(REPLACEMENT[0]);
+}
+
+}  // namespace
+
+Beginnings::Beginnings(const Index& words) {
+    const auto each = [&](auto&& visit) {
+        for (int64_t id = 0; id < words.words; ++id) {
+            const uint8_t* bytes = words.text + words.bounds[id];
+            const size_t length = size_t(words.bounds[id + 1] - words.bounds[id]);
+            size_t place = 0, size;
+            Code first_two[2];
+            uint64_t characters = 0;
+            while (place < length && characters <= uint64_t(LONGEST_SEGMENT)) {
+                const Code code = decoded(bytes + place, length - place, &size);
+                if (!(breaks_of(code) & BREAKS_SEGMENTED)) break;
+                if (characters < 2) first_two[characters] = code;
+                ++characters;
+                place += size;
+            }
+            if (place == length && characters >= 2 && characters <= uint64_t(LONGEST_SEGMENT))
+                visit(uint64_t(first_two[0]) << 21 | first_two[1], characters);
+        }
+    };
+    uint64_t count = 0, size = 16;
+    each([&](uint64_t, uint64_t) { ++count; });
+    while (size < count * 2) size *= 2;
+    slots_.assign(size, 0);
+    each([&](uint64_t key, uint64_t characters) {
+        const int64_t at = slot_of(key);
+        if (at >= 0) slots_[size_t(at)] = key << 8 | std::max(slots_[size_t(at)] & 255, characters);
+    });
+}
+
+// The slot of a pair of characters, or the empty one where it belongs; -1 in a crowd of LONGEST_RUN that somebody chose.
+int64_t Beginnings::slot_of(uint64_t key) const {
+    const uint64_t mask = slots_.size() - 1;
+    uint64_t at = mixed(key * PRIME) & mask;
+    for (int64_t run = 0; run < LONGEST_RUN; ++run, at = (at + 1) & mask)
+        if (!slots_[at] || slots_[at] >> 8 == key) return int64_t(at);
+    return -1;
+}
+
+int64_t Beginnings::longest(const Code* run, int64_t length) const {
+    if (length < 2 || slots_.empty()) return std::min<int64_t>(length, 1);
+    const int64_t at = slot_of(uint64_t(run[0]) << 21 | run[1]);
+    const int64_t found = at < 0 ? LONGEST_SEGMENT : std::max<int64_t>(1, int64_t(slots_[size_t(at)] & 255));
+    return std::min(length, found);
+}
+
 void KnownWords::count(const Token& token, bool is_known) {
     const Code first = token.length ? token.begin[0] : ' ';
     const auto is_letter = [](Code code) {
@@ -155,18 +219,18 @@ void KnownWords::count(const Token& token, bool is_known) {
 }
 
 void Vocabulary::look_up(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const {
-    const int32_t id = find(token, scratch);
+    const int32_t id = find(token, &scratch->utf8);
     scratch->seen.count(token, id >= 0);
     if (id >= 0) ids->push_back(id);
     else if (!pieces.words || !look_up_parts(token, scratch, ids)) ids->push_back(unknown);
 }
 
-int32_t Vocabulary::find(const Token& token, Scratch* scratch) const {
-    std::string& utf8 = scratch->utf8;
-    bool plain = true, changes = false;
+int32_t Vocabulary::find(const Token& token, std::string* scratch) const {
+    std::string& utf8 = *scratch;
+    bool plain = how.fold != FOLD_TURKISH, changes = false;
     for (int64_t at = 0; at < token.length; ++at) {
         plain &= token.begin[at] < 128;
-        changes |= lower(token.begin[at]) != token.begin[at];
+        changes |= lower(token.begin[at], how.fold) != token.begin[at];
     }
     const auto find_as = [&](bool small) {
         utf8.clear();
@@ -177,13 +241,44 @@ int32_t Vocabulary::find(const Token& token, Scratch* scratch) const {
                 out[at] = char(small ? lower(token.begin[at]) : token.begin[at]);
         } else {
             for (int64_t at = 0; at < token.length; ++at)
-                append_utf8(small ? lower(token.begin[at]) : token.begin[at], &utf8);
+                append_utf8(small ? lower(token.begin[at], how.fold) : token.begin[at], &utf8);
         }
         return words.find(reinterpret_cast<const uint8_t*>(utf8.data()), utf8.size());
     };
     int32_t id = letter_case == CASE_LOWER ? -1 : find_as(false);
     if (id < 0 && (letter_case == CASE_LOWER || (letter_case == CASE_EXACT_THEN_LOWER && changes))) id = find_as(true);
+    if (id < 0 && (how.fold == FOLD_GERMAN || how.rules != RULE_SET_ENGLISH)) return find_spelled(token, scratch);
     return id;
+}
+
+// The other spellings of a word, in order: with ss for the German sharp s, with it for each ss, without joiners.
+int32_t Vocabulary::find_spelled(const Token& token, std::string* utf8) const {
+    const auto code_at = [&](int64_t at) {
+        return letter_case == CASE_EXACT ? token.begin[at] : lower(token.begin[at], how.fold);
+    };
+    enum { WITH_SS, WITH_SHARP_S, WITHOUT_JOINERS, ALL };
+    for (int spelling = how.fold == FOLD_GERMAN ? WITH_SS : WITHOUT_JOINERS; spelling < ALL; ++spelling) {
+        utf8->clear();
+        bool changes = false;
+        for (int64_t at = 0; at < token.length; ++at) {
+            const Code code = code_at(at);
+            if (spelling == WITH_SS && code == SHARP_S[0]) {
+                utf8->append("ss");
+                changes = true;
+            } else if (spelling == WITH_SHARP_S && code == 's' && at + 1 < token.length && code_at(at + 1) == 's') {
+                append_utf8(SHARP_S[0], utf8);
+                ++at;
+                changes = true;
+            } else if (spelling == WITHOUT_JOINERS && is_joiner(code)) {
+                changes = true;
+            } else {
+                append_utf8(code, utf8);
+            }
+        }
+        const int32_t id = changes ? words.find(reinterpret_cast<const uint8_t*>(utf8->data()), utf8->size()) : -1;
+        if (id >= 0) return id;
+    }
+    return -1;
 }
 
 // Runs of letters and digits, each ideograph alone; a token without any of them is one part. False if none has rows.
@@ -204,7 +299,7 @@ bool Vocabulary::look_up_parts(const Token& token, Scratch* scratch, std::vector
         }
         has_parts = true;
         const Token part{token.begin + at, end - at};
-        const int32_t id = part.length < token.length ? find(part, scratch) : -1;
+        const int32_t id = part.length < token.length ? find(part, &scratch->utf8) : -1;
         if (id >= 0) ids->push_back(id);
         has_rows = (id >= 0 || look_up_pieces(part, scratch, ids)) || has_rows;
         at = end;

@@ -48,6 +48,19 @@ struct Index {
 
 size_t longest_of(const int64_t* bounds, int64_t words);
 
+// How many characters the longest word has that begins with two given ones, of scripts without spaces.
+class Beginnings {
+  public:
+    Beginnings() = default;
+    explicit Beginnings(const Index& words);
+    // The length to look for at the begin of a run of `length` characters: 1 where no longer word begins so.
+    int64_t longest(const Code* run, int64_t length) const;
+
+  private:
+    std::vector<uint64_t> slots_;  // 0 is empty, else the two characters over the length
+    int64_t slot_of(uint64_t key) const;
+};
+
 // How many words of a batch there were, and how many of them were found whole: the twin of text/telling.py.
 struct KnownWords {
     int64_t words = 0, known = 0;
@@ -61,6 +74,8 @@ class Vocabulary {
     Index pieces;     // no words where unknown words are not taken apart
     int letter_case;  // CASE_EXACT_THEN_LOWER, … of kernel_constants.hpp
     int32_t unknown;  // what a word that is not here becomes
+    Splitting how;    // how a text is split for these words
+    Beginnings beginnings;
 
     // Memory that a thread uses again and again.
     struct Scratch {
@@ -72,9 +87,12 @@ class Vocabulary {
 
     // Appends the row of the token, or the rows of its pieces, or `unknown`.
     void look_up(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const;
+    // The row of a token in the cases and spellings that this vocabulary tries, or -1.
+    int32_t find(const Token& token, std::string* utf8) const;
+    int64_t longest_from(const Code* run, int64_t length) const { return beginnings.longest(run, length); }
 
   private:
-    int32_t find(const Token& token, Scratch* scratch) const;
+    int32_t find_spelled(const Token& token, std::string* utf8) const;
     bool look_up_parts(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const;
     bool look_up_pieces(const Token& part, Scratch* scratch, std::vector<int32_t>* ids) const;
 };

@@ -22,7 +22,8 @@ from noppa.classify.zero_shot import contents_of
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.io import storage
 from noppa.parameters import shown, whole
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokens import Split
 from noppa.threads import thread_count
 
 Float = NDArray[np.float64]
@@ -295,7 +296,9 @@ class Classifier:
 
 
 def load_classifier(
-    path: str | PathLike[str], tokenizer: Tokenizer | None = None, verify: bool = False
+    path: str | PathLike[str],
+    tokenizer: Split | Tokenizer | str | None = None,
+    verify: bool = False,
 ) -> Classifier:
     """A classifier that `Classifier.save` or `noppa train` wrote.
 

@@ -23,7 +23,8 @@ from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.schema import Field
 from noppa.io.storage import HEADER, Folder
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon
 
 KIND = "classifier"
@@ -116,12 +117,14 @@ def _arrays(contents: Contents) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def read(path: str | PathLike[str], tokenizer: Tokenizer | None, verified: int) -> Contents:
+def read(
+    path: str | PathLike[str], tokenizer: Split | Tokenizer | str | None, verified: int
+) -> Contents:
     """What a folder holds."""
     return storage.consistently(path, lambda place: _read(place, tokenizer, verified))
 
 
-def _read(path: Path, tokenizer: Tokenizer | None, verified: int) -> Contents:
+def _read(path: Path, tokenizer: Split | Tokenizer | str | None, verified: int) -> Contents:
     folder = storage.read_folder(path, KIND, FIELDS, verified)
     header = folder.header
     encoder = _encoder(folder, tokenizer, verified)
@@ -139,7 +142,9 @@ def _read(path: Path, tokenizer: Tokenizer | None, verified: int) -> Contents:
     return Contents(features, labels, model, header["rows"], header["facts"], texts, members, named)
 
 
-def _encoder(folder: Folder, tokenizer: Tokenizer | None, verified: int) -> Encoder | None:
+def _encoder(
+    folder: Folder, tokenizer: Split | Tokenizer | str | None, verified: int
+) -> Encoder | None:
     place = folder.header["encoder"]
     if place is None:
         return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from noppa.classify.ngrams import Ngrams
 from noppa.classify.sparse_rows import SparseRows, sparse_rows
 from noppa.errors import InputError
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.texts import texts_of
 
 Array = NDArray[np.float32]
@@ -82,8 +82,8 @@ class Features:
     """Scale vectors to length one."""
 
     @property
-    def tokenizer(self) -> Tokenizer | None:
-        return getattr(self.encoder, "tokenizer", None)
+    def tokenizer(self) -> Split | None:
+        return getattr(self.encoder, "other_split", None)
 
     @property
     def ngram_columns(self) -> int:

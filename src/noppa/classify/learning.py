@@ -128,7 +128,7 @@ def _features(settings: Settings, texts: Texts, labels: Labels) -> Features:
         columns = labels.columns(np.zeros((1, len(labels.classes)), np.float32)).shape[1]
         known = ngrams.learn(
             texts.flat,
-            getattr(settings.encoder, "tokenizer", None),
+            getattr(settings.encoder, "other_split", None),
             settings.lengths,
             2 if len(texts) >= ROWS_FOR_REPEATED else 1,
             min(MOST_NGRAMS, MOST_WEIGHTS // (columns * len(texts.sides))),

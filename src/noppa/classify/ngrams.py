@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from noppa.classify.sparse_rows import SparseRows, sparse_rows
 from noppa.kernels.backend import kernels
 from noppa.text.characters import lower
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import tokens_of
 
@@ -58,19 +58,17 @@ class Ngrams:
     def __len__(self) -> int:
         return sum(self.counts[self.shortest - 1 :])
 
-    def rows(self, texts: list[str], tokenizer: Tokenizer | None, threads: int) -> SparseRows:
+    def rows(self, texts: list[str], tokenizer: Split | None, threads: int) -> SparseRows:
         """TF-IDF of texts, each row of length one: (1 + log count) idf."""
         return self._weighted(self.counted(texts, tokenizer, threads))
 
-    def counted(self, texts: list[str], tokenizer: Tokenizer | None, threads: int) -> SparseRows:
+    def counted(self, texts: list[str], tokenizer: Split | None, threads: int) -> SparseRows:
         """How often each n-gram is in texts."""
         found = self.occurrences(texts, tokenizer, threads)
         ones, shape = np.ones(len(found.rows)), (len(texts), len(self))
         return sparse_rows(found.rows, found.columns, ones, shape)
 
-    def occurrences(
-        self, texts: list[str], tokenizer: Tokenizer | None, threads: int
-    ) -> Occurrences:
+    def occurrences(self, texts: list[str], tokenizer: Split | None, threads: int) -> Occurrences:
         """Every n-gram of texts at its place."""
         ids, offsets = self._word_ids(texts, tokenizer, threads)
         rows = np.repeat(np.arange(len(texts)), np.diff(offsets))
@@ -84,7 +82,7 @@ class Ngrams:
         return Occurrences(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def _word_ids(
-        self, texts: list[str], tokenizer: Tokenizer | None, threads: int
+        self, texts: list[str], tokenizer: Split | None, threads: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         look_up = self.lexicon.known
         if tokenizer is None:
@@ -145,7 +143,7 @@ class _Level:
 
 def learn(
     texts: list[str],
-    tokenizer: Tokenizer | None,
+    tokenizer: Split | None,
     lengths: tuple[int, int],
     least: int,
     most: int,

@@ -101,7 +101,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()  # a full disk raises here at the latest
     except NoppaError as error:
-        _fail(worded(error), 2 if isinstance(error, ParameterError) else 1)
+        _fail(worded(error, command), 2 if isinstance(error, ParameterError) else 1)
     except USAGE_ERROR as error:
         _fail_usage(error)
     except BrokenPipeError:
@@ -170,6 +170,6 @@ def _unwind_on_signals() -> None:
 
 
 def _show_warning(message: object, category: type[Warning], *_: object, **__: object) -> None:
-    print(f"noppa: {visible(message)}", file=sys.stderr)
+    print(f"noppa: {visible(worded(message))}", file=sys.stderr)
     if category is UnknownWordsWarning:  # once, not for every batch of a file
         warnings.filterwarnings("ignore", category=UnknownWordsWarning)

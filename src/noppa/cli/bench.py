@@ -16,11 +16,13 @@ from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
 from noppa.evaluate import protocols, recipes, report, tuning
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
+from noppa.evaluate.results import Record
 from noppa.evaluate.results import read as read_records
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.methods.registry import adapted
 from noppa.parameters import one_of
+from noppa.plot.pictures import save
 from noppa.processes import processes
 
 group = typer.Typer(invoke_without_command=True)
@@ -79,9 +81,15 @@ def bench(
     )
     with processes(scoring.jobs_of(jobs)) as run:
         rows = runs.results(selected, candidates, conditions, run)
-        scoring.write(
-            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        _show(
+            scoring.write(
+                rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+            )
         )
+
+
+def _show(rows: list[Record]) -> None:
+    typer.echo(report.text(rows), nl=False)
 
 
 def _candidates(
@@ -133,8 +141,10 @@ def ablations(
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
         rows = runs.results(selected, candidates, conditions, run)
-        scoring.write(
-            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        _show(
+            scoring.write(
+                rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+            )
         )
 
 
@@ -193,7 +203,7 @@ def search_(
     old = [row for row in old if all(row.get(key) == value for key, value in about.items())]
     with processes(scoring.jobs_of(jobs)) as run:
         rows = tuning.searches(selected, seeds, plan, conditions, old, run)
-        scoring.write(rows, len(selected) * len(seeds) * (trials + 1), output, about)
+        _show(scoring.write(rows, len(selected) * len(seeds) * (trials + 1), output, about))
 
 
 @group.command("report")
@@ -205,15 +215,22 @@ def report_(
             "--output", "-o", help="A file; by default standard output.", show_default=False
         ),
     ] = None,
-    format: Annotated[str, typer.Option(help="markdown, latex or html.")] = "markdown",
+    format: Annotated[
+        str, typer.Option(help="markdown, latex, html, csv, text or pdf.")
+    ] = "markdown",
 ) -> None:
-    """Tables of results in Markdown or LaTeX, or one HTML page with plots.
+    """Tables of results in Markdown, LaTeX, CSV or plain text, one HTML page with plots, or plots alone as PDF.
 
     Example: noppa bench report results.jsonl --format html -o results.html
     """
-    one_of(format, "format", tuple(report.FORMATS))
+    one_of(format, "format", (*report.FORMATS, "pdf"))
     if output is not None:
         refuse_input_as_output(output, results)
+    if format == "pdf":
+        if output is None:
+            raise typer.BadParameter("a PDF needs a file: give -o NAME.pdf", param_hint="--output")
+        save(report.pictures(read_records(results)), output)
+        return
     text = report.FORMATS[format](read_records(results))
     if output is None:
         typer.echo(text, nl=False)

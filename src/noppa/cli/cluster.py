@@ -19,7 +19,7 @@ from noppa.cli.encoder_options import (
     Vectors,
     encoder_to_fit,
 )
-from noppa.cli.options import Model, expanded
+from noppa.cli.options import Model, TokenizerName, expanded
 from noppa.cli.progress import records_bar
 from noppa.cli.record_options import (
     TABS,
@@ -76,6 +76,7 @@ def encode(
     inputs: Inputs,
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the parts of Parquet.")],
     model: Model = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     engine: EngineName = "dask",
     scheduler: Scheduler = None,
@@ -99,6 +100,7 @@ def encode(
             inputs,
             output,
             model,
+            tokenizer=tokenizer,
             column=column,
             engine=engine,
             scheduler=scheduler,
@@ -172,6 +174,7 @@ def fit(
     inputs: Inputs,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the encoder.")],
     model: Model = None,
+    tokenizer: TokenizerName = None,
     vectors: Vectors = None,
     counts: Counts = None,
     ranks: Ranks = False,
@@ -205,7 +208,9 @@ def fit(
 
     has_frequencies = counts is not None or ranks
     frequencies = frequencies or ("model" if has_frequencies else "corpus")
-    encoder = _encoder(model, vectors, counts, ranks, method, parameters or [], frequencies)
+    encoder = _encoder(
+        model, vectors, counts, ranks, method, parameters or [], tokenizer, frequencies
+    )
     with _progress("fit", inputs) as progress:
         report = cluster.fit(
             inputs,
@@ -249,10 +254,11 @@ def _encoder(
     ranks: bool,
     method: str | None,
     parameters: list[str],
+    tokenizer: str | None,
     frequencies: str,
 ) -> Encoder:
     """The encoder to fit, with some probabilities until the words of the corpus are counted."""
-    encoder = encoder_to_fit(model, vectors, counts, ranks, method, parameters)
+    encoder = encoder_to_fit(model, vectors, counts, ranks, method, parameters, tokenizer)
     words = encoder.words
     if frequencies == "corpus" and words.probabilities is None:
         return Encoder(words.with_ranks(), encoder.method, encoder.refine)

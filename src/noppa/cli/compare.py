@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
+from dataclasses import asdict, astuple
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.cli.options import AsJson, TokenizerName, expanded
+from noppa.cli.record_options import Reading
+from noppa.cli.table_output import print_json, print_table
+from noppa.errors import NoppaError
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
 from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.protocols import SEED
 from noppa.processes import processes
+from noppa.records.labelled import read_labelled
 
 
+@expanded
 def compare(
-    data: Annotated[Path, typer.Argument(help="A CSV file.", show_default=False)],
-    text: Annotated[str, typer.Option(help="Its column of texts.", show_default=False)],
+    reading: Reading,
+    data: Annotated[str, typer.Argument(help="A file with labelled rows.", show_default=False)],
+    text: Annotated[
+        str,
+        typer.Option("--text", "--column", "-c", help="Its column of texts.", show_default=False),
+    ],
     label: Annotated[str, typer.Option(help="Its column of labels.", show_default=False)],
     vectors: Vectors = None,
     counts: Counts = None,
+    tokenizer: TokenizerName = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -35,6 +42,7 @@ def compare(
     ] = None,
     seed: scoring.Seed = SEED,
     jobs: scoring.Jobs = None,
+    as_json: AsJson = False,
 ) -> None:
     """All methods on your own labelled texts: accuracy in ten folds, time and size, and a recommendation.
 
@@ -43,18 +51,21 @@ def compare(
 
     Example: noppa compare data.csv --text review --label stars --vectors glove.6B.100d.npy --counts counts.txt
     """
-    rows = comparison.read(data, text, label)
+    found = read_labelled(
+        reading.input_of([data], text), [text], label, skip=reading.on_bad == "skip"
+    )
+    rows = comparison.rows_of(found.texts, found.labels, data)
     candidates = None if method is None else [kind_of(name) for name in method]
     words = _embedded_words() if vectors is None else words_of(vectors, counts)
+    words = words if tokenizer is None else words.with_tokenizer(tokenizer)
     if words.probabilities is None:
         # The methods need probabilities, and most files are sorted by frequency.
         words = words.with_ranks()
         typer.echo(
             "noppa: no --counts: word probabilities are estimated from the order of words", err=True
         )
-    warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
     lines = []
-    with processes(scoring.jobs_of(jobs)) as run:
+    with processes(scoring.jobs_of(jobs)) as run, scoring.warnings_once():
         compared: list[Candidate] = [*recipes.every_method(words, candidates)]
         if candidates is None and vectors is None:
             compared += comparison.presets()
@@ -68,17 +79,13 @@ def compare(
             lines += [
                 comparison.classifier_line(rows, name, seed, run) for name in comparison.CLASSIFIERS
             ]
-    table = Table("method", "accuracy %", "± error", "µs a text", "dim")
-    for line in sorted(lines, key=lambda line: -line.accuracy):
-        table.add_row(
-            line.name,
-            f"{line.accuracy:.2f}",
-            f"{line.error:.2f}",
-            f"{line.microseconds:.1f}",
-            str(line.dim),
-        )
-    Console().print(table)
+    lines.sort(key=lambda line: -line.accuracy)
     choice = comparison.recommended(lines)
+    if as_json:
+        print_json({"lines": [asdict(line) for line in lines], "choice": choice.name})
+        return
+    head = ["method", "accuracy %", "± error", "µs a text", "dim"]
+    print_table(head, [astuple(line) for line in lines], [0, 2, 2, 1, 0])
     typer.echo(
         f"Take {choice.name}: the smallest vectors ({choice.dim}) among the methods within one standard error "
         "of the best."

@@ -12,9 +12,10 @@ import numpy as np
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.progress import counts_bar
-from noppa.cli.record_options import Column, Inputs, Reading, interruptible, output_of
+from noppa.cli.record_options import Column, Inputs, Reading, interruptible
 from noppa.cli.workspace import collect, workspace
 from noppa.dedupe.deduplicate import THRESHOLD, compare
 from noppa.dedupe.duplicates import LOWEST, Duplicates, Removed
@@ -65,6 +66,7 @@ def dedupe(
         ),
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -84,7 +86,7 @@ def dedupe(
             checked_table(removed)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     sources = [*given.paths, *(reference or []), *folders_of(encoder)]
     output_of(output, sources)
     if removed is not None:

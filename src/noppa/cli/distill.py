@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from noppa.cli.options import expanded
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import TokenizerName, expanded
 from noppa.cli.progress import counts_bar
-from noppa.cli.record_options import Column, Reading, output_of, texts_of_inputs
+from noppa.cli.record_options import Column, Reading, texts_of_inputs
 from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
@@ -18,6 +19,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.methods import Average
 from noppa.parameters import one_of, whole
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words import frequencies
 from noppa.words.formats.arrays import read_words
 from noppa.words.formats.load_options import DTYPES
@@ -66,6 +68,7 @@ def distill(
     jobs: Annotated[
         int | None, typer.Option(help="Processes that run the model.", show_default=False)
     ] = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
 ) -> None:
     """An encoder of word vectors that imitates a sentence transformer, in any language.
@@ -74,10 +77,12 @@ def distill(
     vectors. With a vocabulary alone, each word has the model's vector of it. An interrupted run resumes where it stopped.
 
     Example: noppa distill all-MiniLM-L6-v2 sentences.txt -o my-encoder
+    Example: noppa distill paraphrase-multilingual-MiniLM-L12-v2 phrases.txt --tokenizer fr -o mon-encodeur
     """
     one_of(dtype, "dtype", DTYPES)
     for name, number in {"--size": size, "--dim": dim, "--sentences": sentences}.items():
         whole(number, name, 1)
+    how = Tokenizer.of(tokenizer or ENGLISH)
     models = [model, *(beside or [])]
     local = [name for name in models if Path(name).exists()]
     output_of(output, [*local, vocabulary, kept, *(inputs or [])])
@@ -86,7 +91,7 @@ def distill(
         words = [word.decode("utf-8", "replace") for word in read_words(vocabulary)]
         words = list(dict.fromkeys(word for word in words if word))
     elif texts:
-        words = chosen(counted(texts), size)
+        words = chosen(counted(texts, how), size, how)
     else:
         raise ParameterError("nothing to distill: give files with text, or --vocabulary, or both")
     if not words:
@@ -100,6 +105,7 @@ def distill(
             texts[:sentences],
             dim,
             frequencies=None if texts else ranks,
+            tokenizer=how,
             progress=lambda epoch, cosine: print(f"pass {epoch}: held-out cosine {cosine:.3f}"),
         )
     encoder = Encoder(distilled.word_vectors(dtype), Average())

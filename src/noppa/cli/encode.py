@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import (
     Counts,
     FittedMethod,
@@ -18,7 +19,7 @@ from noppa.cli.encoder_options import (
     model_with,
     refuse_dim,
 )
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import (
     Column,
     Dim,
@@ -28,7 +29,6 @@ from noppa.cli.record_options import (
     Overwrite,
     Reading,
     Resume,
-    output_of,
     texts_of_inputs,
 )
 from noppa.cli.run_job import Keep, KeepAll, columns_to_keep, run_job
@@ -44,6 +44,7 @@ def encode(
     model: Model = None,
     method: Method = None,
     parameters: MethodParameters = None,
+    tokenizer: TokenizerName = None,
     output: Output = "-",
     to: Annotated[
         str | None, typer.Option("--to", help=f"Output format: {', '.join(WRITERS)}.")
@@ -62,7 +63,7 @@ def encode(
     Example: noppa encode reviews.csv --column body -m my-encoder -o reviews.npy
     """
     try:
-        encoder = model_with(model, method, parameters)
+        encoder = model_with(model, method, parameters, tokenizer)
         refuse_dim(encoder, dim)
         job = Job(
             model=encoder,
@@ -94,6 +95,7 @@ def fit(
     ranks: Ranks = False,
     method: FittedMethod = None,
     parameters: MethodParameters = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -105,7 +107,7 @@ def fit(
         raise typer.BadParameter("give --output FOLDER for the encoder")
     output_of(output, [vectors, counts, *(inputs or [])])
     texts = texts_of_inputs(inputs, column, reading)
-    encoder = encoder_to_fit(model, vectors, counts, ranks, method, parameters or [])
+    encoder = encoder_to_fit(model, vectors, counts, ranks, method, parameters or [], tokenizer)
     output_of(output, folders_of(encoder), said=True)
     encoder.fit(texts, threads).save(output)
 

@@ -61,16 +61,19 @@ Method = Annotated[
 
 
 def model_with(
-    model: str | None, method: str | None, parameters: list[str] | None
+    model: str | None,
+    method: str | None,
+    parameters: list[str] | None,
+    tokenizer: str | None = None,
 ) -> noppa.Encoder:
     """A preset or a saved model, or another method over its words, which then needs no fit."""
     if method is None:
         if parameters:
             raise typer.BadParameter("-p belongs to --method: give that, too")
-        return noppa.load(model)
+        return noppa.load(model, tokenizer)
     # first, since the module of a method may register what the model was saved with
     made = method_of(method, parameters or [])
-    encoder = noppa.load(model)
+    encoder = noppa.load(model, tokenizer)
     saved = type(own_of(encoder.method)) is type(made) and not parameters
     return encoder if saved else noppa.Encoder(encoder.words, made)
 
@@ -81,19 +84,20 @@ def encoder_of(
     counts: Path | None,
     ranks: bool,
     parameters: list[str] | None,
+    tokenizer: str | None = None,
 ) -> noppa.Encoder:
     """The saved model, NoPPA without noise removal over the word vectors, or the embedded model."""
     if vectors is None:
         if ranks or parameters:
-            raise typer.BadParameter("--ranks and -p belong to vectors: give --vectors FILE")
-        return noppa.load(model)
+            raise typer.BadParameter("--ranks and -p belong to --vectors: give --vectors FILE, too")
+        return noppa.load(model, tokenizer)
     if model is not None:
         raise typer.BadParameter("give --model or --vectors, not both")
     try:
         method = method_of("noppa", ["k=0", *(parameters or [])])
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    words = words_of(vectors, counts, ranks)
+    words = words_of(vectors, counts, ranks, tokenizer)
     if method.a is not None and words.probabilities is None:
         raise typer.BadParameter(
             "NoPPA weighs words by their probabilities: give --counts, --ranks, or -p a=None for none"
@@ -112,6 +116,7 @@ def encoder_to_fit(
     ranks: bool,
     method: str | None,
     parameters: list[str],
+    tokenizer: str | None = None,
 ) -> noppa.Encoder:
     """A saved or embedded encoder or bare vectors, with another method or other parameters where they are given."""
     if model is not None and vectors is not None:
@@ -120,13 +125,13 @@ def encoder_to_fit(
         if vectors is None:
             if counts is not None or ranks:
                 raise typer.BadParameter(
-                    "--counts and --ranks belong to vectors: give --vectors FILE"
+                    "--counts and --ranks belong to --vectors: give --vectors FILE, too"
                 )
-            return _refitted(noppa.load(model), method, parameters)
+            return _refitted(noppa.load(model, tokenizer), method, parameters)
         made = method_of(method or "noppa", parameters)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    return noppa.Encoder(words_of(vectors, counts, ranks), made)
+    return noppa.Encoder(words_of(vectors, counts, ranks, tokenizer), made)
 
 
 def _refitted(old: noppa.Encoder, method: str | None, parameters: list[str]) -> noppa.Encoder:
@@ -148,13 +153,18 @@ def refuse_dim(encoder: noppa.Encoder, dim: int | None) -> None:
             f"--dim {dim} would keep an arbitrary part of this model's vectors: the presets whose first dimensions "
             f"matter most are {', '.join(ordered)}, such as -m {ordered[0] if ordered else 'FOLDER'}"
         )
-    encoder.encode([], dim=dim)
+    if dim is not None and not 1 <= dim <= encoder.dim:
+        raise typer.BadParameter(
+            f"--dim {dim}: a vector of this model has {encoder.dim} dimensions"
+        )
 
 
-def words_of(vectors: Path, counts: Path | None, ranks: bool = False) -> noppa.WordVectors:
+def words_of(
+    vectors: Path, counts: Path | None, ranks: bool = False, tokenizer: str | None = None
+) -> noppa.WordVectors:
     """Word vectors from a file, with probabilities from counts, or from the order of the words with `ranks`."""
     with bytes_bar("vectors") as progress:
-        words = noppa.WordVectors.load(vectors, progress=progress)
+        words = noppa.WordVectors.load(vectors, tokenizer=tokenizer, progress=progress)
     if counts is not None:
         return words.with_counts(counts)
     return words.with_ranks() if ranks else words

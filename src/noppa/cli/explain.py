@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
-from noppa.cli.options import Model
-from noppa.cli.terminal import printable
+from noppa.cli.options import AsJson, Model, TokenizerName
+from noppa.cli.table_output import print_json
+from noppa.cli.terminal import is_drawn, printable
 from noppa.errors import InputError
 from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.outputs import folders_of
 from noppa.plot import Picture, alignment, attention, contributions, save
 from noppa.plot.pictures import checked
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 Output = Annotated[
     Path | None,
@@ -45,10 +47,12 @@ def explain(
     ] = False,
     dark: Annotated[bool, typer.Option("--dark", help="A .png or .svg on dark ground.")] = False,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     vectors: Vectors = None,
     counts: Counts = None,
     ranks: Ranks = False,
     parameters: Parameters = None,
+    as_json: AsJson = False,
 ) -> None:
     """What each word of a text gave to its vector, or each pair of words to a similarity.
 
@@ -61,13 +65,15 @@ def explain(
         checked(output, (".json",))
     if against is not None and model is None and vectors is None:
         model = "similarity"  # the preset for cosines
-    encoder = encoder_of(model, vectors, counts, ranks, parameters)
+    encoder = encoder_of(model, vectors, counts, ranks, parameters, tokenizer)
     if output is not None:
-        refuse_input_as_output(output, [vectors, counts, *folders_of(encoder)])
+        output_of(output, [vectors, counts, *folders_of(encoder)])
     explanation: Explanation | PairExplanation = encoder.explain(text)
     if against is not None:
         explanation = encoder.explain_pair(text, against)
-    if output is None:
+    if output is None and as_json:
+        print_json(explanation.described())
+    elif output is None:
         _print(
             _token_rows(explanation)
             if isinstance(explanation, Explanation)
@@ -148,13 +154,16 @@ def _notes(explanation: Explanation | PairExplanation) -> list[str]:
 def _print(rows: Rows, notes: list[str]) -> None:
     """A coloured table on a terminal, tab-separated lines in a pipe."""
     head, *body = rows
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
+    if not is_drawn():
         for row in rows:
             print("\t".join(f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row))
         for note in notes:
             print(f"# {note}")
         return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False)
     shown = body[:MOST_ROWS]
     table = Table()
     for at, name in enumerate(head):
@@ -176,6 +185,8 @@ def _print(rows: Rows, notes: list[str]) -> None:
 
 
 def _cell(value: Any, most: float, style: str) -> Text:
+    from rich.text import Text
+
     if not isinstance(value, float):
         return Text(printable(value), style)
     level = int(np.sqrt(abs(value) / most) * (len(SHADES) - 1) + 0.5) if most > 0 else 0

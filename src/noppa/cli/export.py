@@ -9,9 +9,10 @@ import typer
 
 import noppa
 from noppa.classify.classifier_folder import KIND
+from noppa.cli.checked_output import output_of
 from noppa.export import FORMATS, export_classifier
 from noppa.export import export as write
-from noppa.io.outputs import refuse_input_as_output
+from noppa.io.outputs import folders_of
 from noppa.io.storage import kind_of
 
 
@@ -51,11 +52,12 @@ def export(
         raise typer.BadParameter(f"--to must be one of {', '.join(FORMATS)}, not {to!r}")
     if kind_of(Path(model)) == KIND:
         classifier = noppa.load_classifier(model)
-        refuse_input_as_output(output, [model])
+        output_of(output, [model])
         export_classifier(classifier, to, output)
         print(f"{output}: {to}, {len(classifier.classes_)} classes")
         return
     encoder = noppa.load(model)
+    output_of(output, folders_of(encoder))
     write(encoder, to, output, words_only=words_only)
     dim = encoder.words.dim if words_only else encoder.dim
     print(f"{output}: {to}, {encoder.words.lexicon.whole_words} words, {dim} dimensions")

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
-from noppa.cli.options import Model
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.cli.options import Model, TokenizerName
+from noppa.io.outputs import folders_of
 from noppa.plot.figures import figures as write_figures
 
 
@@ -19,6 +20,7 @@ def figures(
     ],
     dark: Annotated[bool, typer.Option("--dark", help="Files on dark ground.")] = False,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     vectors: Vectors = None,
     counts: Counts = None,
     ranks: Ranks = False,
@@ -28,8 +30,8 @@ def figures(
 
     Example: noppa figures -v glove.6B.300d.txt --counts counts.txt -o figures
     """
-    encoder = encoder_of(model, vectors, counts, ranks, parameters)
-    refuse_input_as_output(output, folders_of(encoder))
+    encoder = encoder_of(model, vectors, counts, ranks, parameters, tokenizer)
+    output_of(output, folders_of(encoder))
     for path in write_figures(encoder, output, counts, dark):
         typer.echo(path)
 

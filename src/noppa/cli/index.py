@@ -12,12 +12,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import Model, Threads, expanded
-from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs, output_of
+from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.atomic import whole_folder
-from noppa.io.outputs import folders_of
+from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.search import index_model
 from noppa.search.index import Index
 from noppa.search.segment_log import EARLIER_KIND, KIND, SegmentLog
@@ -39,6 +40,8 @@ class _OrFiles(TyperGroup):
     """A group whose first argument may be a file: `noppa index reviews.csv -o idx` is `noppa index make …`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing and not args:  # a shell completes the first argument
+            return super().parse_args(ctx, args)
         first = next(iter(args), "")
         if first not in self.commands and first not in ("--help", "-h"):
             args = ["make", *args]
@@ -79,11 +82,12 @@ def make(
     Example: noppa index reviews.csv --column body -o reviews-index
     """
     if output is None:
-        raise typer.BadParameter("give --output")
+        raise typer.BadParameter("give --output FOLDER for the index")
     encoder = index_model.given(model)
-    output_of(output, [*(inputs or []), *folders_of(encoder)])
+    refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
     if output.exists() and storage.kind_of(output) not in (KIND, EARLIER_KIND):
         raise FileError(f"{output} exists and is no index: choose another name or remove it first")
+    output_of(output, [])
     with ExitStack() as stack:
         if storage.kind_of(output) == KIND:
             stack.enter_context(SegmentLog(output).writing())

@@ -8,14 +8,14 @@ import numpy as np
 import typer
 
 import noppa
-from noppa.cli.options import Model
-from noppa.cli.terminal import printable
+from noppa.cli.options import AsJson, Model
+from noppa.cli.table_output import print_facts
 from noppa.encoder import embedded
 from noppa.kernels import backend
 from noppa.threads import thread_count
 
 
-def info(model: Model = None) -> None:
+def info(model: Model = None, as_json: AsJson = False) -> None:
     """Backend, instruction set, threads, versions and embedded model; with --model, what that model holds.
 
     Example: noppa info -m my-encoder
@@ -39,8 +39,7 @@ def info(model: Model = None) -> None:
             "refine": ", ".join(map(repr, encoder.refine)) or "none",
             "dim": str(encoder.dim),
         }
-    for name, value in facts.items():
-        print(f"{name:<16} {printable(value)}")
+    print_facts(facts, 17, as_json)
 
 
 def _embedded() -> str:

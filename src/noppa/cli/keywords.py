@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Reading, texts_of_inputs
+from noppa.cli.table_output import print_json, print_objects
 from noppa.cli.workspace import print_rows
 from noppa.encoder.cosines import PRESET
 from noppa.topics.keywords import DIVERSITY, keywords_of
@@ -32,6 +33,8 @@ def keywords(
         float, typer.Option(min=0, max=1, help="How far the words must differ from each other.")
     ] = DIVERSITY,
     model: Model = None,
+    tokenizer: TokenizerName = None,
+    as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -41,15 +44,22 @@ def keywords(
     """
     is_text = inputs is not None and len(inputs) == 1 and _is_text(inputs[0])
     texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, column, reading)  # fmt: skip
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     language = Language(encoder)
     if each:
         for text in texts:
             found = keywords_of([text], count, diversity, encoder, language, threads)
-            print_rows([[one.text for one in found]])
+            if as_json:
+                print_json([one.text for one in found])
+            else:
+                print_rows([[one.text for one in found]])
         return
     found = keywords_of(list(texts), count, diversity, encoder, language, threads)
-    print_rows((one.similarity, one.texts, one.text) for one in found)
+    rows = [(one.similarity, one.texts, one.text) for one in found]
+    if as_json:
+        print_objects(rows, ("similarity", "texts", "text"))
+    else:
+        print_rows(rows)
 
 
 def _is_text(given: str) -> bool:

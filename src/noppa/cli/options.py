@@ -21,6 +21,15 @@ Model = Annotated[
         show_default=False,
     ),
 ]
+TokenizerName = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        help="How texts are split, in place of what the model says: a language such as fr, tr or zh; english, plain, "
+        "elision, whitespace, jieba, fugashi, pythainlp; settings behind it, as in zh:form=NFKC.",
+        show_default=False,
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option(

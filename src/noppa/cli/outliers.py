@@ -8,8 +8,10 @@ from typing import Annotated, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, expanded
-from noppa.cli.record_options import Column, Inputs, Reading, output_of
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
+from noppa.cli.record_options import Column, Inputs, Reading
+from noppa.cli.table_output import print_objects
 from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace
 from noppa.encoder.cosines import PRESET
 from noppa.errors import ParameterError
@@ -36,6 +38,8 @@ def outliers(
         typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file.", show_default=False),
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
+    as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -49,7 +53,7 @@ def outliers(
             checked_table(output)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     if output is not None:
         output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:
@@ -61,7 +65,9 @@ def outliers(
             Outlier(float(scores[row]), int(found.records[row]) + 1, found.texts[row])
             for row in most_unlike(scores, count).tolist()
         ]
-        if output is None:
+        if output is None and as_json:
+            print_objects(rows)
+        elif output is None:
             print_rows(rows)
         else:
             write_table(output, Outlier, rows)

@@ -10,16 +10,11 @@ from typing import Annotated
 import typer
 
 import noppa
+from noppa.cli.checked_output import output_of
 from noppa.cli.options import Threads, expanded
-from noppa.cli.record_options import (
-    Inputs,
-    Output,
-    Overwrite,
-    Reading,
-    Resume,
-    output_of,
-)
+from noppa.cli.record_options import Inputs, Output, Overwrite, Reading, Resume
 from noppa.cli.run_job import run_job
+from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.cli.train import TextColumns
 from noppa.errors import ParameterError
@@ -52,6 +47,7 @@ def predict(
     ] = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The explanation as JSON.")] = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """Labels of texts with their probabilities: one record in, one record out, the other columns kept.
@@ -63,7 +59,7 @@ def predict(
     classifier = noppa.load_classifier(model)
     classifier.threads = threads
     if explain is not None:
-        _explain(classifier, explain, output, model)
+        _explain(classifier, explain, output, model, as_json)
         return
     contents = classifier.contents
     source = reading.input_of(inputs, text[0] if text else None)
@@ -87,13 +83,17 @@ def predict(
     run_job(job, "predict")
 
 
-def _explain(classifier: noppa.Classifier, text: str, output: str, model: Path) -> None:
+def _explain(
+    classifier: noppa.Classifier, text: str, output: str, model: Path, as_json: bool
+) -> None:
     """Print the reasons for one text, or write them as a page or as JSON."""
     if output != "-":
         path = checked(output, (".json",))
         output_of(path, [model])
     explained = classifier.explain(text)
-    if output == "-":
+    if output == "-" and as_json:
+        print_json(explained.described())
+    elif output == "-":
         best = explained.best
         print(
             printable(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,6 @@ import typer
 from noppa.cli.progress import records_bar
 from noppa.cli.terminal import visible
 from noppa.errors import FileError, ParameterError
-from noppa.io.outputs import refuse_input_as_output
 from noppa.records import FORMATS, Input, Outcome, read
 from noppa.records.batch import Batch
 from noppa.records.checkpoint import LISTED
@@ -106,13 +104,6 @@ def refuse_column_of_lines(given: Input) -> None:
                 f"{name} is read as plain lines, which have no column {given.column!r}: "
                 "pass --from csv, tsv, jsonl or json, or leave out the column"
             )
-
-
-def output_of(output: str | Path, sources: Iterable[Any], said: bool = False) -> None:
-    """Refuse an output that is an input, and say that one that is there will be replaced, unless that was `said`."""
-    refuse_input_as_output(output, sources)
-    if not said and str(output) != STDIN and os.path.lexists(output):
-        print(f"noppa: {visible(output)} exists and will be replaced", file=sys.stderr)
 
 
 def size_of(source: Input) -> int:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import noppa
-from noppa.cli.options import Model
-from noppa.cli.terminal import printable
+from noppa.cli.options import AsJson, Model, TokenizerName
+from noppa.cli.table_output import print_json, print_table
 
 
 def similarity(
     texts: Annotated[list[str], typer.Argument(help="Two texts or more.", show_default=False)],
     model: Model = None,
+    tokenizer: TokenizerName = None,
+    as_json: AsJson = False,
 ) -> None:
     """Cosine similarity of texts: a number for two, a table for more.
 
@@ -24,16 +23,18 @@ def similarity(
     """
     if len(texts) < 2:
         raise typer.BadParameter("give at least two texts", param_hint="texts")
-    encoder = noppa.load(model or "similarity")
-    if len(texts) == 2:
-        typer.echo(f"{encoder.similarity(*texts):.4f}")
-        return
-    table = Table("", *(str(number) for number in range(1, len(texts) + 1)))
-    for number, (text, row) in enumerate(
-        zip(texts, encoder.similarity(texts, texts), strict=True), 1
-    ):
-        table.add_row(Text(f"{number} {printable(text)}"), *(f"{cosine:.3f}" for cosine in row))
-    Console().print(table)
+    encoder = noppa.load(model or "similarity", tokenizer)
+    cosines = encoder.similarity(texts, texts).tolist()
+    if as_json:
+        print_json({"texts": texts, "cosines": cosines})
+    elif len(texts) == 2:
+        print(f"{encoder.similarity(*texts):.4f}")
+    else:
+        numbers = [str(number) for number in range(1, len(texts) + 1)]
+        rows = [
+            [number, *row, text] for number, row, text in zip(numbers, cosines, texts, strict=True)
+        ]
+        print_table(["", *numbers, "text"], rows, [3] * (len(texts) + 2))
 
 
 def register(app: typer.Typer) -> None:

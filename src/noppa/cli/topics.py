@@ -10,12 +10,14 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 import noppa
-from noppa.cli.options import Model, Threads, expanded
-from noppa.cli.record_options import Column, Inputs, Reading, output_of
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
+from noppa.cli.record_options import Column, Inputs, Reading
+from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.cli.workspace import collect, pulse, vectors_of, workspace
 from noppa.encoder.cosines import PRESET
-from noppa.errors import ParameterError
+from noppa.errors import InputError, ParameterError
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import folders_of
 from noppa.io.table_file import WRITERS, checked_table, write_table
@@ -61,6 +63,8 @@ def topics(
         ),
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
+    as_json: AsJson = False,
     column: Column = None,
     threads: Threads = None,
 ) -> None:
@@ -74,17 +78,19 @@ def topics(
             checked_table(output, (PAGE, SUMMARY))
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET)
+    encoder = noppa.load(model or PRESET, tokenizer)
     if output is not None:
         output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:
         found = collect(given, folder, "own", reading.on_bad)
         if not len(found.texts):
-            raise ParameterError("there are no texts, so there are no topics")
+            raise InputError("there are no texts, so there are no topics")
         vectors = vectors_of(found, encoder, folder, threads)
         with pulse("group") as tick:
             made = topics_of(found.texts, vectors, encoder, count, tick)
-        if output is None:
+        if output is None and as_json:
+            print_json(_numbered(made, found))
+        elif output is None:
             print("\n".join(map(printable, str(made).splitlines())))
         elif output.suffix.lower() in WRITERS:
             write_table(output, Grouped, _rows(made, found))

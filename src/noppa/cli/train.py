@@ -10,13 +10,15 @@ import typer
 
 from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
 from noppa.cli.progress import counts_bar, records_bar
-from noppa.cli.record_options import Reading, interruptible, output_of, size_of
+from noppa.cli.record_options import Reading, interruptible, size_of
+from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
+from noppa.encoder.loading import load
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page
-from noppa.plot.pictures import checked
 from noppa.records.labelled import Labelled, read_labelled
 
 TextColumns = Annotated[
@@ -56,6 +58,7 @@ def train(
     ] = False,
     suspicious: Annotated[int, typer.Option(help="How many doubtful labels to list.")] = SUSPICIOUS,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="N-grams alone.")] = False,
     ngrams: Annotated[
         str, typer.Option(help="Words of the shortest and the longest n-gram, or none.")
@@ -65,6 +68,7 @@ def train(
     keep_texts: Annotated[
         bool, typer.Option("--keep-texts", help="Save the texts, so that the nearest rows can be named.")
     ] = False,
+    as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """A classifier from labelled texts, and how good it is: accuracy, confusion, learning curve, calibration, doubtful labels.
@@ -75,13 +79,14 @@ def train(
         raise typer.BadParameter(f"--on-bad must be error or skip, not {reading.on_bad!r}")
     if no_vectors and model is not None:
         raise typer.BadParameter("give --model or --no-vectors, not both")
-    paths = [checked(path, REPORTS) for path in report or []]
+    paths = report or []
     for path in paths:
         if path.suffix.lower() not in REPORTS:
             raise typer.BadParameter(f"--report {path}: give a name in {', '.join(REPORTS)}")
     for target in (output, *paths):
         output_of(target, [*inputs, dev])
     lengths = _lengths(ngrams)
+    encoder = model if tokenizer is None else load(model, tokenizer)
 
     def labelled(files: list[str]) -> Labelled:
         origin = reading.input_of(files, text[0] if text else None)
@@ -100,7 +105,7 @@ def train(
         rows = labelled(inputs)
         choosing = None if dev is None else labelled([dev])
         classifier = Classifier(
-            False if no_vectors else model, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
+            False if no_vectors else encoder, lengths, folds=folds, keep_texts=keep_texts, seed=seed, threads=threads
         )  # fmt: skip
         progress("train", 0, 2)
         classifier.fit(
@@ -115,7 +120,10 @@ def train(
         classifier.save(output)
         for path in paths:
             _write(path, made, top, f"Training of {output.name}")
-    typer.echo(printable_report(made, top))
+    if as_json:
+        print_json(_described(made, top))
+    else:
+        typer.echo(printable_report(made, top))
 
 
 def _lengths(given: str) -> tuple[int, int] | None:
@@ -133,13 +141,14 @@ def _write(path: Path, report: TrainingReport, top: dict[Any, Any], title: str) 
         if path.suffix.lower() == ".html":
             content = training_page(report, title, top)
         elif path.suffix.lower() == ".json":
-            ngrams = {str(name): pairs for name, pairs in top.items()}
-            content = (
-                json.dumps({**report.described(), "ngrams": ngrams}, ensure_ascii=False) + "\n"
-            )
+            content = json.dumps(_described(report, top), ensure_ascii=False) + "\n"
         else:
             content = report_text(report, top) + "\n"
         new.write_text(content, encoding="utf-8", errors="replace")
+
+
+def _described(report: TrainingReport, top: dict[Any, Any]) -> dict[str, Any]:
+    return {**report.described(), "ngrams": {str(name): pairs for name, pairs in top.items()}}
 
 
 def printable_report(report: TrainingReport, top: dict[Any, Any]) -> str:

@@ -5,28 +5,39 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from noppa import WordVectors
-from noppa.cli.options import expanded
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import AsJson, expanded
 from noppa.cli.progress import bytes_bar
 from noppa.cli.record_options import Column, Inputs, Reading, texts_of_inputs
+from noppa.cli.table_output import print_facts, print_json, print_objects
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder, whole_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import HEADER
-from noppa.kernels.backend import kernels
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words import formats
+from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
-from noppa.words.formats.catalogue import CATALOGUE
+from noppa.words.formats.catalogue import CATALOGUE, every_set, language_sets
 from noppa.words.formats.download import download, home
 from noppa.words.nearest import nearest as nearest_words
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
+
+SplitBy = Annotated[
+    str,
+    typer.Option(
+        "--tokenizer", help="How texts are split: english, or a language such as de, fr or th."
+    ),
+]
 
 vectors = typer.Typer(no_args_is_help=True, help="Get, convert and look into word vectors.")
 
@@ -40,6 +51,12 @@ def convert(
     limit: Annotated[int | None, typer.Option(help="Only the first rows.")] = None,
     keep: Annotated[
         Path | None, typer.Option(help="Only the words of this file, one a line.")
+    ] = None,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            help="Only the words of the texts of this file; a fastText model also makes those that it does not list."
+        ),
     ] = None,
     dtype: Annotated[str, typer.Option(help="float32, float16 or int8.")] = "float32",
     counts: Annotated[
@@ -64,15 +81,15 @@ def convert(
     pieces: Annotated[
         bool, typer.Option("--pieces", help="Write the pieces of words too, spelled ##ing.")
     ] = False,
+    tokenizer: SplitBy = str(ENGLISH),
 ) -> None:
     """Word vectors from any format into any other; files larger than memory stream through the disk.
 
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
-    refuse_input_as_output(target, (source, keep, counts, vocabulary))
-    keep_words = (
-        None if keep is None else [word.decode("utf-8", "replace") for word in read_words(keep)]
-    )
+    output_of(target, (source, keep, texts, counts, vocabulary))
+    how = Tokenizer.of(tokenizer)
+    keep_words = _kept(keep, texts, how)
     with scratch_folder(target) as scratch:
         try:
             options = formats.Options(
@@ -86,6 +103,8 @@ def convert(
         else:
             with bytes_bar("read") as progress:
                 words = WordVectors.of(formats.read(source, options.with_progress(progress)))
+        if how != ENGLISH:
+            words = words.with_tokenizer(how)
         if counts is not None:
             words = words.with_counts(counts)
         for file in formats.written_files(target):
@@ -101,6 +120,7 @@ def convert(
 def info(
     source: Vectors,
     member: Annotated[str | None, typer.Option(help="Which file of a zip archive.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """What a vector file or folder holds.
 
@@ -117,12 +137,11 @@ def info(
         "type": words.rows.storage,
         "probabilities": "yes" if words.probabilities is not None else "none",
         "repeated words": f"{len(words.repeated)}",
-        "first words": printable(" ".join(words.words[:8])),
+        "first words": " ".join(words.words[:8]),
     }
     if report is not None:
         rows["rows of zeros"] = f"{report.zero_count}"
-    for name, value in rows.items():
-        print(f"{name + ':':<16}{value}")
+    print_facts(rows, 16, as_json, ":")
 
 
 @vectors.command()
@@ -133,6 +152,7 @@ def coverage(
     inputs: Inputs = None,
     top: Annotated[int, typer.Option(help="How many unknown words to list.")] = 20,
     column: Column = None,
+    as_json: AsJson = False,
 ) -> None:
     """How much of some text the vectors know, and which frequent words they do not.
 
@@ -140,6 +160,9 @@ def coverage(
     """
     words = _load(source)
     shares = words.coverage(texts_of_inputs(inputs, column, reading))
+    if as_json:
+        facts = asdict(shares)
+        return print_json({**facts, "empty": len(shares.empty), "unknown": shares.unknown[:top]})
     print(f"tokens:  {shares.known_tokens} of {shares.tokens} known ({shares.token_share:.2%})")
     print(f"words:   {shares.known_types} of {shares.types} known ({shares.type_share:.2%})")
     if words.pieces:
@@ -154,12 +177,16 @@ def nearest(
     source: Vectors,
     word: Annotated[str, typer.Argument(help="A word.")],
     count: Annotated[int, typer.Option("--count", "-n", help="How many.")] = 10,
+    as_json: AsJson = False,
 ) -> None:
     """The words nearest to a word, with their cosines.
 
     Example: noppa vectors nearest glove cake -n 5
     """
-    for name, cosine in nearest_words(_load(source), word, count):
+    found = nearest_words(_load(source), word, count)
+    if as_json:
+        return print_objects(found, ("word", "cosine"))
+    for name, cosine in found:
         print(f"{cosine:.4f}\t{printable(name)}")
 
 
@@ -172,15 +199,17 @@ def counts(
         str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
     ] = "-",
     column: Column = None,
+    tokenizer: SplitBy = str(ENGLISH),
 ) -> None:
     """Count the words of some text: a file for --counts.
 
     Example: noppa vectors counts corpus.txt -o counts.txt
     """
-    refuse_input_as_output(output, inputs or ())
+    output_of(output, inputs or ())
     token_counts: Counter[str] = Counter()
+    split = split_without_words(Tokenizer.of(tokenizer))
     for text in texts_of_inputs(inputs, column, reading):
-        token_counts.update(kernels.tokenize(text))
+        token_counts.update(split(text))
     lines = "".join(f"{word} {count}\n" for word, count in token_counts.most_common())
     if output == "-":
         sys.stdout.write(lines)
@@ -192,24 +221,49 @@ def counts(
 @vectors.command()
 def get(
     name: Annotated[
-        str | None, typer.Argument(help="Name of a set; without one, the sets are listed.")
+        str | None,
+        typer.Argument(
+            help="Name of a set; without one, the sets are listed, with a language's code its sets."
+        ),
     ] = None,
     to: Annotated[
         Path | None, typer.Option(help="Folder for the file; noppa's cache folder where not given.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Fetch a well-known set from its publisher, checked and resumed; prints the path of the file.
 
     Example: noppa vectors get glove.6B
     """
-    if name is None:
-        for entry in CATALOGUE.values():
-            print(f"{entry.name:<28}{entry.size / 1e9:.1f} GB   {entry.about}")
+    sets, languages = every_set(), language_sets()
+    if name is None and as_json:
+        entries = [(entry.name, entry.size, entry.about) for entry in sets.values()]
+        return print_objects(entries, ("name", "bytes", "about"))
+    if name is None or name in languages:
+        for entry in CATALOGUE.values() if name is None else languages[name]:
+            size = "" if entry.size is None else f"{entry.size / 1e9:.1f} GB"
+            print(f"{entry.name:<28}{size:<9}{entry.about}")
+        if name is None:
+            print(f"{'de, fr, zh, ...':<28}{'':<9}lists those of one of {len(languages)} languages")
         return
-    if name not in CATALOGUE:
-        raise typer.BadParameter(f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}")
+    if name not in sets:
+        raise typer.BadParameter(
+            f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}, or give the code of a language, such as de, "
+            "to see the sets that it has"
+        )
     with bytes_bar(name) as progress:
-        print(download(CATALOGUE[name], to or home() / "vectors", progress))
+        path = download(sets[name], to or home() / "vectors", progress)
+    print(path)
+
+
+def _kept(keep: Path | None, texts: str | None, tokenizer: Tokenizer) -> set[str] | None:
+    """The words of a list and those of texts, None where neither is given."""
+    if keep is None and texts is None:
+        return None
+    kept = set() if keep is None else {word.decode("utf-8", "replace") for word in read_words(keep)}
+    if texts is not None:
+        kept |= words_of_texts(texts_of_inputs([texts], None, Reading()), tokenizer)
+    return kept
 
 
 def _vocabularies(words: WordVectors, source: Path, options: formats.Options) -> list[Path]:

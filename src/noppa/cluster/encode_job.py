@@ -34,6 +34,7 @@ from noppa.records.batch import Batch
 from noppa.records.columns import Fields
 from noppa.records.places import Place
 from noppa.records.write import PartWriter
+from noppa.text.tokenizer_settings import Tokenizer
 
 DTYPES = ("float32", "float16")
 
@@ -59,6 +60,7 @@ def encode(
     output: str | os.PathLike[str],
     model: Encoder | str | os.PathLike[str] | None = None,
     *,
+    tokenizer: Tokenizer | str | None = None,
     column: str | None = None,
     engine: str = "dask",
     scheduler: str | None = None,
@@ -80,6 +82,7 @@ def encode(
 
     inputs: files, folders or patterns, on any file system of fsspec: lines, JSONL, CSV, TSV or Parquet, as `form` says or
         their names do. model: an encoder, its folder or a preset; the embedded one where None.
+    tokenizer: how texts are split, by its name, in place of what the model says.
     column: with the text. keep: which columns of the input to keep, all where None.
     engine: "dask", "spark", or "single" for this very process. scheduler: the address of a running cluster; without one,
         `workers` processes of this machine are started and ended.
@@ -96,10 +99,11 @@ def encode(
     encoder.encode([], dim=dim)  # fails here, not on a worker, where `dim` does not fit
     source = Inputs.of(inputs, form, column, header, encoding, delimiter)
     target = Place.of(output)
-    sent_model = Model.of(encoder)
+    sent_model = Model.of(encoder, tokenizer)
     source.refuse_as_output(target, folders_of(encoder))
     facts = {
         "model": sent_model.identity.checksum,
+        **({} if sent_model.tokenizer is None else {"tokenizer": sent_model.tokenizer}),
         **source.facts(),
         "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],
         **program_facts(sent_model.instructions),

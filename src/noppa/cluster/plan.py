@@ -102,6 +102,11 @@ class Inputs:
             raise ParameterError(
                 f"{first} is {one} and {second} is {other}: give files of one format, or say which with --from"
             )
+        if column is not None and "lines" in forms:
+            raise ParameterError(
+                f"{forms['lines']} is read as plain lines, which have no column {column!r}: pass --from csv, tsv, jsonl or "
+                "json, or leave out the column"
+            )
         fingerprints = in_parallel(Place.fingerprint, places)
         return cls(
             source,

@@ -19,6 +19,7 @@ from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.kernels.backend import kernels
 from noppa.methods import registry
 from noppa.records.places import Place
+from noppa.text.tokenizer_settings import Tokenizer
 
 #: What became of a shard, as JSON can hold it: its number and counts, or one of "error", "missing" (the model), "bad".
 Outcome = dict[str, Any]
@@ -88,10 +89,12 @@ class Model:
     """The instruction set of the driver, on which the last bits of a vector depend."""
     registered: tuple[tuple[str, type[Any]], ...] = ()
     """Names and classes of the user's own method and refinements, which a worker has to know to load the encoder."""
+    tokenizer: str | None = None
+    """The tokenizer in place of the encoder's own."""
 
     @classmethod
-    def of(cls, encoder: Encoder) -> Model:
-        """An encoder that was loaded from a folder."""
+    def of(cls, encoder: Encoder, tokenizer: Tokenizer | str | None = None) -> Model:
+        """An encoder that was loaded from a folder, perhaps with another tokenizer."""
         if encoder.tokenizer is not None:
             raise ParameterError(
                 "an encoder with a tokenizer of its own cannot travel to workers: use one with noppa's tokenizer"
@@ -105,14 +108,15 @@ class Model:
             for name, part in zip(names, parts, strict=True)
             if name not in registry.BUILT_IN
         ]
-        return cls(encoder.identity, registered=tuple(own))
+        how = None if tokenizer is None else str(Tokenizer.of(tokenizer))
+        return cls(encoder.identity, registered=tuple(own), tokenizer=how)
 
     def open(self) -> Encoder:
         """The encoder, mapped into memory the first time."""
         use_instructions(self.instructions)
         for name, kind in self.registered:
             registry.register(name, kind)
-        return _opened(self.identity, self.sent)
+        return _opened(self.identity, self.sent, self.tokenizer)
 
     def send(self, folder: Place) -> Model:
         """Copy the encoder into a folder that the workers see."""
@@ -145,7 +149,12 @@ def use_instructions(name: str) -> None:
 
 
 @lru_cache(maxsize=2)
-def _opened(identity: Identity, sent: str | None) -> Encoder:
+def _opened(identity: Identity, sent: str | None, tokenizer: str | None) -> Encoder:
+    encoder = _saved(identity, sent)
+    return encoder if tokenizer is None else encoder.with_tokenizer(tokenizer)
+
+
+def _saved(identity: Identity, sent: str | None) -> Encoder:
     if identity.is_on_disk:
         return reopened(identity)
     if sent is None:

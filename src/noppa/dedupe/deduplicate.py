@@ -60,7 +60,7 @@ def compare(
     different = np.flatnonzero(firsts == np.arange(len(firsts)))
     vectors = _vectors(every, different, encoder, folder, threads, progress)
     near = NearDuplicates(vectors, int(np.searchsorted(different, len(reference))))
-    split = encoder.tokenizer if isinstance(encoder, Encoder) else None
+    split = encoder.other_split if isinstance(encoder, Encoder) else None
     return Compared(texts, reference, firsts, different, near, split, threads, progress)
 
 

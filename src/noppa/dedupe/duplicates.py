@@ -17,7 +17,7 @@ from noppa.io.table_file import arrow_table, write_table
 from noppa.kernels.backend import kernels
 from noppa.parameters import number, whole
 from noppa.text.characters import lower
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 
 #: The lowest threshold, and how many steps of `down_to` lie between it and 1.
 LOWEST, STEPS = 0.5, 500
@@ -54,7 +54,7 @@ class Compared:
     """Rows whose text is no row's before them."""
     near: NearDuplicates
     """The vectors of those."""
-    tokenizer: Tokenizer | None
+    tokenizer: Split | None
     threads: int | None = None
     progress: Progress | None = None
 
@@ -206,7 +206,7 @@ class RemovedRows(Sequence[Removed]):
         return Removed(row, repeats, in_reference, similarity, words, text, other)
 
 
-def shared_words(text: str, other: str, tokenizer: Tokenizer | None) -> tuple[str, ...]:
+def shared_words(text: str, other: str, tokenizer: Split | None) -> tuple[str, ...]:
     """The words of a text that another one has too, once each, in lower case; punctuation is no word."""
     split = tokenizer or kernels.tokenize
     words, others = (dict.fromkeys(_words(split(one))) for one in (text, other))

@@ -18,7 +18,9 @@ from noppa.distill.word_fit import Fit, fitted
 from noppa.errors import ParameterError
 from noppa.methods.weighting import inverse_frequency_weight
 from noppa.parameters import whole
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words.formats import in_dtype
+from noppa.words.lexicon import Lexicon
 from noppa.words.word_vectors import WordVectors
 
 Float = NDArray[np.float32]
@@ -41,6 +43,7 @@ class Distilled:
     vectors: Float
     probabilities: Float
     ordered: bool = True
+    tokenizer: Tokenizer = ENGLISH
 
     def word_vectors(self, dtype: str = "float32") -> WordVectors:
         matrix, scales = in_dtype(self.vectors, dtype)
@@ -52,6 +55,7 @@ class Distilled:
             unknown="pieces" if self.pieces else "skip",
             pieces=self.pieces,
             ordered=self.ordered,
+            tokenizer=self.tokenizer,
         )
 
 
@@ -63,10 +67,11 @@ def side_by_side(
     *,
     frequencies: Mapping[str, float] | None = None,
     fit: Fit | None = None,
+    tokenizer: Tokenizer = ENGLISH,
     progress: Callable[[int, float], None] | None = None,
 ) -> Distilled:
     """Words with the columns of each teacher in a row, `dim` each, equally long on average; arguments as of `distill`."""
-    options = {"frequencies": frequencies, "fit": fit, "progress": progress}
+    options = {"frequencies": frequencies, "fit": fit, "tokenizer": tokenizer, "progress": progress}
     first = distill(teachers[0], words, texts, dim, **options)  # type: ignore[arg-type]
     parts = [first]
     for teacher in teachers[1:]:
@@ -92,6 +97,7 @@ def distill(
     frequencies: Mapping[str, float] | None = None,
     pieces: Sequence[str] | None = None,
     fit: Fit | None = None,
+    tokenizer: Tokenizer = ENGLISH,
     progress: Callable[[int, float], None] | None = None,
 ) -> Distilled:
     """Word vectors of `dim` dimensions whose sums approximate the teacher's vectors of `texts`.
@@ -99,7 +105,7 @@ def distill(
     Without texts, each word has the teacher's vector of it, weighted by frequency. Vectors are taken around their mean:
     those of some teachers all point one way, and no sum of words would follow them.
     frequencies: of the words; counted in the texts where None. pieces: of words; the teacher's own where None.
-    progress: as in `word_fit.fitted`.
+    tokenizer: how texts are split for the words. progress: as in `word_fit.fitted`.
     """
     dim = whole(dim, "dim", 1)
     if pieces is None:
@@ -110,7 +116,7 @@ def distill(
     width = teacher_vectors.shape[1]
     if dim > width:
         raise ParameterError(f"dim={dim}, but the model's vectors have {width}")
-    ids, offsets = _look_up(rows, len(pieces), texts)
+    ids, offsets = _look_up(rows, len(pieces), texts, tokenizer)
     probabilities = _probabilities(rows, len(pieces), ids, frequencies)
     centred = teacher_vectors - teacher_vectors.mean(axis=0)
     sentences = _around_mean(teacher.sentences(texts)) if texts else centred
@@ -123,7 +129,9 @@ def distill(
         targets = with_length(sentences @ axes)
         fit = fit or Fit().for_texts(len(texts))
         word_vectors = fitted(word_vectors, ids, offsets, targets, fit, progress)
-    return Distilled(rows, len(pieces), teacher_vectors, word_vectors, probabilities)
+    return Distilled(
+        rows, len(pieces), teacher_vectors, word_vectors, probabilities, tokenizer=tokenizer
+    )
 
 
 def _around_mean(rows: NDArray[np.float16]) -> Float:
@@ -131,13 +139,12 @@ def _around_mean(rows: NDArray[np.float16]) -> Float:
 
 
 def _look_up(
-    rows: Sequence[str], pieces: int, texts: Sequence[str]
+    rows: Sequence[str], pieces: int, texts: Sequence[str], tokenizer: Tokenizer
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The row numbers of all tokens, and the offsets of the texts."""
     unknown = "pieces" if pieces else "skip"
-    empty = np.zeros((len(rows), 1), np.float32)
-    lexicon = WordVectors(rows, empty, unknown=unknown, pieces=pieces)
-    return lexicon.vocabulary.look_up(list(texts), 1)
+    lexicon = Lexicon.of(rows, pieces, unknown, "exact-then-lower", tokenizer)
+    return lexicon.look_up(list(texts), 1)
 
 
 def _probabilities(

@@ -5,27 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
-from noppa.text.characters import DIGIT, LETTER, character_class
-from noppa.text.rules import PIECE_MARK
+from noppa.text.characters import DIGIT, LETTER, character_class, lower
+from noppa.text.rules import FOLD, PIECE_MARK
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.words.lexicon import Lexicon
 
 
-def counted(texts: Iterable[str]) -> Counter[str]:
+def counted(texts: Iterable[str], tokenizer: Tokenizer = ENGLISH) -> Counter[str]:
     """Counts of the lower-cased tokens of some texts."""
+    if tokenizer.segment == "vocabulary":
+        raise ParameterError(
+            f"the tokenizer {tokenizer} finds words of a vocabulary, and there is none yet: give --vocabulary FILE, or a "
+            "package that segments, such as --tokenizer jieba, fugashi or pythainlp"
+        )
+    fold = tokenizer.splitting.fold
+    lowered = str.lower if fold == FOLD["none"] else lambda token: lower(token, fold)
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(token.lower() for token in kernels.tokenize(text))
+        tokens = tokenizer.segmented(kernels.tokenize(text, tokenizer.splitting))
+        counts.update(map(lowered, tokens))
     return counts
 
 
-def chosen(frequencies: Mapping[str, float], size: int) -> list[str]:
+def chosen(
+    frequencies: Mapping[str, float], size: int, tokenizer: Tokenizer = ENGLISH
+) -> list[str]:
     """The `size` most frequent words that the tokenizer leaves whole; ties in alphabetical order."""
     order = sorted(frequencies, key=lambda word: (-frequencies[word], word))
+    lexicon = Lexicon.of(order or [""], 0, "skip", "exact", tokenizer)
     words: list[str] = []
     for word in order:
         if len(words) == size:
             break
-        if kernels.tokenize(word) == [word]:
+        if lexicon.tokens(word) == [word]:
             words.append(word)
     return words
 

@@ -24,9 +24,10 @@ from noppa.kernels.backend import kernels
 from noppa.methods import registry
 from noppa.methods.corpus import Ids, checked_ids
 from noppa.methods.protocol import Method, Pooler
-from noppa.parameters import boolean, shown, whole
+from noppa.parameters import boolean, whole
 from noppa.refine import Map, Moments, Refinement, steps_without_text
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokens import Split
 from noppa.threads import thread_count
 from noppa.words.known_share import KnownShare
 from noppa.words.texts import blocks_of, texts_of, token_lists_of, tokens_of
@@ -47,7 +48,8 @@ class Encoder:
 
     words: a `WordVectors`. method: one of `METHODS`, for example `NoPPA(a=0.05, k=12)`, or your own: see `Method`.
     refine: one refinement or several in a row, applied after the method's own.
-    tokenizer: a function from a text to its tokens, in place of the built-in one.
+    tokenizer: how texts are split, in place of what the words say: a `Tokenizer`, the name of one (`fr`, `zh`,
+    `whitespace`), which becomes that of the words, or a function from a text to its tokens, which no folder can hold.
 
     >>> import noppa
     >>> words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], [0.9, 0.1])
@@ -60,25 +62,43 @@ class Encoder:
         words: WordVectors,
         method: Method | Any,
         refine: Refinement | Sequence[Refinement] | None = None,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Split | Tokenizer | str | None = None,
     ) -> None:
         if not isinstance(words, WordVectors):
             raise ParameterError(f"words must be a WordVectors, not a {type(words).__name__}")
         if tokenizer is not None and not callable(tokenizer):
-            raise ParameterError(
-                f"tokenizer must be a function from a text to tokens, not {shown(tokenizer)}"
-            )
+            words, tokenizer = words.with_tokenizer(tokenizer), None
         given = () if refine is None else refine if isinstance(refine, Sequence) else (refine,)
         self.words = words
         self.method: Method = registry.adapted(method)
         self.refine = tuple(map(registry.adapted_refinement, given))
-        self.tokenizer = tokenizer
+        self.tokenizer: Split | None = tokenizer
         self.identity = IN_MEMORY
         self.method.check(words)
         steps = None
         if not self.method.learns:
             steps = steps_without_text(self._refinements, self._width)
         self._fitted = None if steps is None else Fitted(tuple(steps))
+
+    @property
+    def split(self) -> Split:
+        """The function from a text to its tokens: the user's own, or that of the words."""
+        return self.tokenizer or self.words.tokens
+
+    def with_tokenizer(self, tokenizer: Tokenizer | str) -> Encoder:
+        """The same encoder for texts that are split in another way, by name or as a `Tokenizer`."""
+        words = self.words.with_tokenizer(tokenizer)
+        if words is self.words and self.tokenizer is None:
+            return self
+        other = self.__copy__()
+        other.words, other.tokenizer, other.identity = words, None, IN_MEMORY
+        return other
+
+    @property
+    def other_split(self) -> Split | None:
+        """`split`, or None where it is the default, which the look-up of every vocabulary does without a list of tokens."""
+        is_default = self.tokenizer is None and self.words.tokenizer == ENGLISH
+        return None if is_default else self.split
 
     @property
     def path(self) -> Path | None:
@@ -229,7 +249,7 @@ class Encoder:
 
     def known_share(self) -> KnownShare:
         """Counts how many words are known whole of the texts that it is given to `look_up` with."""
-        return KnownShare(self.words.lexicon, self.tokenizer or kernels.tokenize)
+        return KnownShare(self.words.lexicon, self.split)
 
     def encode_ids(
         self,
@@ -318,7 +338,7 @@ class Encoder:
 
     def _counted_ids(self, texts: list[str], threads: int, share: KnownShare) -> Ids:
         if self.tokenizer is None:
-            return self.words.vocabulary.look_up(texts, threads, share.counts)
+            return self.words.lexicon.look_up(texts, threads, share.counts)
         tokens = tokens_of(texts, self.tokenizer)
         return self.words.vocabulary.look_up_tokens(tokens, share.counts)
 
@@ -350,7 +370,7 @@ class Encoder:
         from noppa.explain.explain import explanation
 
         state = self._state
-        tokens = tokens_of(texts_of([text]), self.tokenizer or kernels.tokenize)[0]
+        tokens = tokens_of(texts_of([text]), self.split)[0]
         return explanation(
             text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
         )
@@ -390,9 +410,14 @@ class Encoder:
 
     @classmethod
     def load(
-        cls, path: str | PathLike[str], tokenizer: Tokenizer | None = None, verify: bool = False
+        cls,
+        path: str | PathLike[str],
+        tokenizer: Split | Tokenizer | str | None = None,
+        verify: bool = False,
     ) -> Encoder:
-        """A saved encoder; one with a tokenizer of its own needs that again.
+        """A saved encoder; one with a function of its own as tokenizer needs that again.
+
+        tokenizer: also the name of another one than that of the saved words.
 
         verify: compare the checksums of large files too, which reads them whole.
         """
@@ -403,15 +428,20 @@ class Encoder:
     def open_folder(
         cls,
         path: str | PathLike[str],
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Split | Tokenizer | str | None = None,
         verified: int = storage.VERIFIED_BYTES,
     ) -> Encoder:
         """A saved encoder, its files up to `verified` bytes compared with their checksums."""
-        saved, checksum = encoder_folder.read(path, tokenizer is not None, verified)
-        encoder = cls(saved.words, saved.method, saved.refine, tokenizer)
+        own = tokenizer if callable(tokenizer) else None
+        saved, checksum = encoder_folder.read(path, own is not None, verified)
+        encoder = cls(saved.words, saved.method, saved.refine, own)
         encoder._fitted = saved.fitted
         encoder.identity = Identity.of_folder(Path(path), checksum)
-        return encoder
+        return (
+            encoder
+            if callable(tokenizer) or tokenizer is None
+            else encoder.with_tokenizer(tokenizer)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A saved encoder travels as its identity, so that every process maps the same file; any other one whole."""

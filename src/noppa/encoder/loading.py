@@ -10,17 +10,21 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io import storage
 from noppa.parameters import shown
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokens import Split
 
 
 def load(
     name_or_path: str | PathLike[str] | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Split | Tokenizer | str | None = None,
     verify: bool = False,
 ) -> Encoder:
     """The embedded model, a preset of it by name, or a saved encoder from its folder.
 
     A preset goes before a folder of the same name; `./NAME` is the folder.
+
+    tokenizer: how texts are split, by its name (`fr`, `zh`, `whitespace`) in place of what was saved; or the function that an
+    encoder with one of its own was saved with.
     """
     names = embedded.presets()
     if name_or_path is None:

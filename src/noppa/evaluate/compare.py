@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,7 @@ from noppa.classify.classifier import Classifier
 from noppa.classify.folds import stratified_folds
 from noppa.encoder import embedded
 from noppa.encoder.loading import load
-from noppa.errors import FileError, ParameterError
+from noppa.errors import ParameterError
 from noppa.evaluate.candidates import Candidate, Fixed
 from noppa.evaluate.protocols import OUTER_FOLDS, SEED, score
 from noppa.evaluate.task_files import Row
@@ -48,31 +45,14 @@ class Line:
     dim: int
 
 
-def read(path: str | PathLike[str], text: str, label: str) -> list[Row]:
-    """Labelled texts of a CSV file, by the names of two of its columns."""
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(file)
-            columns = table.fieldnames or []
-            for name in (text, label):
-                if name not in columns:
-                    raise ParameterError(
-                        f"{path} has no column {name!r}: it has {', '.join(columns) or 'none'}"
-                    )
-            rows = []
-            for at, cells in enumerate(table, 2):
-                if cells[text] is None or not cells[label]:
-                    raise FileError(
-                        f"row {at} of {path} lacks its text or its label: complete or delete it"
-                    )
-                rows.append(Row((cells[text],), cells[label]))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"{path} cannot be read: {error}; give a CSV file in UTF-8") from error
+def rows_of(texts: Sequence[str], labels: Sequence[Any], where: str) -> list[Row]:
+    """Labelled texts for a comparison, as many of each label as it needs; `where` is what an error calls them."""
+    rows = [Row((text,), str(label)) for text, label in zip(texts, labels, strict=True)]
     counts = Counter(row.label for row in rows)
     few = [str(name) for name, count in counts.items() if count < OUTER_FOLDS]
     if len(counts) < 2 or few:
         raise ParameterError(
-            f"{path} has {len(counts)} labels"
+            f"{where} has {len(counts)} labels"
             + (f", and {few[0]!r} on only {counts[few[0]]} rows" if few else "")
             + f": a comparison needs two labels or more, each on {OUTER_FOLDS} rows or more"
         )

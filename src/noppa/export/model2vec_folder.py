@@ -13,6 +13,7 @@ from noppa.export.means import is_unit, mean_words
 from noppa.export.tokenizer import cased, tokenizer_json
 from noppa.io.atomic import whole_folder
 from noppa.text.characters import lower
+from noppa.text.tokenizer_settings import ENGLISH
 from noppa.words.formats.safetensors import write_tensors
 
 FILES = ("model.safetensors", "tokenizer.json", "config.json")
@@ -24,6 +25,11 @@ def write_model2vec(encoder: Encoder, path: Path) -> None:
     if encoder.tokenizer is not None:
         raise ParameterError(
             "model2vec needs the tokenizer as a file, and this encoder has a function for one: make it without tokenizer="
+        )
+    if encoder.words.tokenizer != ENGLISH:
+        raise ParameterError(
+            f"model2vec can express the English rules alone, and these words have the tokenizer {encoder.words.tokenizer}: "
+            "export to another format, or load them with tokenizer='english'"
         )
     if encoder.words.unknown in ("zero", "unk"):
         raise ParameterError(

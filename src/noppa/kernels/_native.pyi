@@ -24,7 +24,7 @@ VectorRows = tuple[
 ]
 Rows = tuple[NDArray[Any], NDArray[np.int32]]
 
-def tokenize(text: str) -> list[str]: ...
+def tokenize(text: str, how: tuple[int, int, int, int] = ...) -> list[str]: ...
 def first_other(items: list[Any]) -> int: ...
 def build_slots(
     text: NDArray[np.uint8], bounds: NDArray[np.int64]
@@ -53,8 +53,10 @@ class Vocabulary:
         unknown: int,
         pieces: int = 0,
         piece_slots: NDArray[np.uint64] | None = None,
+        how: tuple[int, int, int, int] = ...,
     ) -> None: ...
     def find(self, word: str) -> int: ...
+    def tokenize(self, text: str) -> list[str]: ...
     def look_up(self, texts: list[str], threads: int, seen: list[int] | None = None) -> Ids: ...
     def look_up_tokens(self, sentences: list[list[str]], seen: list[int] | None = None) -> Ids: ...
 
@@ -98,6 +100,21 @@ def network_steps(
     l2: float,
     steps: int,
 ) -> None: ...
+def parse_entries(
+    data: NDArray[np.uint8], start: int, count: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], int]: ...
+def ngram_buckets(
+    text: NDArray[np.uint8], bounds: NDArray[np.int64], shortest: int, longest: int, buckets: int
+) -> Ids: ...
+def mean_rows(
+    data: NDArray[np.uint8],
+    start: int,
+    rows: int,
+    dim: int,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    threads: int,
+) -> NDArray[Any]: ...
 def sparse_product(
     values: NDArray[np.float32],
     ids: NDArray[np.int32],

@@ -45,6 +45,11 @@ STEP = {"remove": 0, "map": 1, "normalise": 2}
 HIDDEN_UNITS = 50
 HIDDEN_STRIDE = 56
 
+#: fastText's n-grams: the start and the factor of their hash, and the bytes of a word that has any.
+NGRAM_SEED = 2166136261
+NGRAM_PRIME = 16777619
+LONGEST_NGRAM_WORD = 65_535
+
 #: Sent2Vec: the hash of a pair of neighbours is that of the first times this, plus the second.
 PAIR_FACTOR = 116049371
 #: The trainer: noise words against each true one.

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.kernels import packed_rows
+from noppa.kernels.character_ngrams import mean_rows as mean_rows
+from noppa.kernels.character_ngrams import ngram_buckets as ngram_buckets
+from noppa.kernels.character_ngrams import parse_entries as parse_entries
 from noppa.kernels.constants import CASE, LONGEST_RUN
 from noppa.kernels.leaders import Leaders as Leaders
 from noppa.kernels.leaders import nearest_cells as nearest_cells
@@ -26,6 +29,7 @@ from noppa.kernels.vector_text import parse_vectors as parse_vectors
 from noppa.text import characters
 from noppa.text import pieces as piece_rules
 from noppa.text import tokens as scanner
+from noppa.text.rules import FOLD, JOINERS, RULE_SET, SHARP_S
 from noppa.text.telling import is_telling
 
 Float = NDArray[np.float64]
@@ -36,7 +40,11 @@ POOLINGS: tuple[str, ...] = ()
 POSITION_UNIT = 1
 MOST = float(np.finfo(np.float32).max)
 
-tokenize = scanner.tokenize
+
+def tokenize(
+    text: str, how: tuple[int, int, int, int] = scanner.ENGLISH, known: scanner.Known | None = None
+) -> list[str]:
+    return scanner.tokenize(text, scanner.Splitting(*how), known)
 
 
 def instruction_set() -> str:
@@ -99,6 +107,7 @@ class Vocabulary:
         unknown: int,
         pieces: int = 0,
         piece_slots: NDArray[np.uint64] | None = None,
+        how: tuple[int, int, int, int] = scanner.ENGLISH,
     ) -> None:
         self.rows: dict[bytes, int] = {}
         self.pieces: dict[bytes, int] = {}
@@ -107,6 +116,8 @@ class Vocabulary:
             (self.rows if row < first_piece else self.pieces).setdefault(word, row)
         self.letter_case = letter_case
         self.unknown = unknown
+        self.how = scanner.Splitting(*how)
+        self.known = scanner.Known(self.find_in_cases, self.find, first_piece)
 
     def find(self, word: str) -> int:
         return self.rows.get(_utf8(word), -1)
@@ -115,14 +126,26 @@ class Vocabulary:
         return self.pieces.get(_utf8(piece), -1)
 
     def find_in_cases(self, token: str) -> int:
-        lower = characters.lower(token)
+        lower = characters.lower(token, self.how.fold)
         forms = {
             CASE["exact-then-lower"]: (token, lower),
             CASE["exact"]: (token,),
             CASE["lower"]: (lower,),
-        }
-        found = (self.find(form) for form in forms[self.letter_case])
+        }[self.letter_case]
+        found = (self.find(form) for form in (*forms, *self._spellings(forms[-1])))
         return next((row for row in found if row >= 0), -1)
+
+    def _spellings(self, word: str) -> list[str]:
+        """Other spellings of a word: with ss for the German sharp s, with it for each ss, without joiners."""
+        spellings = []
+        if self.how.fold == FOLD["german"]:
+            spellings += [word.replace(SHARP_S, "ss"), word.replace("ss", SHARP_S)]
+        if self.how.fold == FOLD["german"] or self.how.rules != RULE_SET["english"]:
+            spellings.append("".join(c for c in word if c not in JOINERS))
+        return [spelling for spelling in spellings if spelling != word]
+
+    def tokenize(self, text: str) -> list[str]:
+        return scanner.tokenize(text, self.how, self.known)
 
     def look_up_token(self, token: str, seen: list[int] | None = None) -> list[int]:
         row = self.find_in_cases(token)
@@ -147,7 +170,7 @@ class Vocabulary:
     def look_up(
         self, texts: list[str], threads: int, seen: list[int] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        return self.look_up_tokens([tokenize(text) for text in texts], seen)
+        return self.look_up_tokens([self.tokenize(text) for text in texts], seen)
 
 
 class Table:

@@ -14,7 +14,6 @@ from noppa.encoder.identity import MEMORY, PRESET, Identity
 from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
-from noppa.kernels.backend import kernels
 from noppa.parameters import shown
 from noppa.search.stored_vectors import Vectors, unit
 from noppa.threads import thread_count
@@ -99,7 +98,7 @@ def has_meaning(encoder: Any, text: str) -> bool:
     """Whether a text has a word that is known whole, or by pieces of some length: single letters mean anything."""
     if not isinstance(encoder, Encoder) or not encoder.words.pieces:
         return True
-    tokens = (encoder.tokenizer or kernels.tokenize)(text)
+    tokens = encoder.split(text)
     return any(token in encoder.words or _in_long_pieces(encoder, token) for token in tokens)
 
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 import noppa
+from noppa.serve.examples import example_of
 from noppa.serve.fields import Schema, documented
 from noppa.serve.gate import WATCHED
 from noppa.serve.operations import NOTE, TEXT, Operation, exactly, hidden
@@ -62,10 +63,9 @@ def _described(served: Operation, path: str) -> Schema:
     }
     if served.body is not None:
         schema = _any_of([_body(contract) for contract in served.contracts])
-        described["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": schema}},
-        }
+        example = example_of(path, served.body)
+        content = {"schema": schema} if example is None else {"schema": schema, "example": example}
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
     if "{id}" in path:
         described["parameters"] = [{"name": "id", "in": "path", "required": True, "schema": TEXT}]
     if path in WATCHED:

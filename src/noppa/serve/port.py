@@ -1,16 +1,13 @@
 """The listening socket: opened once, shared by all workers, closed without a reset for anybody who has connected.
 
 Closing a listening socket resets the connections that the kernel has completed and nobody has accepted. So a stopping
-server first keeps out newcomers, then accepts all who are in the queue, and only then closes. A client whose SYN is dropped
-meanwhile sends it again after a second and finds the port closed: connection refused, as for any server that is not there.
+server first refuses newcomers, then accepts all who are in the queue, and only then closes.
 """
 
 from __future__ import annotations
 
-import ctypes
 import selectors
 import socket
-import struct
 import sys
 
 from noppa.errors import NoppaError
@@ -18,9 +15,7 @@ from noppa.serve import logs
 
 #: Connections that the kernel completes before they are accepted.
 BACKLOG = 2048
-SO_ATTACH_FILTER = 26
-#: Classic BPF on a TCP segment: load the byte of flags, keep SYN, accept the segment if it is 0, else drop it.
-DROP_SYN = [(0x30, 0, 0, 13), (0x54, 0, 0, 2), (0x15, 0, 1, 0), (0x06, 0, 0, 1 << 18), (0x06, 0, 0, 0)]  # fmt: skip
+SO_BINDTOIFINDEX, NO_INTERFACE = 62, (1 << 31) - 1
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -41,19 +36,17 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def keep_out(listener: socket.socket) -> None:
-    """Let nobody connect any more, in any process that shares the socket; elsewhere than on Linux this does nothing."""
+    """Refuse whoever connects from now on, in every process that shares the socket; elsewhere than on Linux nobody is.
+
+    The socket is bound to a network interface that there is not, so that no SYN is for it. Connections that are complete or
+    just being made stay, and can be accepted.
+    """
     if sys.platform != "linux":
         return
-    program = b"".join(struct.pack("HBBI", *instruction) for instruction in DROP_SYN)
-    buffer = ctypes.create_string_buffer(program, len(program))
     try:
-        listener.setsockopt(
-            socket.SOL_SOCKET,
-            SO_ATTACH_FILTER,
-            struct.pack("HP", len(DROP_SYN), ctypes.addressof(buffer)),
-        )
-    except OSError as error:  # a kernel without it: who connects in the last microseconds is reset
-        logs.write("newcomers not kept out", error=error.strerror)
+        listener.setsockopt(socket.SOL_SOCKET, SO_BINDTOIFINDEX, NO_INTERFACE)
+    except OSError as error:  # a kernel before 5.7: who connects in the last microseconds is reset
+        logs.write("newcomers not refused", error=error.strerror)
 
 
 def somebody_waits(listener: socket.socket) -> bool:

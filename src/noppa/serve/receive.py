@@ -127,7 +127,8 @@ class Parsed(NamedTuple):
 
 def parsed(data: bytearray, names: Collection[str]) -> Parsed:
     """The fields of a JSON object, 400 if it is none; values of those that are not in `names` are dropped to free memory."""
-    if len(data) > LARGE and value_count(data) > MOST_VALUES:
+    # First with the marks inside of strings, which takes a fraction of the time.
+    if len(data) > LARGE and _marks(data) > MOST_VALUES and value_count(data) > MOST_VALUES:
         raise too_large(
             f"the body has more than {MOST_VALUES} values: send texts as strings, and fewer at a time"
         )
@@ -156,8 +157,12 @@ def value_count(data: bytearray) -> int:
     # Each is a value or the name of one; splitting so many would itself take too much.
     if strings > 2 * MOST_VALUES:
         return strings
-    outside = b"".join(bare.split(b'"')[::2])
-    return 1 + sum(outside.count(mark) for mark in (b",", b"[", b"{"))
+    return _marks(b"".join(bare.split(b'"')[::2]))
+
+
+def _marks(data: bytes | bytearray) -> int:
+    """One more than the bytes that stand before a value, in a JSON text of more than one."""
+    return 1 + sum(data.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def size_of(value: Any) -> int:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from noppa.serve import fields
-from noppa.serve.answers import dumped
+from noppa.serve.answers import dumped, listed
 from noppa.serve.operations import NUMBER, TEXT, WHOLE, Operation, at_least, exactly
 from noppa.serve.relevance import ranked, relevance, score
 from noppa.serve.served_models import Counts, Watch
@@ -50,20 +50,18 @@ def operations(service: Service) -> list[Operation]:
             cosines, counts = relevance(
                 models, encoder, query, documents, watch, threads, "documents", truncate=True
             )
-            results = [
+            results = (
                 {"index": at, "relevance_score": score(cosines[at])}
                 | ({"document": {"text": documents[at]}} if return_documents else {})
                 for at in ranked(cosines, top_n)
-            ]
-            answer = {
-                "id": request.scope["noppa.id"],
-                "object": "list",
-                "model": model,
-                "results": results,
+            )
+            head = {"id": request.scope["noppa.id"], "object": "list", "model": model}
+            tail = {
                 "usage": {"total_tokens": counts.tokens},
                 "meta": {"tokens": {"input_tokens": counts.tokens}},
             }
-            return dumped(answer), counts
+            ends = dumped(head)[:-1] + b',"results":[', b"]," + dumped(tail)[1:]
+            return listed(results, watch, *ends), counts
 
         return await service.answer(request, job, [query, *documents])
 
@@ -82,12 +80,12 @@ def operations(service: Service) -> list[Operation]:
             cosines, counts = relevance(
                 models, encoder, query, texts, watch, threads, "texts", truncate=truncate
             )
-            ranks = [
+            ranks = (
                 {"index": at, "score": score(cosines[at], raw_scores)}
                 | ({"text": texts[at]} if return_text else {})
                 for at in ranked(cosines)
-            ]
-            return dumped(ranks), counts
+            )
+            return listed(ranks, watch), counts
 
         return await service.answer(request, job, [query, *texts])
 

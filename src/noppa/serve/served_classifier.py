@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import Encoder
-from noppa.kernels.backend import kernels
 from noppa.serve.problems import invalid, too_large
 from noppa.serve.served_models import Counts, Models, Watch
 
@@ -109,7 +108,7 @@ class ServedClassifier:
         return np.stack([-logits, logits], axis=1) if logits.ndim == 1 else logits
 
     def _cut(self, encoder: Encoder, item: Item, most: int) -> Item:
-        split = encoder.tokenizer or kernels.tokenize
+        split = encoder.split
         tokens = [list(split(text)) for text in item]
         if sum(map(len, tokens)) <= most:
             return item

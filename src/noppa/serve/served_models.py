@@ -67,7 +67,7 @@ class Watch:
 
     @contextmanager
     def over(self) -> Iterator[None]:
-        """Make k-means, which may run deep inside a method's fit, call `check` too."""
+        """Make what runs deep inside a method's fit or an index's search call `check` too."""
         token = interrupt.set(self.check)
         try:
             yield

@@ -7,10 +7,25 @@ runs nor on the one that built the native module.
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 from itertools import groupby
+from typing import Literal
 
 from noppa.text import character_data
-from noppa.text.rules import KIND, REPLACED, REPLACEMENT, SURROGATES, SYLLABLES
+from noppa.text.rules import (
+    FOLD,
+    FORM,
+    JOINERS,
+    KIND,
+    NO_BREAK_AFTER,
+    NO_BREAK_BEFORE,
+    REPLACED,
+    REPLACEMENT,
+    SEGMENTED,
+    SURROGATES,
+    SYLLABLES,
+    TURKISH_LOWER,
+)
 
 SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL = KIND.values()
 
@@ -35,8 +50,10 @@ def lower_character(character: str) -> str:
     return chr(ord(character) + character_data.values("lower")[ord(character)])
 
 
-def lower(token: str) -> str:
+def lower(token: str, fold: int = FOLD["none"]) -> str:
     """Lower case character by character, so that no letter depends on its neighbours (final sigma)."""
+    if fold == FOLD["turkish"]:
+        return "".join(TURKISH_LOWER.get(c) or lower_character(c) for c in token)
     return token.lower() if token.isascii() else "".join(map(lower_character, token))
 
 
@@ -54,15 +71,54 @@ def plain(character: str) -> str:
     return "" if distance == character_data.NOTHING else chr(code + distance)
 
 
-def normalize(text: str) -> str:
-    """NFC that is the same with every Python: characters newer than the oldest supported Unicode are left alone."""
+def normalize(text: str, form: int = FORM["nfc"]) -> str:
+    """A normal form that is the same with every Python: characters newer than the oldest supported Unicode stay."""
+    if form == FORM["none"] or text.isascii():
+        return text
+    name: Literal["NFC", "NFKC"] = "NFKC" if form == FORM["nfkc"] else "NFC"
     stable = character_data.values("stable")
     runs = ((known, "".join(run)) for known, run in groupby(text, lambda c: stable[ord(c)]))
-    return "".join(unicodedata.normalize("NFC", run) if known else run for known, run in runs)
+    return "".join(unicodedata.normalize(name, run) if known else run for known, run in runs)
 
 
-def clean(text: str) -> str:
-    """NFC text with plain quotes and hyphens and without invisible characters."""
+def clean(text: str, form: int = FORM["nfc"], joiners: bool = False) -> str:
+    """Normal text with plain quotes and hyphens and without invisible characters.
+
+    joiners: whether those of `JOINERS` stay between two letters.
+    """
     if text.isascii():
         return text
-    return "".join(c for c in map(replaced, normalize(text)) if character_class(c) != DROP)
+    text = "".join(map(replaced, normalize(text, form)))
+    kinds = [character_class(c) for c in text]
+    return "".join(
+        c
+        for at, c in enumerate(text)
+        if kinds[at] != DROP
+        or (
+            joiners
+            and c in JOINERS
+            and [*kinds[max(at - 1, 0) : at], *kinds[at + 1 : at + 2]] == [LETTER, LETTER]
+        )
+    )
+
+
+@cache
+def is_segmented(character: str) -> bool:
+    """Whether a character is a letter or an ideograph of a script without spaces."""
+    return character_class(character) in (LETTER, IDEOGRAPH) and _is_within(character, SEGMENTED)
+
+
+@cache
+def no_break_before(character: str) -> bool:
+    """Whether no word of a script without spaces begins with it."""
+    return _is_within(character, NO_BREAK_BEFORE)
+
+
+@cache
+def no_break_after(character: str) -> bool:
+    """Whether no word of a script without spaces ends with it."""
+    return _is_within(character, NO_BREAK_AFTER)
+
+
+def _is_within(character: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(low <= ord(character) <= high for low, high in ranges)

@@ -1,6 +1,6 @@
-"""Text to tokens: one deterministic rule set that fits GloVe-style vocabularies.
+"""Text to tokens: deterministic rules that fit GloVe-style vocabularies, and their variants for other languages.
 
-The rules, in the order in which they are tried at each place:
+The English rules, in the order in which they are tried at each place:
 
 1. white space and control characters separate;
 2. web addresses, e-mail addresses and domain names stay whole, without the punctuation that follows them;
@@ -11,6 +11,10 @@ The rules, in the order in which they are tried at each place:
 6. dots and dashes in a row become `...` and `--`, doubled quotes become `"`;
 7. every other character is a token of its own.
 
+Others differ in this (`RULE_SET`, `RUN`): `plain` and `elision` know no English abbreviations and contractions, keep joiners
+between letters, and take a word with joints whole or in parts as the vocabulary has it (`joints`); `whitespace` knows rule 1
+alone, and leaves every character as it is. A run of a script without spaces may be segmented (`segmentation`).
+
 This scanner is the twin of `src/native/text/scanner.cpp`: the same functions, tested to give the same tokens for any text.
 Both take their word lists and limits from `rules`.
 Every look-ahead is bounded, so the time is linear in the length of the text.
@@ -19,6 +23,7 @@ Every look-ahead is bounded, so the time is linear in the length of the text.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from noppa.text.characters import (
     DIGIT,
@@ -27,45 +32,92 @@ from noppa.text.characters import (
     SPACE,
     character_class,
     clean,
+    is_segmented,
     lower,
+    normalize,
+    replaced_surrogate,
 )
+from noppa.text.joints import parts_at_joints
 from noppa.text.rules import (
     ABBREVIATIONS,
     CLITICS,
     CLITICS_LIMIT,
     DOMAIN_LIMIT,
     DOMAINS,
+    FOLD,
+    FORM,
+    JOINERS,
+    JOINTS,
     LETTERS_LIMIT,
     LOCAL_LIMIT,
     NEGATION,
+    RULE_SET,
+    RUN,
     SCHEMES,
     TRAILING,
 )
+from noppa.text.segmentation import Find, segment
 
-Tokenizer = Callable[[str], Sequence[str]]
+#: A function from a text to its tokens.
+Split = Callable[[str], Sequence[str]]
 
 
-def tokenize(text: str) -> list[str]:
+class Splitting(NamedTuple):
+    """How a text is split, as the numbers of `RULE_SET`, `RUN`, `FOLD` and `FORM`: what the native scanner takes."""
+
+    rules: int = RULE_SET["english"]
+    run: int = RUN["none"]
+    fold: int = FOLD["none"]
+    form: int = FORM["nfc"]
+
+
+ENGLISH = Splitting()
+
+
+class Known(NamedTuple):
+    """What a scanner asks of a vocabulary: the row of a word in the cases that it tries, or as it is; how many words."""
+
+    find_in_cases: Find
+    find: Find
+    words: int
+
+
+def tokenize(text: str, how: Splitting = ENGLISH, known: Known | None = None) -> list[str]:
     """The tokens of `text`, by the rules above.
 
     >>> tokenize("It's 3.50 dollars, isn't it?")
     ['It', "'s", '3.50', 'dollars', ',', 'is', "n't", 'it', '?']
     """
-    return _Scanner(clean(text)).scan()
+    if how.rules == RULE_SET["whitespace"]:
+        text = "".join(map(replaced_surrogate, normalize(text, how.form)))
+    else:
+        text = clean(text, how.form, how.rules != RULE_SET["english"])
+    return _Scanner(text, how, known).scan()
 
 
 class _Scanner:
     """One pass over cleaned text; positions past the end read as white space."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, how: Splitting, known: Known | None) -> None:
         self.text = text
         self.length = len(text)
+        self.how, self.known = how, known
+        self.english = how.rules == RULE_SET["english"]
 
     def char(self, at: int) -> str:
         return self.text[at] if 0 <= at < self.length else " "
 
     def kind(self, at: int) -> int:
-        return character_class(self.text[at]) if 0 <= at < self.length else SPACE
+        """The class of a character; letters of a run that is segmented count as ideographs, joiners as letters."""
+        if not 0 <= at < self.length:
+            return SPACE
+        character = self.text[at]
+        if self.how.run and is_segmented(character):
+            return IDEOGRAPH
+        return LETTER if character in JOINERS else character_class(character)
+
+    def knows(self, start: int, end: int) -> bool:
+        return self.known is not None and self.known.find_in_cases(self.text[start:end]) >= 0
 
     def is_word(self, at: int) -> bool:
         return self.kind(at) in (LETTER, DIGIT)
@@ -86,14 +138,36 @@ class _Scanner:
             kind = self.kind(at)
             if kind == SPACE:
                 at += 1
+            elif self.how.rules == RULE_SET["whitespace"]:
+                at = self.chunk(at, tokens)
             elif kind == IDEOGRAPH:
-                tokens.append(self.text[at])
-                at += 1
+                at = self.run(at, tokens)
             elif kind in (LETTER, DIGIT):
                 at = self.word(at, tokens)
             else:
                 at = self.symbol(at, tokens)
         return tokens
+
+    def chunk(self, at: int, tokens: list[str]) -> int:
+        """Everything up to the next white space."""
+        end = at
+        while self.kind(end) != SPACE:
+            end += 1
+        tokens.append(self.text[at:end])
+        return end
+
+    def run(self, at: int, tokens: list[str]) -> int:
+        """An ideograph, or a whole run of a script without spaces."""
+        end = at + 1
+        while self.how.run and self.kind(end) == IDEOGRAPH:
+            end += 1
+        text = self.text[at:end]
+        if self.how.run == RUN["vocabulary"]:
+            find, words = (self.known.find, self.known.words) if self.known else (lambda _: -1, 0)
+            tokens += segment(text, find, words)
+        else:
+            tokens.append(text)
+        return end
 
     def word(self, at: int, tokens: list[str]) -> int:
         """A token that starts with a letter or digit."""
@@ -108,16 +182,32 @@ class _Scanner:
                 end = self.path_end(domain)
                 tokens.append(self.text[at:end])
                 return end
-            if lower(self.text[at:end]) in ABBREVIATIONS:
+            if self.english and lower(self.text[at:end]) in ABBREVIATIONS:
                 tokens.append(self.text[at : end + 1])
                 return end + 1
-        self.contractions(at, end, tokens)
+        if self.english:
+            self.contractions(at, end, tokens)
+            return end
+        return self.joined(at, end, tokens)
+
+    def joined(self, at: int, end: int, tokens: list[str]) -> int:
+        """A word of languages other than English, with the apostrophe behind it where the vocabulary has it so (`po'`)."""
+        elides = self.how.rules == RULE_SET["elision"]
+        if elides and self.char(end) == "'" and self.knows(at, end + 1):
+            tokens.append(self.text[at : end + 1])
+            return end + 1
+        word, known = self.text[at:end], self.known
+        if any(character in JOINTS for character in word):
+            knows = None if known is None else lambda part: known.find_in_cases(part) >= 0
+            tokens += parts_at_joints(word, knows, elides)
+        else:
+            tokens.append(word)
         return end
 
     def symbol(self, at: int, tokens: list[str]) -> int:
         """A token that starts with any other character."""
         char = self.text[at]
-        if char == "'":
+        if char == "'" and self.english:
             end = self.clitic_end(at)
             if end:
                 tokens.append(self.text[at:end])
@@ -157,6 +247,8 @@ class _Scanner:
             return self.is_letter(at - 1) and self.is_letter(at + 1)
         if char in ".,:/":
             return self.is_digit(at - 1) and self.is_digit(at + 1)
+        if char in JOINTS and not self.english:
+            return self.is_letter(at - 1) and self.is_letter(at + 1)
         return False
 
     def url_end(self, at: int) -> int:
@@ -201,7 +293,9 @@ class _Scanner:
         return self.trimmed(at, self.chunk_end(at)) if self.char(at) == "/" else at
 
     def chunk_end(self, at: int) -> int:
-        while at < self.length and self.kind(at) != SPACE:
+        """The end of what an address may hold: white space, or a script without spaces that is segmented."""
+        stops = (SPACE, IDEOGRAPH) if self.how.run else (SPACE,)
+        while at < self.length and self.kind(at) not in stops:
             at += 1
         return at
 

@@ -15,7 +15,7 @@ from noppa.encoder.external import External
 from noppa.encoder.loading import load
 from noppa.kernels.backend import kernels
 from noppa.text.characters import lower
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.word_vectors import WordVectors
 
 #: Words with a larger share of all text stand for no topic: in English some 120, such as "the" and "over".
@@ -29,7 +29,7 @@ class Language:
 
     def __init__(self, encoder: Encoder | External | None = None) -> None:
         own = encoder if isinstance(encoder, Encoder) else None
-        self.split: Tokenizer = (own and own.tokenizer) or kernels.tokenize
+        self.split: Split = own.split if own else kernels.tokenize
         has_shares = own is not None and own.words.probabilities is not None
         self.words: WordVectors = (
             own.words if own is not None and has_shares else load(PRESET).words

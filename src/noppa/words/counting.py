@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.text.characters import lower
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.frequencies import Probabilities, filled
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import blocks_of, texts_of, tokens_of
@@ -60,13 +61,33 @@ class WordCounts:
         return self.pieces / max(self.total, 1)
 
 
-def counts_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> WordCounts:
+def counts_of(lexicon: Lexicon, texts: Iterable[str], split: Split) -> WordCounts:
     """Count the words and the needed pieces of texts."""
     tokens: Counter[str] = Counter()
     for block in blocks_of(texts, BLOCK):
         for sentence in tokens_of(texts_of(block), split):
             tokens.update(sentence)
     return WordCounts.of(lexicon.plain_words, tokens, _piece_counts(lexicon, tokens))
+
+
+def words_of_texts(texts: Iterable[str], tokenizer: Tokenizer) -> set[str]:
+    """Every word of texts, as it stands and in lower case: what a vocabulary may be asked for."""
+    found: set[str] = set()
+    split = split_without_words(tokenizer)
+    for block in blocks_of(texts, BLOCK):
+        for sentence in tokens_of(texts_of(block), split):
+            found.update(sentence)
+    return found | set(map(lower, found))
+
+
+def split_without_words(tokenizer: Tokenizer) -> Split:
+    """The function of a tokenizer that needs no word vectors to find words."""
+    if tokenizer.segment == "vocabulary":
+        raise ParameterError(
+            f"the tokenizer {tokenizer} finds words among those of word vectors, and there are none here: "
+            "take one of whitespace, jieba, fugashi or pythainlp, or load the word vectors and give them the texts"
+        )
+    return Lexicon.of(["."], 0, "skip", "exact", tokenizer).tokens
 
 
 def _piece_counts(lexicon: Lexicon, tokens: Counter[str]) -> NDArray[np.int64]:

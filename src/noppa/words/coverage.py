@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import blocks_of, texts_of, tokens_of
 
@@ -55,7 +55,7 @@ class Coverage:
         )
 
 
-def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Tokenizer) -> Coverage:
+def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Split) -> Coverage:
     """Count the tokens and different words that are whole words, known by pieces (if that is the policy), or unknown."""
     words: Counter[str] = Counter()
     empty = []

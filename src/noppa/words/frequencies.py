@@ -1,4 +1,4 @@
-"""Word probabilities: from a counts file, a dict, a corpus, or the rank; an estimate is always marked as one.
+"""Word probabilities: from a counts file, a dict, wordfreq, a corpus, or the rank; an estimate is always marked as one.
 
 p(w) is the count of w over the sum of all counts given, with words that differ only in case counted together.
 """
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
 from noppa.io.inputs import read_whole
 from noppa.parameters import one_of, real, shown
 from noppa.text.characters import lower, replaced
@@ -39,6 +40,16 @@ CLOSED_CLASS: dict[str, float] = {
 }
 # fmt: on
 
+
+#: Marks of other languages, and the English ones whose share stands for theirs.
+MARKS = {
+    **dict.fromkeys("。．।॥።։", "."), **dict.fromkeys("，、،٬", ","), **dict.fromkeys("？؟¿", "?"),
+    **dict.fromkeys("！¡", "!"), **dict.fromkeys("；؛", ";"), "：": ":", "（": "(", "）": ")",
+    **dict.fromkeys("«»‹›「」『』《》〈〉", '"'), **dict.fromkeys("・·", "-"), "％": "%",
+}  # fmt: skip
+
+#: What counts are called that the package wordfreq has of a language: `wordfreq:de`.
+WORDFREQ = "wordfreq:"
 
 #: Above any corpus, and low enough that no sum of counts overflows.
 LARGEST_COUNT = 1e18
@@ -75,7 +86,7 @@ def from_counts(
     missing: str | float = "smallest",
     errors: str = "strict",
 ) -> Probabilities:
-    """Probabilities of `words` from a dict or from a file of `word count` lines.
+    """Probabilities of `words` from a dict, a file of `word count` lines, or the package wordfreq (`wordfreq:de`).
 
     A word without a count gets, with `missing="smallest"`, the smallest probability of any counted word of the
     vocabulary, unless it is punctuation, a clitic or a digit, whose share is known from English text; a number is
@@ -85,6 +96,9 @@ def from_counts(
         raise ParameterError(f"counts must be a dict or the path of a file, not {shown(counts)}")
     if isinstance(counts, Mapping):
         table, source = dict(counts), "a dict of counts"
+    elif str(counts).startswith(WORDFREQ):
+        words = list(words)
+        table, source = _wordfreq(words, str(counts).removeprefix(WORDFREQ)), str(counts)
     else:
         table, source = read_counts(counts, errors), f"counts in {Path(counts).name}"
     merged: defaultdict[str, float] = defaultdict(float)
@@ -102,6 +116,24 @@ def from_counts(
     forms = [lower(word) for word in words]
     values = np.array([merged.get(form, 0) for form in forms], float) / total
     return filled(forms, values, source, missing)
+
+
+def _wordfreq(words: Iterable[str], language: str) -> dict[str, float]:
+    """The shares of words in a language, and those of elided ones (l', qu') for the spelling without an apostrophe."""
+    with needs("wordfreq", f"counts of {WORDFREQ}{language}"):
+        import wordfreq
+    try:
+        table: dict[str, float] = dict(wordfreq.get_frequency_dict(language, "best"))
+    except LookupError:
+        known = ", ".join(sorted(wordfreq.available_languages("best")))
+        raise ParameterError(
+            f"wordfreq has no counts of {shown(language)}, only of {known}: count a text of your own with with_corpus, or "
+            "take the order of the words with with_ranks"
+        ) from None
+    for form in {lower(word) for word in words}:
+        if form not in table and form.endswith("'") and form[:-1] in table:
+            table[form] = table.pop(form[:-1])
+    return table
 
 
 def from_ranks(count: int) -> Probabilities:
@@ -175,7 +207,9 @@ def filled(
     if isinstance(missing, str) and missing == "smallest":
         smallest = values[counted].min() if counted.any() else 1e-9
         plain = ("".join(map(replaced, form)) for form in forms)
-        fill = np.array([CLOSED_CLASS.get(form, smallest) for form in plain], float)
+        fill = np.array(
+            [CLOSED_CLASS.get(MARKS.get(form, form), smallest) for form in plain], float
+        )
     elif 0 <= real(missing) <= 1:
         fill = np.full(len(forms), real(missing))
     else:

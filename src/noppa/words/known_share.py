@@ -7,7 +7,7 @@ from itertools import islice
 
 from noppa.errors import UnknownWordsWarning, warn
 from noppa.text.telling import LATIN, is_telling, script_of
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon
 
 #: Below this share of known words a batch is reported: bench/unknown_words.py measures it on English and on other languages.
@@ -35,7 +35,7 @@ class KnownShare:
 
     __slots__ = ("_lexicon", "_split", "_warned", "counts")
 
-    def __init__(self, lexicon: Lexicon, split: Tokenizer) -> None:
+    def __init__(self, lexicon: Lexicon, split: Split) -> None:
         self._lexicon, self._split, self._warned = lexicon, split, False
         self.counts = [0, 0]
 

@@ -14,6 +14,7 @@ from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
 from noppa.kernels.constants import CASE, DROPPED
 from noppa.parameters import one_of, whole
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 
 UNKNOWN = ("skip", "zero", "unk", "pieces")
 UNK = "<unk>"
@@ -23,6 +24,7 @@ class Lexicon:
     """Words as UTF-8, one after the other in `text`, each between two of `bounds` (words + 1,); the last are `pieces`.
 
     slots: the hash table over all words but the pieces; built where None.
+    tokenizer: how texts are split for these words.
     """
 
     def __init__(
@@ -33,7 +35,9 @@ class Lexicon:
         pieces: int = 0,
         unknown: str = "skip",
         case: str = "exact-then-lower",
+        tokenizer: Tokenizer = ENGLISH,
     ) -> None:
+        self.tokenizer = tokenizer
         self.text, self.bounds, self._saved_slots = text, bounds, slots
         self.pieces = whole(pieces, "pieces")
         self.unknown: str = one_of(unknown, "unknown", UNKNOWN)
@@ -54,7 +58,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, words: Sequence[str], *options: Any) -> Lexicon:
-        """A list of words, with `pieces`, `unknown` and `case`."""
+        """A list of words, with `pieces`, `unknown`, `case` and `tokenizer`."""
         try:
             text = [word.encode() for word in words]
         except UnicodeEncodeError as error:
@@ -110,13 +114,40 @@ class Lexicon:
             return self.known
         if self.unknown == "pieces":
             return kernels.Vocabulary(
-                self.text, self.bounds, self.slots, CASE[self.case], DROPPED, self.pieces, self._piece_index[0]
+                self.text, self.bounds, self.slots, CASE[self.case], DROPPED, self.pieces, self._piece_index[0],
+                self.tokenizer.splitting,
             )  # fmt: skip
         return self._vocabulary(len(self) if self.unknown == "zero" else self.known.find(UNK))
 
     def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
         bounds = self.bounds[: self.whole_words + 1]
-        return kernels.Vocabulary(self.text, bounds, self.slots, CASE[self.case], unknown)
+        return kernels.Vocabulary(
+            self.text, bounds, self.slots, CASE[self.case], unknown, how=self.tokenizer.splitting
+        )
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text, split for these words."""
+        return self.tokenizer.segmented(self.vocabulary.tokenize(text))
+
+    def look_up(
+        self, texts: list[str], threads: int, seen: list[int] | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The rows (tokens,) of texts by the policy, and their offsets (texts + 1,).
+
+        seen: telling words and how many of them are known whole, to which those of the texts are added.
+        """
+        if self.tokenizer.by_package:
+            return self.vocabulary.look_up_tokens([self.tokens(text) for text in texts], seen)
+        return self.vocabulary.look_up(texts, threads, seen)
+
+    def with_tokenizer(self, tokenizer: Tokenizer) -> Lexicon:
+        """The same words for texts that are split in another way; nothing is copied."""
+        if tokenizer == self.tokenizer:
+            return self
+        slots = self.slots if self._saved_slots is None else self._saved_slots
+        return Lexicon(
+            self.text, self.bounds, slots, self.pieces, self.unknown, self.case, tokenizer
+        )
 
     @property
     def slots(self) -> NDArray[np.uint64]:
@@ -135,7 +166,15 @@ class Lexicon:
         """The whole words alone; the policy `pieces` becomes `skip`."""
         bounds = self.bounds[: self.whole_words + 1]
         unknown = "skip" if self.unknown == "pieces" else self.unknown
-        return Lexicon(self.text[: bounds[-1]], bounds, self._saved_slots, 0, unknown, self.case)
+        return Lexicon(
+            self.text[: bounds[-1]],
+            bounds,
+            self._saved_slots,
+            0,
+            unknown,
+            self.case,
+            self.tokenizer,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the native objects and the list of words, which are rebuilt on first use."""

@@ -9,7 +9,7 @@ from typing import Any
 from noppa.errors import InputError, ParameterError
 from noppa.kernels.backend import kernels
 from noppa.parameters import one_of, shown
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokens import Split
 
 ON_INVALID = ("error", "empty")
 
@@ -47,7 +47,7 @@ def token_lists_of(collection: Any) -> list[list[str]]:
     return sentences
 
 
-def tokens_of(texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
+def tokens_of(texts: list[str], tokenizer: Split) -> list[list[str]]:
     """The tokens of each text, or an error that names the first text for which the tokenizer gave something else."""
     if not callable(tokenizer):
         raise ParameterError(

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.errors import FileError
+from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.storage import Folder
 from noppa.kernels import packed_rows
 from noppa.kernels.backend import kernels
 from noppa.kernels.constants import CASE
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import UNKNOWN, Lexicon
 from noppa.words.matrix import Matrix
@@ -35,6 +36,7 @@ FIELDS = {
     "?ordered columns": schema.wholes(0, schema.MOST_ROWS, 2),
     "unknown": schema.one_of(UNKNOWN),
     "case": schema.one_of(CASE),
+    "?tokenizer": schema.NAMED,
     "probabilities": schema.maybe(schema.TEXT),
 }
 ARRAYS = {
@@ -75,6 +77,8 @@ def write(path: str | PathLike[str], words: WordTable) -> None:
         "case": lexicon.case,
         "probabilities": None if probabilities is None else probabilities.source,
     }
+    if lexicon.tokenizer != ENGLISH:
+        header["tokenizer"] = lexicon.tokenizer.entry()
     if rows.bits:
         header["bits"] = rows.bits
     if words.ordered_columns:
@@ -108,12 +112,25 @@ def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> W
     if slots is not None:
         _check_slots(slots, header["words"] - pieces, folder.file("slots"))
     lexicon = Lexicon(
-        arrays["text"], bounds, slots, pieces, unknown or header["unknown"], case or header["case"]
-    )
+        arrays["text"], bounds, slots, pieces, unknown or header["unknown"], case or header["case"],
+        _tokenizer(folder),
+    )  # fmt: skip
     words = WordTable(lexicon, rows, probabilities)
     words.ordered_columns = _ordered_columns(folder)
     words.header_checksum = folder.header_checksum
     return words
+
+
+def _tokenizer(folder: Folder) -> Tokenizer:
+    if "tokenizer" not in folder.header:
+        return ENGLISH
+    try:
+        return Tokenizer.stored(folder.header["tokenizer"])
+    except (TypeError, ParameterError) as error:
+        raise FileError(
+            f"{folder.path / storage.HEADER} has a tokenizer that cannot be understood ({error}): it is damaged, or a newer "
+            "version of noppa wrote it"
+        ) from error
 
 
 def _ordered_columns(folder: Folder) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from noppa.errors import ParameterError, UnknownWordError
 from noppa.kernels.backend import kernels
 from noppa.parameters import numbers, shown
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
@@ -72,6 +73,15 @@ class WordTable:
         return self.rows.table
 
     @property
+    def tokenizer(self) -> Tokenizer:
+        """How texts are split for these words."""
+        return self.lexicon.tokenizer
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text, split for these words."""
+        return self.lexicon.tokens(text)
+
+    @property
     def unknown(self) -> str:
         return self.lexicon.unknown
 
@@ -121,9 +131,10 @@ class WordTable:
     def __repr__(self) -> str:
         source = self.word_probabilities.source if self.word_probabilities else "none"
         size = f"{self.lexicon.whole_words} words" + f", {self.pieces} pieces" * bool(self.pieces)
+        own = "" if self.tokenizer == ENGLISH else f", tokenizer: {self.tokenizer}"
         return (
             f"{type(self).__name__}({size}, dim={self.dim}, {self.rows.storage}, "
-            f"probabilities: {source})"
+            f"probabilities: {source}{own})"
         )
 
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
@@ -136,6 +147,15 @@ class WordTable:
                 f"row numbers are whole and lie between 0 and {len(self) - 1}, not {shown(rows)}"
             )
         return self.rows.vectors(index)
+
+    def with_tokenizer(self: T, tokenizer: Tokenizer | str) -> T:
+        """The same words for texts that are split in another way: see `Tokenizer`; a name such as `fr` or `zh` will do."""
+        how = Tokenizer.of(tokenizer)
+        return (
+            self
+            if how == self.tokenizer
+            else self._changed(lexicon=self.lexicon.with_tokenizer(how))
+        )
 
     def without_pieces(self: T) -> T:
         """The whole words alone, nothing copied."""

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError, warn
 from noppa.io import storage
-from noppa.kernels.backend import kernels
 from noppa.parameters import boolean, numbers
-from noppa.text.tokens import Tokenizer
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokens import Split
 from noppa.words import frequencies, quantization, word_folder
-from noppa.words.counting import WordCounts, counts_of
+from noppa.words.counting import WordCounts, counts_of, words_of_texts
 from noppa.words.coverage import Coverage, coverage_of
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
@@ -41,6 +41,7 @@ class WordVectors(WordTable):
     bits: 4 or 8 for each block of a uint8 matrix of packed rows, (words, bytes), which `quantized` makes.
     ordered: whether the first columns matter most, so that a mean of the vectors may be cut to fewer.
     pieces: how many of the last rows are pieces of words and no words; `##ing` is one that continues a word.
+    tokenizer: how texts are split for these words, a `Tokenizer` or the name of one: `fr`, `tr`, `zh`, `whitespace`, …
     report: how the vector file was read, None for words from anywhere else.
 
     >>> words = WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]])
@@ -63,10 +64,11 @@ class WordVectors(WordTable):
         blocks: Sequence[int] = (),
         bits: Sequence[int] = (),
         ordered: bool = False,
+        tokenizer: Tokenizer | str = ENGLISH,
     ) -> None:
-        words = texts_of(words)
+        words, how = texts_of(words), Tokenizer.of(tokenizer)
         rows = Matrix.of(words, matrix, scales, blocks, bits)
-        super().__init__(Lexicon.of(words, pieces, unknown, case), rows)
+        super().__init__(Lexicon.of(words, pieces, unknown, case, how), rows)
         if boolean(ordered, "ordered"):
             self.ordered_columns = 0, self.dim
         if probabilities is not None:
@@ -101,8 +103,9 @@ class WordVectors(WordTable):
         missing: str | float = "smallest",
         errors: str = "strict",
     ) -> WordVectors:
-        """The same vectors with probabilities from a dict or a file of `word count` lines.
+        """The same vectors with probabilities from a dict, a file of `word count` lines, or the package wordfreq.
 
+        wordfreq has 42 languages: `with_counts("wordfreq:de")`; it comes with `pip install 'noppa[wordfreq]'`.
         `missing` is the probability of words without a count: `"smallest"` (the smallest one counted; punctuation,
         clitics and digits get their share in English text) or a number. `errors` is for words of the file that are
         not UTF-8, as in `load`.
@@ -113,15 +116,23 @@ class WordVectors(WordTable):
     def with_corpus(
         self,
         texts: Iterable[str],
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Split | Tokenizer | str | None = None,
         missing: str | float = "smallest",
     ) -> WordVectors:
         """The same vectors with probabilities counted over your own texts."""
         return self.with_word_counts(self.count(texts, tokenizer), missing)
 
-    def count(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> WordCounts:
+    def count(
+        self, texts: Iterable[str], tokenizer: Split | Tokenizer | str | None = None
+    ) -> WordCounts:
         """How often each word occurs in texts; the counts of parts of a corpus add up."""
-        return counts_of(self.lexicon, texts, kernels.tokenize if tokenizer is None else tokenizer)
+        return counts_of(self.lexicon, texts, self._split(tokenizer))
+
+    def _split(self, tokenizer: Split | Tokenizer | str | None) -> Split:
+        """The function from a text to tokens that a user asks for; that of these words where None."""
+        if isinstance(tokenizer, (str, Tokenizer)):
+            return self.with_tokenizer(tokenizer).tokens
+        return self.tokens if tokenizer is None else tokenizer
 
     def with_word_counts(
         self, counts: WordCounts, missing: str | float = "smallest"
@@ -145,11 +156,11 @@ class WordVectors(WordTable):
             word_probabilities=of_words.with_pieces(self.pieces, of_pieces, piece_shares)
         )
 
-    def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | None = None) -> Coverage:
+    def coverage(
+        self, texts: Iterable[str], tokenizer: Split | Tokenizer | str | None = None
+    ) -> Coverage:
         """How many tokens and different words of the texts are known, and which frequent ones are not."""
-        return coverage_of(
-            self.lexicon, texts, kernels.tokenize if tokenizer is None else tokenizer
-        )
+        return coverage_of(self.lexicon, texts, self._split(tokenizer))
 
     # Storage
 
@@ -191,31 +202,40 @@ class WordVectors(WordTable):
         vocabulary: str | PathLike[str] | None = None,
         unknown: str | None = None,
         case: str | None = None,
+        tokenizer: Tokenizer | str | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
         verify: bool = False,
+        texts: Iterable[str] | None = None,
     ) -> WordVectors:
         """Word vectors from a saved folder, any common vector file, or a gensim `KeyedVectors` object.
 
         The content decides, not the name: GloVe text, word2vec text and binary, fastText `.vec`, `.npy` or safetensors
-        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. `report` tells how it was read. A saved folder is
-        mapped into memory as it is; `limit`, `keep` or another `dtype` copies what they ask for.
+        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. fastText's own `.bin` and `.ftz` are mapped, give the
+        probabilities of their words, and with `keep` or `texts` also words that they do not list, from character n-grams.
+        `report` tells how a file was read. A saved folder is mapped into memory as it is; `limit`, `keep` or another
+        `dtype` copies what they ask for.
 
         limit: only the first rows. keep: only these words. drop: never these words.
+        texts: only the words of these texts, split by `tokenizer`, and those of `keep`.
         dtype: float32, float16, or int8 with a scale a row; None takes a saved folder as it is, and a file as float32.
         header: whether line 1 is `count dim`; detected where None.
         errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
         on_error: what to do with a line that cannot be read: "error" or "skip".
         strict: refuse a file that ends early, instead of a warning.
         member: which file of a zip archive. vocabulary: where the words of a matrix file are.
-        unknown, case: as of `WordVectors`; a saved folder has its own.
+        unknown, case, tokenizer: as of `WordVectors`; a saved folder has its own.
         progress: called with the bytes read so far and in all.
         verify: compare the checksums of a saved folder's large files too, which reads them whole.
         """
+        how = None if tokenizer is None else Tokenizer.of(tokenizer)
+        if texts is not None:
+            keep = words_of_texts(texts, how or ENGLISH) | set(keep or ())
         saved = None
         if isinstance(path, (str, PathLike)) and os.path.isfile(Path(path) / storage.HEADER):
             verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
             saved = cls.open_folder(Path(path), unknown, case, verified)
+            saved = saved if how is None else saved.with_tokenizer(how)
             as_stored = dtype is None or (
                 isinstance(dtype, str) and dtype == str(saved.matrix.dtype)
             )
@@ -229,15 +249,21 @@ class WordVectors(WordTable):
         )  # fmt: skip
         if saved is not None:
             return saved._selected(options, as_stored)
-        return cls.of(formats.read(path, options), unknown or "skip", case or "exact-then-lower")
+        loaded = formats.read(path, options)
+        return cls.of(loaded, unknown or "skip", case or "exact-then-lower", how or ENGLISH)
 
     @classmethod
     def of(
-        cls, loaded: Loaded, unknown: str = "skip", case: str = "exact-then-lower"
+        cls,
+        loaded: Loaded,
+        unknown: str = "skip",
+        case: str = "exact-then-lower",
+        tokenizer: Tokenizer = ENGLISH,
     ) -> WordVectors:
         """What `noppa.words.formats.read` gave."""
-        lexicon = Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case)
-        words = cls._from(WordTable(lexicon, Matrix(loaded.matrix, loaded.scales)))
+        lexicon = Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case, tokenizer)
+        table = WordTable(lexicon, Matrix(loaded.matrix, loaded.scales), loaded.probabilities)
+        words = cls._from(table)
         words.report = loaded.report
         words._warn_of_repeated()
         return words
@@ -267,6 +293,7 @@ class WordVectors(WordTable):
             pieces=self.pieces,
             blocks=rows.blocks,
             bits=rows.bits,
+            tokenizer=self.tokenizer,
         )
         if self.word_probabilities is not None:
             words.word_probabilities = self.word_probabilities.of_rows(row_numbers)

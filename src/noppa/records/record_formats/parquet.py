@@ -121,7 +121,9 @@ def _explained(address: str) -> Iterator[None]:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, KeyError) as error:
         why = str(error).partition("\n")[0] or type(error).__name__
-        raise FileError(f"{address} cannot be read as Parquet: {why}") from error
+        raise FileError(
+            f"{address} cannot be read as Parquet: {why}; write or fetch it again"
+        ) from error
 
 
 def _text_name(schema: Any, selection: Selection, address: str) -> str:

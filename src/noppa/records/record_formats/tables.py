@@ -218,7 +218,10 @@ def _delimiter(sample: bytes, header: bool) -> str | None:
 def _widths(lines: list[str], delimiter: str) -> set[int]:
     """How many columns the rows have; the last, which may be cut, aside."""
     csv.field_size_limit(LONGEST_VALUE)
-    rows = list(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter))
+    try:
+        rows = list(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter))
+    except csv.Error:  # is told with its line when the file is read
+        return set()
     return {len(row) for row in (rows[:-1] if len(rows) > 1 else rows) if row}
 
 

@@ -33,6 +33,26 @@ export async function get(path) { return (await send(path, { method: "GET" })).j
 export async function text(path) { return (await send(path, { method: "GET" })).text(); }
 export async function post(path, body, signal) { return (await send(path, { body, signal })).json(); }
 
+// The lines that the server keeps for this browser.
+export async function keptLines() {
+  const { lines } = await get("lines");
+  storedLines ??= lines.length ? lines : null;
+  return lines;
+}
+
+// The values of an answer of JSON lines, as they come.
+export async function* jsonLines(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) yield JSON.parse(line);
+  }
+}
+
 // A request over the stored lines; where the server has forgotten them, they are sent again first.
 export async function withLines(path, body, signal) {
   for (let attempt = 0; ; attempt++) {

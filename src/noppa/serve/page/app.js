@@ -1,53 +1,47 @@
-// The page: tabs, theme, address, and what refreshes when.
+// The page: tabs, address, and what refreshes when.
 
 import * as classify from "./classify.js";
 import * as controls from "./controls.js";
 import { $, later } from "./dom.js";
 import * as lines from "./lines.js";
+import * as overview from "./overview.js";
 import * as pair from "./pair.js";
+import * as search from "./search.js";
 import * as sentence from "./sentence.js";
-import { change, read, state } from "./state.js";
+import { change, read, settle, state } from "./state.js";
+import * as theme from "./theme.js";
 
-const TABS = new Map(Object.entries({ sentence, pair, lines, classify })); // the address may name anything, as "constructor"
-
+const TABS = new Map(Object.entries({ sentence, pair, lines, search, classify })); // the address may name anything, as "constructor"
 const FIELDS = ["text", "first", "second", "classified", "other"];
+const OWN_MODEL = ["search", "classify"]; // an index and a classifier are used as they were made
 
 const refresh = () => TABS.get(state.tab).refresh();
 
-function open(tab, focus = false) {
+function show() {
   for (const name of TABS.keys()) {
-    const button = $(`tab-${name}`), chosen = name === tab;
+    const button = $(`tab-${name}`), chosen = name === state.tab;
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
-    if (chosen && focus) button.focus();
-    if (chosen) button.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone not all tabs fit
     $(`panel-${name}`).hidden = !chosen;
   }
-  $("method").classList.toggle("key-only", tab === "classify"); // a classifier is used as it was trained
-  change({ tab });
+  $("method").classList.toggle("key-only", OWN_MODEL.includes(state.tab));
   controls.show();
 }
 
 function choose(tab, focus = false) {
-  open(tab, focus);
+  change({ tab }, true);
+  show();
+  if (focus) $(`tab-${tab}`).focus();
   refresh();
 }
 
-function theme(next) {
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const now = document.documentElement.dataset.theme || localStorage.getItem("noppa-theme") || (dark ? "dark" : "light");
-  const chosen = next ? (now === "dark" ? "light" : "dark") : now;
-  if (next) localStorage.setItem("noppa-theme", chosen);
-  if (next || localStorage.getItem("noppa-theme")) document.documentElement.dataset.theme = chosen;
-  $("theme").setAttribute("aria-pressed", String(chosen === "dark"));
-  $("theme").textContent = chosen === "dark" ? "Light" : "Dark";
-}
-
-let loaded = false; // until it is, nobody knows whether there is a classifier
+let loaded = false; // until it is, nobody knows whether there is a classifier or an index
 
 function fill() {
   if (!TABS.has(state.tab) || (loaded && $(`tab-${state.tab}`).hidden)) state.tab = "sentence";
   for (const field of FIELDS) $(field).value = state[field];
+  overview.fillIn();
+  search.fillIn();
 }
 
 for (const field of FIELDS) {
@@ -63,8 +57,18 @@ for (const name of TABS.keys()) {
     if (to >= 0) { event.preventDefault(); choose(names[to], true); }
   });
 }
-$("theme").addEventListener("click", () => theme(true));
+// An example fills the fields that it names, as if it had been typed.
+for (const button of document.querySelectorAll("[data-fill]")) {
+  button.addEventListener("click", () => {
+    for (const [field, value] of Object.entries(JSON.parse(button.dataset.fill))) {
+      $(field).value = value;
+      $(field).dispatchEvent(new Event("input"));
+      $(field).focus();
+    }
+  });
+}
 $("link").addEventListener("click", async () => {
+  settle();
   try {
     await navigator.clipboard.writeText(location.href);
     $("link").textContent = "Copied";
@@ -74,22 +78,26 @@ $("link").addEventListener("click", async () => {
   setTimeout(() => { $("link").textContent = "Copy link"; }, 1500);
 });
 $("method").addEventListener("submit", (event) => event.preventDefault());
-addEventListener("hashchange", () => { read(); fill(); controls.show(); choose(state.tab); });
+addEventListener("popstate", () => { read(); fill(); show(); refresh(); });
 
 async function begin() {
-  open(state.tab);
+  show();
   const served = await controls.load();
   if (!served) return;
   classify.serve(served.classifier);
+  search.serve(served.index);
+  overview.fillIn(served.layouts);
   loaded = true;
   fill();
-  choose(state.tab);
+  show();
+  await Promise.all([refresh(), lines.restore()]);
 }
 
-theme(false);
+theme.start();
 read();
-fill();
 lines.start();
+search.start();
+fill();
 controls.start(refresh);
 controls.startKey(begin);
 begin();

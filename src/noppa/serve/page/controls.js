@@ -1,31 +1,41 @@
-// Model, method and parameters: what the server offers, and what was chosen.
+// Model, method and parameters: what the server offers, what was chosen, and what the answers say of it.
 
 import { get, key, setKey } from "./api.js";
-import { $, later, make } from "./dom.js";
+import { $, later, make, whole } from "./dom.js";
 import { request } from "./requests.js";
 import { change, model, serve, state } from "./state.js";
 
 const OWN_FIELDS = ["a", "k", "parts"]; // these have an input of their own; every other number gets a plain one
+const HINTS = new Map(Object.entries({
+  noppa: "Words mix by their attention to each other, frequent ones count less, and k directions of noise go.",
+  average: "The plain mean of the word vectors: neither order nor frequency matters.",
+  tfidf: "A mean in which words that stand in many lines count less.",
+  sif: "A mean in which frequent words count less, without the direction that all texts share.",
+  usif: "As SIF, with a strength that follows from how long sentences are.",
+  dct: "The first k waves over the words, which keep something of their order.",
+  vlawe: "How far the words lie from the nearest of k codewords.",
+  s3e: "How k groups of words vary together.",
+  gem: "A word counts by what it adds to its neighbours and by how rare its direction is.",
+}));
+const K_HINTS = new Map([["vlawe", "clusters of words"], ["s3e", "clusters of words"], ["dct", "coefficients"], ["gem", "directions to choose from"]]);
 
 let known = { models: [], methods: [], parts: [] };
 let changed = () => null;
 
 // Returns what is served, once it is known.
-export const load = request("problem", ["key"], async () => {
+export const load = request("problem", ["key"], [], async () => {
   known = await get("methods");
-  const several = known.models.length > 1;
-  $("model-field").hidden = !several;
-  $("model").replaceChildren(...known.models.map(({ name }) => make("option", { value: name }, name)));
+  $("model-field").hidden = known.models.length < 2;
+  $("name").replaceChildren(make("option", { value: "" }, "as served"), ...known.methods.map(({ name }) => make("option", { value: name }, name)));
   serve(known.models);
-  $("name").replaceChildren(make("option", { value: "" }, `as served`), ...known.methods.map(({ name }) => make("option", { value: name }, name)));
   show();
   return known;
 });
 
 export function start(refresh) {
   changed = later(refresh);
-  $("model").addEventListener("change", () => { change({ model: $("model").value }); refresh(); });
-  $("name").addEventListener("change", () => { change({ name: $("name").value, a: "", k: "", parts: "", numbers: "" }); show(); refresh(); });
+  $("model").addEventListener("change", () => { change({ model: $("model").value }, true); show(); refresh(); });
+  $("name").addEventListener("change", () => { change({ name: $("name").value, a: "", k: "", parts: "", numbers: "" }, true); show(); refresh(); });
   $("a").addEventListener("input", () => { if ($("a").checkValidity() && $("a").value) { change({ a: $("a").value }); slide(); changed(); } });
   $("a-slide").addEventListener("input", () => { $("a").value = (10 ** Number($("a-slide").value)).toPrecision(2).replace(/\.?0+$/, ""); change({ a: String(Number($("a").value)) }); $("a").value = state.a; changed(); });
   $("k").addEventListener("input", () => { if ($("k").checkValidity() && $("k").value) { change({ k: $("k").value }); changed(); } });
@@ -40,14 +50,15 @@ export function start(refresh) {
 function slide() { $("a-slide").value = String(Math.log10(Number($("a").value))); }
 
 export function show() {
-  $("model").value = model() ?? "";
+  showModel();
   const method = known.methods.find(({ name }) => name === state.name);
   $("name").value = method ? state.name : "";
+  $("method-hint").textContent = method ? HINTS.get(method.name) ?? method.summary : "The method that the model was made with, and all that it has learnt.";
   const has = (field) => method !== undefined && field in method.parameters;
   for (const field of OWN_FIELDS) $(`${field}-field`).hidden = !has(field);
   if (has("a")) { $("a").value = state.a || String(method.parameters.a ?? ""); slide(); }
   if (has("k")) $("k").value = state.k || String(method.parameters.k ?? "");
-  $("k-hint").textContent = ["vlawe", "s3e"].includes(state.name) ? "clusters of words" : state.name === "dct" ? "coefficients" : "directions taken out";
+  $("k-hint").textContent = K_HINTS.get(state.name) ?? "directions taken out";
   const numbers = Object.entries(method?.parameters ?? {}).filter(([field, value]) => !OWN_FIELDS.includes(field) && typeof value === "number");
   $("numbers").replaceChildren(...numbers.map(([field, value]) => numberField(field, value)));
   if (has("parts")) {
@@ -58,6 +69,18 @@ export function show() {
       return make("label", {}, box, part);
     }));
   }
+}
+
+// The chosen model; where none is, the one that suits the tab, and why another tab has another.
+function showModel() {
+  const names = known.models.map(({ name }) => name), chosen = names.includes(state.model) ? state.model : "";
+  $("model").replaceChildren(make("option", { value: "" }, `${chosen ? "by tab" : model()} (automatic)`), ...names.map((name) => make("option", { value: name }, name)));
+  $("model").value = chosen;
+  const apart = model("sentence"), compared = model("pair");
+  if (chosen) $("model-hint").textContent = "Chosen for every tab.";
+  else if (apart === compared) $("model-hint").textContent = "The same for every tab.";
+  else if (state.tab === "sentence") $("model-hint").textContent = `It has attention to show here; tabs that compare use ${compared}, made for cosines.`;
+  else $("model-hint").textContent = `Made for comparing by cosine; the tab of one sentence uses ${apart}, which has attention to show.`;
 }
 
 function numberField(field, value) {
@@ -72,6 +95,22 @@ function numberField(field, value) {
   });
   return make("label", { class: "field" }, field, input);
 }
+
+// What an answer says of the encoder that made it, and of words that are not known. Ignored for a tab that is no longer
+// shown: its answer came late.
+export function describe(tab, { encoder, note, warning }) {
+  if (tab !== state.tab) return;
+  $("note").textContent = note ?? "";
+  $("warning").textContent = warning ?? "";
+  $("described").hidden = !encoder;
+  if (!encoder) return;
+  $("described-name").textContent = `${encoder.method} · ${whole(encoder.dim)} number${encoder.dim === 1 ? "" : "s"}`;
+  const parameters = Object.entries(encoder.parameters);
+  $("parameters").replaceChildren(...parameters.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, plain(value)))));
+  $("parameterless").hidden = parameters.length > 0;
+}
+
+const plain = (value) => (value === null ? "none" : Array.isArray(value) ? value.join(", ") : value === true ? "yes" : value === false ? "no" : String(value));
 
 export function startKey(again) {
   $("key").value = key();

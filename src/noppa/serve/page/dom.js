@@ -1,4 +1,4 @@
-// Elements, numbers, bars and debouncing for every part of the page.
+// Elements, numbers, bars, lists and debouncing for every part of the page.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -16,8 +16,17 @@ export function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-export const number = (value, places = 3) => (value < 0 ? "−" : "") + Math.abs(value).toFixed(places);
+// A text of the user's, in the direction of its own script.
+export const quoted = (text, name = "span") => make(name, { dir: "auto" }, text);
 
+export const number = (value, places = 3) => {
+  const digits = Math.abs(value).toFixed(places);
+  return (value < 0 && Number(digits) ? "−" : "") + digits; // nothing is less than zero that is shown as zero
+};
+export const whole = (value) => value.toLocaleString("en");
+export const count = (many, one) => `${whole(many)} ${one}${many === 1 ? "" : "s"}`;
+
+// `both`: zero in the middle, for values of which some are negative.
 export function bar(value, most, both = false) {
   const fill = make("i");
   const size = most > 0 ? Math.min(1, Math.abs(value) / most) * (both ? 50 : 100) : 0;
@@ -27,6 +36,24 @@ export function bar(value, most, both = false) {
   const frame = make("span", { class: "bar", "aria-hidden": "true" });
   frame.append(fill);
   return frame;
+}
+
+// The items in a list or the body of a table, and behind the first `shown` of them a button that shows the others.
+export function fold(list, items, shown, what) {
+  list.replaceChildren(...items);
+  const frame = list.closest("table") ?? list;
+  if (frame.nextElementSibling?.classList.contains("more")) frame.nextElementSibling.remove();
+  if (items.length <= shown) return;
+  for (const item of items.slice(shown)) item.hidden = true;
+  const button = make("button", { type: "button", class: "more" }, `Show all ${whole(items.length)} ${what}`);
+  button.addEventListener("click", () => {
+    for (const item of items) item.hidden = false;
+    button.remove();
+    const next = items[shown].querySelector("button") ?? items[shown]; // the focus goes on where the list does
+    if (next === items[shown]) next.tabIndex = -1;
+    next.focus();
+  });
+  frame.after(button);
 }
 
 export function later(run, wait = 120) {

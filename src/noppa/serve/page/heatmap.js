@@ -1,64 +1,111 @@
-// A table of numbers as coloured cells: a mouse, a finger or the arrow keys tell each value.
+// A table of numbers between two rows of tokens, as coloured cells with a legend: a mouse, a finger or the arrow keys tell
+// each value. Where the cells would be too small, the texts themselves take their place (reading.js).
 
-import { make, number, svg } from "./dom.js";
+import { number, svg } from "./dom.js";
+import { reading } from "./reading.js";
+import { BEHIND, legend, readout, shade } from "./shades.js";
+import { isolated, labels, rightToLeft, shortened, words } from "./tokens.js";
 
-const CELL = 26, LETTER = 7.6, MOST = 16;
+const LEAST = 15, MOST = 72, VALUES = 33; // sides of a cell, and from which on its value fits in
+const ANGLE = 48, SINE = 0.74, COSINE = 0.67;
+const pen = document.createElement("canvas").getContext("2d");
+const drawn = new WeakMap(); // what a place shows, to be drawn again for another width
+const watched = new ResizeObserver((entries) => {
+  for (const { target } of entries) if (drawn.has(target) && drawn.get(target).width !== target.clientWidth) draw(target, drawn.get(target).table);
+});
 
-function shown(token) { return token.length > MOST ? token.slice(0, MOST - 1) + "…" : token; }
+// `table`: sides `rows` and `columns`, each with `tokens` and `sources`; `values`; and a `label`.
+export function heatmap(place, table) {
+  watched.observe(place);
+  draw(place, table);
+}
 
-export function heatmap(place, rows, columns, values, label) {
+function draw(place, table) {
+  drawn.set(place, { table, width: place.clientWidth });
   place.replaceChildren();
-  if (!rows.length || !columns.length) return;
-  const widest = Math.max(...rows.map((token) => shown(token).length));
-  const highest = Math.max(...columns.map((token) => shown(token).length));
-  const left = widest * LETTER + 12, top = highest * LETTER * 0.78 + 14;
-  const slant = highest * LETTER * 0.72;
-  const width = left + columns.length * CELL + slant, height = top + rows.length * CELL + 2;
-  const most = Math.max(1e-12, ...values.flat().map(Math.abs));
+  const { rows, columns, values } = table;
+  if (!rows.tokens.length || !columns.tokens.length || !place.clientWidth) return;
+  const shape = measured(place.clientWidth, labels(rows), labels(columns), table);
+  const text = shape.cell < LEAST;
+  place.dataset.form = text ? "text" : "table";
+  // In a text a word's value with itself would leave the others pale.
+  const seen = values.flatMap((row, at) => row.filter((_, column) => !(text && rows === columns && at === column)));
+  const most = Math.max(1e-12, ...seen.map(Math.abs));
+  if (text) reading(place, table, most);
+  else cells(place, table, shape, most);
+  place.append(legend(values, most, text ? BEHIND : 1));
+}
+
+// Where everything stands, in pixels.
+function measured(width, rows, columns, table) {
+  pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+  const wide = (label) => pen.measureText(shortened(label)).width;
+  const side = Math.max(...rows.map(wide)) + 14, slopes = columns.map(wide);
+  if (rightToLeft(table.columns.tokens)) slopes.reverse();
+  const top = Math.max(...slopes) * SINE + 16, near = Math.min(MOST, (width - side) / columns.length);
+  const slant = Math.max(4, ...slopes.map((slope, at) => slope * COSINE + 8 - (columns.length - at - 0.5) * near)); // what leans over the edge
+  const mirrored = rightToLeft(table.rows.tokens); // names of rows stand where a line of the text begins
+  const left = mirrored ? 2 : side, right = mirrored ? Math.max(side, slant) : slant;
+  const cell = Math.min(MOST, (width - left - right) / columns.length);
+  return { rows, columns, left, top, mirrored, cell, width: left + columns.length * cell + right, height: top + rows.length * cell + 2 };
+}
+
+function cells(place, table, shape, most) {
+  const { rows, columns, left, top, mirrored, cell } = shape, { values } = table;
+  const backward = rightToLeft(table.columns.tokens);
+  const x = (column) => left + (backward ? columns.length - 1 - column : column) * cell, y = (row) => top + row * cell;
+  const edge = mirrored ? left + columns.length * cell : left;
   const picture = svg("svg", {
-    viewBox: `0 0 ${width} ${height}`, role: "application", tabindex: "0", "aria-roledescription": "table of values",
-    "aria-label": `${label}: ${rows.length} by ${columns.length}. Arrow keys move from cell to cell.`, "font-size": "13",
+    viewBox: `0 0 ${shape.width} ${shape.height}`, width: shape.width, height: shape.height, role: "application", tabindex: "0",
+    "aria-roledescription": "table of values", "font-size": "13",
+    "aria-label": `${table.label} ${rows.length} by ${columns.length}. Arrow keys move from cell to cell.`,
   });
-  picture.style.maxWidth = `${Math.max(width * 1.5, 160)}px`;
-  columns.forEach((token, at) => {
-    const x = left + at * CELL + CELL / 2 + 3, y = top - 5;
-    picture.append(svg("text", { x, y, transform: `rotate(-48 ${x} ${y})` }, shown(token)));
+  columns.forEach((label, column) => {
+    const at = x(column) + cell / 2 + 3;
+    picture.append(svg("text", { x: at, y: top - 8, transform: `rotate(${-ANGLE} ${at} ${top - 8})` }, isolated(shortened(label))));
   });
-  rows.forEach((token, row) => {
-    const y = top + row * CELL;
-    picture.append(svg("text", { x: left - 6, y: y + CELL * 0.67, "text-anchor": "end" }, shown(token)));
+  rows.forEach((label, row) => {
+    picture.append(svg("text", { x: mirrored ? edge + 9 : edge - 9, y: y(row) + cell / 2 + 5, "text-anchor": mirrored ? "start" : "end" }, isolated(shortened(label))));
     columns.forEach((_, column) => {
-      const x = left + column * CELL, value = values[row][column];
-      const kind = value < 0 ? "--negative" : "--positive";
-      const cell = svg("rect", { x, y, width: CELL, height: CELL, class: "cell", "data-row": row, "data-column": column });
-      cell.style.fill = `rgba(var(${kind}), ${(Math.abs(value) / most).toFixed(3)})`;
-      picture.append(svg("rect", { x, y, width: CELL, height: CELL, class: "base" }), cell);
+      const value = values[row][column], place = { x: x(column), y: y(row), width: cell, height: cell };
+      const square = svg("rect", { ...place, class: "cell", "data-row": row, "data-column": column });
+      shade(square, value, most);
+      picture.append(svg("rect", { ...place, class: "base" }), square);
+      if (cell >= VALUES) picture.append(svg("text", { x: place.x + cell / 2, y: place.y + cell / 2 + 4, class: Math.abs(value) > 0.68 * most ? "value strong" : "value" }, Math.abs(value) < 0.005 ? "0" : number(value, 2)));
     });
   });
-  const cursor = svg("rect", { width: CELL, height: CELL, class: "cursor", visibility: "hidden" });
+  // A line along the pieces of one word.
+  for (const { start, end } of words(table.rows).filter(({ start, end }) => end - start > 1)) {
+    const at = mirrored ? edge + 4 : edge - 4;
+    picture.append(svg("line", { x1: at, x2: at, y1: y(start) + 3, y2: y(end) - 3, class: "word" }));
+  }
+  for (const { start, end } of words(table.columns).filter(({ start, end }) => end - start > 1)) {
+    const ends = [x(start), x(end - 1)].sort((a, b) => a - b);
+    picture.append(svg("line", { x1: ends[0] + 3, x2: ends[1] + cell - 3, y1: top - 4, y2: top - 4, class: "word" }));
+  }
+  const cursor = svg("rect", { width: cell, height: cell, class: "cursor", visibility: "hidden" });
   picture.append(cursor);
-  const readout = make("p", { class: "readout", role: "status" }, "–");
+  const told = readout();
   let at = [0, 0];
   const tell = (row, column) => {
     at = [row, column];
-    cursor.setAttribute("x", left + column * CELL);
-    cursor.setAttribute("y", top + row * CELL);
-    cursor.setAttribute("visibility", "visible");
-    readout.textContent = `${rows[row]} → ${columns[column]}: ${number(values[row][column], 4)}`;
+    for (const [name, value] of [["x", x(column)], ["y", y(row)], ["visibility", "visible"]]) cursor.setAttribute(name, value);
+    told.tell(rows[row], columns[column], values[row][column]);
   };
   const pointed = (event) => {
-    const cell = event.target.closest?.("[data-row]");
-    if (cell) tell(Number(cell.dataset.row), Number(cell.dataset.column));
+    const square = event.target.closest?.("[data-row]");
+    if (square) tell(Number(square.dataset.row), Number(square.dataset.column));
   };
   picture.addEventListener("pointermove", pointed);
   picture.addEventListener("pointerdown", pointed);
   picture.addEventListener("focus", () => tell(...at));
-  const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const step = backward ? -1 : 1, moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -step], ArrowRight: [0, step] };
   picture.addEventListener("keydown", (event) => {
     const move = moves[event.key];
     if (!move) return;
     event.preventDefault();
-    tell(Math.min(rows.length - 1, Math.max(0, at[0] + move[0])), Math.min(columns.length - 1, Math.max(0, at[1] + move[1])));
+    const within = (value, size) => Math.min(size - 1, Math.max(0, value));
+    tell(within(at[0] + move[0], rows.length), within(at[1] + move[1], columns.length));
   });
-  place.append(picture, readout);
+  place.append(picture, told.node);
 }

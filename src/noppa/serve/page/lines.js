@@ -1,41 +1,58 @@
 // Many lines: where they come from, and their vectors to take home.
 
-import { dropLines, keepLines, Problem, text, withLines } from "./api.js";
+import { dropLines, keepLines, keptLines, Problem, text, withLines } from "./api.js";
+import { describe } from "./controls.js";
 import { likely, lines as linesOf, table } from "./csv.js";
-import { $, later, make } from "./dom.js";
+import { $, count, later, make } from "./dom.js";
 import { offer } from "./labels.js";
 import * as overview from "./overview.js";
-import { request } from "./requests.js";
-import { method, note } from "./state.js";
+import { mark, request } from "./requests.js";
+import { method, state } from "./state.js";
 
 const SEPARATORS = new Map([["csv", ","], ["tsv", "\t"]]);
-let lines = [], rows = null;
+const LONG_PASTE = 4000; // characters
+let lines = [], rows = null, asked = false;
 
 export async function refresh() {
-  if (!lines.length) { note("lines", ""); return; }
+  if (!lines.length) { describe("lines", {}); return; }
   await overview.refresh(lines);
 }
 
 function show(newLines) {
   lines = newLines;
   $("with-lines").hidden = !lines.length;
-  $("lines-state").textContent = lines.length ? `${lines.length} line${lines.length === 1 ? "" : "s"}.` : "No lines yet.";
+  $("lines-empty").hidden = lines.length > 0;
+  $("lines-state").textContent = lines.length ? `${count(lines.length, "line")}.` : "No lines yet.";
+  mark(["with-lines"], false);
 }
 
 // Gives the server the lines that `read` finds, or has it forget those it has where there are none.
-const take = request("lines-problem", ["paste", "file", "column"], async (signal, read) => {
+const take = request("lines-problem", ["paste", "file", "column"], [], async (signal, read) => {
+  asked = true;
   try {
     const newLines = await read();
     if (newLines.length) {
-      $("lines-state").textContent = `Sending ${newLines.length} lines…`;
+      $("lines-state").textContent = `Sending ${count(newLines.length, "line")}…`;
       await keepLines(newLines, signal);
     } else await dropLines();
     show(newLines);
   } catch (error) {
-    if (!signal.aborted) $("lines-state").textContent = lines.length ? `Not taken: these are still the ${lines.length} lines from before.` : "Not taken.";
+    if (!signal.aborted) {
+      $("lines-state").textContent = lines.length ? `Not taken: these are still the ${count(lines.length, "line")} from before.` : "Not taken.";
+      mark(["with-lines"], true);
+    }
     throw error;
   }
   if (!signal.aborted) await refresh();
+});
+
+// The lines that the server keeps for this browser, after the page was loaded again; those that were given meanwhile count more.
+export const restore = request("lines-problem", [], [], async () => {
+  const kept = await keptLines();
+  if (asked || lines.length || !kept.length) return;
+  if (!kept.some((line) => line.includes("\n"))) $("paste").value = `${kept.join("\n")}\n`;
+  show(kept);
+  if (state.tab === "lines") await refresh();
 });
 
 async function open(file) {
@@ -67,8 +84,18 @@ async function download(format) {
   offer(content, `vectors.${format}`);
 }
 
+// An ordinary paste of thousands of lines holds Chromium up for a minute; writing them into the field does not.
+function paste(event) {
+  const content = event.clipboardData.getData("text/plain"), field = $("paste");
+  if (content.length < LONG_PASTE) return;
+  event.preventDefault();
+  field.setRangeText(content, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input"));
+}
+
 export function start() {
   overview.start();
+  $("paste").addEventListener("paste", paste);
   $("paste").addEventListener("input", later(() => { $("column-field").hidden = true; take(() => linesOf($("paste").value)); }, 400));
   $("file").addEventListener("change", () => { const [file] = $("file").files; if (file) take(() => open(file)); });
   $("column").addEventListener("change", () => take(column));
@@ -76,6 +103,6 @@ export function start() {
   $("clear").addEventListener("click", () => { $("paste").value = ""; take(() => []); });
   for (const button of document.querySelectorAll("[data-download]")) {
     const format = button.dataset.download;
-    button.addEventListener("click", request(`${format}-problem`, [], () => download(format)));
+    button.addEventListener("click", request(`${format}-problem`, [], [], () => download(format)));
   }
 }

@@ -3,7 +3,7 @@
 import { $ } from "./dom.js";
 
 export const COLOURS = ["#3b7dd8", "#d9822b", "#2f9e6b", "#c0448f", "#8a6fd1", "#b8a11c", "#d14b4b", "#2aa3b5", "#7a8b3c", "#a0674a"];
-const NEAR = 14, EDGE = 18, DIM = 0.12;
+const NEAR = 14, TAP = 6, EDGE = 18, DIM = 0.12;
 
 function ends(values) { return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]); }
 
@@ -22,12 +22,19 @@ export class Map {
     this.all();
     new ResizeObserver(() => this.draw()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); this.pointers.set(event.pointerId, event); });
+    addEventListener("theme", () => this.draw());
+    let pressed = null;
+    canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); this.pointers.set(event.pointerId, event); pressed = event; });
+    canvas.addEventListener("pointerup", (event) => { // a tap, not a drag: a finger cannot hover
+      if (pressed && Math.hypot(event.offsetX - pressed.offsetX, event.offsetY - pressed.offsetY) < TAP) this.point(this.nearest(event.offsetX, event.offsetY, 2 * NEAR));
+    });
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
     canvas.addEventListener("pointermove", (event) => this.moved(event));
     canvas.addEventListener("wheel", (event) => { event.preventDefault(); this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, event.offsetX, event.offsetY); }, { passive: false });
     canvas.addEventListener("keydown", (event) => this.typed(event));
-    canvas.addEventListener("focus", () => this.centre());
+    canvas.addEventListener("focus", () => { if (canvas.matches(":focus-visible")) this.centre(); });
+    canvas.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") this.point(-1); });
+    canvas.addEventListener("blur", () => this.point(-1));
     $("zoom-in").addEventListener("click", () => this.zoom(1.5));
     $("zoom-out").addEventListener("click", () => this.zoom(1 / 1.5));
     $("zoom-all").addEventListener("click", () => { this.all(); this.draw(); });
@@ -135,7 +142,20 @@ export class Map {
     return best;
   }
 
-  point(at) { if (at !== this.marked) { this.marked = at; this.tell(at); this.draw(); } }
+  // Tells of a point, and where it is; of none: -1.
+  point(at) {
+    if (at === this.marked) return;
+    this.marked = at;
+    this.tell(at, ...(at < 0 ? [] : this.place(this.points[at])));
+    this.draw();
+  }
+
+  // Puts a card beside a place of the map, on the side that has room for it.
+  attach(card, x, y) {
+    const { clientWidth: w, clientHeight: h } = this.canvas, gap = 12;
+    card.style.left = `${Math.max(4, Math.min(w - card.offsetWidth - 4, x > w / 2 ? x - card.offsetWidth - gap : x + gap))}px`;
+    card.style.top = `${Math.max(4, Math.min(h - card.offsetHeight - 4, y > h / 2 ? y - card.offsetHeight - gap : y + gap))}px`;
+  }
 
   centre() { this.point(this.nearest(this.canvas.clientWidth / 2, this.canvas.clientHeight / 2)); }
 

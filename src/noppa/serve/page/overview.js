@@ -1,37 +1,60 @@
 // What is in the lines: search, a map, clusters, near-duplicates. A click on any of them shows it on the map.
 
-import { withLines } from "./api.js";
-import { $, later, make, number } from "./dom.js";
+import { jsonLines, Problem, withLines } from "./api.js";
+import { describe } from "./controls.js";
+import { $, count, fold, later, make, number, quoted, whole } from "./dom.js";
 import { save } from "./labels.js";
 import { COLOURS, Map } from "./map.js";
 import { request } from "./requests.js";
-import { change, method, note, state } from "./state.js";
+import { change, method, state } from "./state.js";
 
-const SHOWN_GROUPS = 50, SHOWN_LINES = 6;
+const SHOWN_CLUSTERS = 12, SHOWN_GROUPS = 10, SHOWN_LINES = 6;
+const MANY = 500; // from so many lines on, progress is told
 let lines = [], map = null, chosen = null;
 let labels = [], names = [], groups = [];
 
 const json = async (path, body, signal) => (await withLines(path, { ...body, ...method() }, signal)).json();
 const line = (at) => lines[at] ?? "";
-const count = (many, one) => `${many} ${one}${many === 1 ? "" : "s"}`;
 
-const search = request("search-problem", ["query"], async (signal) => {
+// Encodes the lines first where they are many; what follows finds their vectors ready.
+const encode = request("encode-problem", [], ["overview"], async (signal) => {
+  if (lines.length < MANY) return true;
+  let encoded = 0;
+  try {
+    for await (const { done, of } of jsonLines(await withLines("lines/encode", method(), signal))) {
+      encoded = done;
+      $("encoding").hidden = false;
+      $("encoding-bar").value = done / of;
+      $("encoding-state").textContent = `Encoded ${whole(done)} of ${count(of, "line")}`;
+    }
+  } catch (error) {
+    throw error instanceof Problem || signal.aborted ? error : new Problem(0, "The answer broke off: try again.");
+  } finally {
+    if (!signal.aborted) $("encoding").hidden = true;
+  }
+  if (encoded < lines.length) throw new Problem(0, `Only ${whole(encoded)} of ${count(lines.length, "line")} were encoded: try again.`);
+  return true;
+});
+
+const search = request("search-problem", ["query"], ["found"], async (signal) => {
   const { results } = state.query.trim() ? await json("search", { query: state.query, count: 10 }, signal) : { results: [] };
   fill("found", results.map((hit) => make("li", {}, pick([hit.index], "one line found",
-    make("b", {}, number(hit.similarity)), make("span", {}, hit.text)))));
+    make("b", {}, number(hit.similarity)), quoted(hit.text)))));
   map.mark(results[0]?.index ?? -1);
 });
 
-const chart = request("map-problem", [], async (signal) => {
-  const plane = await json("lines/map", {}, signal);
-  note("lines", plane.note);
+const chart = request("map-problem", ["layout"], ["map-frame"], async (signal) => {
+  const layout = $("layout").value;
+  const plane = await json("lines/map", layout === "pca" ? {} : { layout }, signal);
+  describe("lines", plane);
   map.show(plane.points, map.labels);
   const percent = plane.shares.map((share) => `${(100 * share).toFixed(0)} %`).join(" and ");
-  $("map-title").textContent = `Map of ${lines.length} lines`;
-  $("map-hint").textContent = `Two principal axes (${percent} of the variance), coloured by cluster. Drag, scroll or pinch; with the keyboard: arrows, + and −.`;
+  $("map-title").textContent = `Map of ${count(lines.length, "line")}`;
+  const axes = percent ? `Two principal axes (${percent} of the variance)` : "UMAP, where neighbours mean something and axes do not";
+  $("map-hint").textContent = `${axes}, coloured by cluster. Drag, scroll or pinch; with the keyboard: arrows, + and −.`;
 });
 
-const cluster = request("clusters-problem", ["clusters-count"], async (signal) => {
+const cluster = request("clusters-problem", ["clusters-count"], ["clusters"], async (signal) => {
   const answer = await json("lines/clusters", { count: Number(state.clusters) }, signal);
   labels = answer.labels;
   names = answer.clusters.map((one) => one.name);
@@ -41,26 +64,26 @@ const cluster = request("clusters-problem", ["clusters-count"], async (signal) =
   fill("clusters", answer.clusters.map((one, at) => {
     const dot = make("span", { class: "dot", "aria-hidden": "true" });
     dot.style.background = COLOURS[at % COLOURS.length];
-    return make("li", {}, pick(members[at], `cluster “${names[at]}”`, dot, make("b", {}, names[at]), make("span", {}, count(one.size, "line"))),
-      make("ul", {}, ...one.central.map((at) => make("li", {}, line(at)))));
-  }));
+    return make("li", {}, pick(members[at], `cluster “${names[at]}”`, dot, quoted(names[at], "b"), make("span", {}, count(one.size, "line"))),
+      make("ul", {}, ...one.central.map((at) => quoted(line(at), "li"))));
+  }), SHOWN_CLUSTERS, "clusters");
 });
 
-const duplicates = request("duplicates-problem", ["threshold"], async (signal) => {
+const duplicates = request("duplicates-problem", ["threshold"], ["duplicates", "duplicates-state"], async (signal) => {
   ({ groups } = await json("lines/duplicates", { threshold: Number(state.threshold) }, signal));
   const repeated = groups.reduce((sum, group) => sum + group.lines.length, 0);
   $("duplicates-state").textContent = groups.length ? `${count(groups.length, "group")}, ${count(repeated, "line")}` : "None.";
-  fill("duplicates", groups.slice(0, SHOWN_GROUPS).map((group) => {
+  fill("duplicates", groups.map((group) => {
     const more = group.lines.length - SHOWN_LINES;
     return make("li", {}, pick(group.lines, "near-duplicates", make("span", {}, `${count(group.lines.length, "line")}, at least ${number(group.least, 3)}`)),
-      make("ul", {}, ...group.lines.slice(0, SHOWN_LINES).map((at) => make("li", {}, line(at))), ...(more > 0 ? [make("li", {}, `and ${more} more`)] : [])));
-  }));
+      make("ul", {}, ...group.lines.slice(0, SHOWN_LINES).map((at) => quoted(line(at), "li")), ...(more > 0 ? [make("li", {}, `and ${more} more`)] : [])));
+  }), SHOWN_GROUPS, "groups");
 });
 
 // A new list; what was highlighted by way of the old one no longer is.
-function fill(list, items) {
+function fill(list, items, shown = items.length, what = "") {
   if ($(list).contains(chosen)) highlight(null);
-  $(list).replaceChildren(...items);
+  fold($(list), items, shown, what);
 }
 
 // A button that highlights these lines on the map, and, pressed again, no longer does.
@@ -77,23 +100,44 @@ function highlight(button, members = null, title = "") {
   map.light(members);
   if (members?.length === 1) map.point(members[0]);
   $("lit").hidden = !members;
-  $("lit-state").textContent = members ? `Highlighted: ${title}${members.length === 1 ? "" : `, ${members.length} lines`}.` : "";
+  $("lit-state").textContent = members ? `Highlighted: ${title}${members.length === 1 ? "" : `, ${whole(members.length)} lines`}.` : "";
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (members) $("map").scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
+}
+
+// A card beside the point that the mouse or the keyboard is at; its text is also read out.
+function point(at, x, y) {
+  $("map-card").hidden = at < 0;
+  $("map-point").textContent = at < 0 ? "–" : line(at);
+  if (at < 0) return;
+  const label = labels[at], dot = make("span", { class: "dot" });
+  dot.style.background = COLOURS[(label ?? 0) % COLOURS.length];
+  $("map-card").replaceChildren(quoted(line(at), "p"), make("p", { class: "hint" }, dot, ` ${names[label] ? `${names[label]} · ` : ""}line ${whole(at + 1)}`));
+  map.attach($("map-card"), x, y);
+}
+
+// The ways to lay out a map that the server has, and what the address says of all the fields.
+export function fillIn(layouts = null) {
+  if (layouts) {
+    $("layout").replaceChildren(...layouts.map((name) => make("option", { value: name }, name === "pca" ? "principal axes" : name.toUpperCase())));
+    $("layout-field").hidden = layouts.length < 2;
+  }
+  $("query").value = state.query;
+  $("clusters-count").value = state.clusters;
+  $("threshold").value = state.threshold;
+  $("threshold-value").textContent = Number(state.threshold).toFixed(2);
+  $("layout").value = [...$("layout").options].some(({ value }) => value === state.layout) ? state.layout : "pca";
 }
 
 export async function refresh(newLines) {
   if (newLines !== lines) highlight(null);
   lines = newLines;
-  await Promise.all([cluster().then(chart), search(), duplicates()]);
+  if (await encode()) await Promise.all([cluster().then(chart), search(), duplicates()]);
 }
 
 export function start() {
-  map = new Map($("map"), (at) => { $("map-point").textContent = at < 0 ? "–" : line(at); });
-  $("query").value = state.query;
-  $("clusters-count").value = state.clusters;
-  $("threshold").value = state.threshold;
-  $("threshold-value").textContent = state.threshold;
+  map = new Map($("map"), point);
+  $("layout").addEventListener("change", () => { change({ layout: $("layout").value }); chart(); });
   $("unlight").addEventListener("click", () => { const button = chosen; highlight(null); button?.focus(); });
   $("query").addEventListener("input", later(() => { change({ query: $("query").value }); search(); }));
   $("clusters-count").addEventListener("input", later(() => {

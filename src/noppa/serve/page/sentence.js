@@ -1,43 +1,64 @@
 // One sentence: tokens, weights, shares, attention, and what refinement did.
 
 import { post } from "./api.js";
-import { $, bar, make, number } from "./dom.js";
+import { describe } from "./controls.js";
+import { $, bar, count, fold, make, number } from "./dom.js";
 import { heatmap } from "./heatmap.js";
 import { request } from "./requests.js";
-import { change, method, note, state } from "./state.js";
+import { change, method, state } from "./state.js";
+import { labels, words } from "./tokens.js";
 
 const KINDS = {
-  attention: ["Attention", "How much each token (row) attends to each other one; rows add up to 1"],
-  weighted_attention: ["Weighted attention", "Attention times the weight of the row’s token"],
-  pairs: ["Shares by pair", "What a token (row) gives to the vector by way of another; all add up to 1"],
+  attention: ["Attention", "How much each token (row) attends to each other one; rows add up to 1."],
+  weighted_attention: ["Weighted attention", "Attention times the weight of the row’s token."],
+  pairs: ["Shares by pair", "What a token (row) gives to the vector by way of another; all add up to 1."],
 };
+const SHOWN = 30;
 let last = null;
 
-export const refresh = request("sentence-problem", ["text"], async (signal) => {
-  last = await post("explain", { text: state.text, ...method() }, signal);
+export const refresh = request("sentence-problem", ["text"], ["sentence-results"], async (signal) => {
+  const empty = !state.text.trim();
+  $("sentence-empty").hidden = !empty;
+  if (empty) { $("sentence-results").hidden = true; describe("sentence", {}); return; }
+  const answer = await post("explain", { text: state.text, ...method() }, signal);
+  $("sentence-results").hidden = false;
+  last = answer;
   show();
 });
 
 function show() {
-  const known = last.known.filter(Boolean).length;
-  const tokens = last.tokens.length;
-  $("summary").textContent = `${tokens} token${tokens === 1 ? "" : "s"}, ${known} known; a vector of ${last.dim} dimensions.`;
-  $("described").textContent = last.method;
-  note("sentence", last.note);
-  const heaviest = Math.max(0, ...last.weights), largest = Math.max(0, ...last.shares.map(Math.abs));
-  $("tokens").tBodies[0].replaceChildren(...last.tokens.map((token, at) => {
-    const row = make("tr", last.known[at] ? {} : { class: "unknown", title: "not in the vocabulary" });
-    const cell = (value, most, both) => make("td", { class: "number" }, bar(value, most, both), number(value));
-    row.append(make("th", { scope: "row" }, token));
-    row.append(cell(last.weights[at], heaviest, false), cell(last.shares[at], largest, true));
-    row.append(make("td", { class: "number" }, number(last.cosines[at])));
-    return row;
-  }), ...Object.entries(last.remainders).map(([name, share]) => make("tr", {},
-    make("th", { scope: "row" }, name), make("td"), make("td", { class: "number" }, bar(share, largest, true), number(share)), make("td"))));
+  const found = words(last), parted = found.filter(({ start, end }) => end - start > 1);
+  $("summary").textContent = `${count(last.tokens.length, "token")}, ${last.known.filter(Boolean).length} known${parted.length ? `; ${count(parted.length, "word")} by pieces alone` : ""}.`;
+  $("pieces-hint").hidden = !parted.length;
+  describe("sentence", last);
+  showTokens(found);
   showHeat();
   $("steps-panel").hidden = !last.steps.length;
-  $("steps").replaceChildren(...last.steps.map((step) => make("li", {}, step.name +
-    (step.share_removed === null ? "" : `: took away ${(100 * step.share_removed).toFixed(2)} % of the squared length`))));
+  $("steps").replaceChildren(...last.steps.map((step) => make("li", {}, ...stepped(step))));
+}
+
+// A refinement by its name, what it did, and its parameters.
+function stepped({ name, share_removed: removed }) {
+  const [, kind, parameters] = name.match(/^(\w+)\((.*)\)$/) ?? [null, name, ""];
+  const told = removed === null ? "" : ` took away ${(100 * removed).toFixed(2)} % of the squared length`;
+  return [`${kind}${told} `, make("span", { class: "hint" }, parameters.replaceAll("'", "").replaceAll("=", " = "))];
+}
+
+function showTokens(found) {
+  const remainders = Object.entries(last.remainders), names = labels(last);
+  const shares = [...last.shares, ...remainders.map(([, share]) => share)];
+  const heaviest = Math.max(0, ...last.weights), largest = Math.max(0, ...shares.map(Math.abs)), signed = shares.some((share) => share < 0);
+  const cell = (value, most, both) => make("td", { class: "number" }, bar(value, most, both), number(value));
+  const row = (name, attributes, ...cells) => make("tr", attributes, make("th", { scope: "row", dir: "auto" }, name), ...cells);
+  const token = (at, attributes) => row(names[at], attributes, cell(last.weights[at], heaviest), cell(last.shares[at], largest, signed),
+    make("td", { class: "number" }, number(last.cosines[at])));
+  const rows = found.flatMap(({ text, start, end }) => {
+    if (end - start === 1) return [token(start, last.known[start] ? {} : { class: "unknown", title: "not in the vocabulary" })];
+    const sum = last.shares.slice(start, end).reduce((a, b) => a + b, 0);
+    const pieces = Array.from({ length: end - start }, (_, at) => token(start + at, { class: "piece", title: `part of ${text}` }));
+    return [row(text, { class: "parted", title: "known by its pieces alone" }, make("td"), cell(sum, largest, signed), make("td")), ...pieces];
+  });
+  fold($("tokens").tBodies[0], [...rows, ...remainders.map(([name, share]) => row(name, {}, make("td"), cell(share, largest, signed), make("td")))], SHOWN, "rows");
 }
 
 function showHeat() {
@@ -47,7 +68,8 @@ function showHeat() {
     const input = make("input", { type: "radio", name: "heat", value: kind });
     input.checked = kind === chosen;
     input.addEventListener("change", () => { change({ heat: kind }); showHeat(); document.querySelector(`[name=heat][value=${kind}]`).focus(); });
-    return make("label", { title: KINDS[kind][1] }, input, KINDS[kind][0]);
+    return make("label", {}, input, KINDS[kind][0]);
   }));
-  heatmap($("heat"), last.tokens, last.tokens, last[chosen], KINDS[chosen][1]);
+  $("heat-hint").textContent = KINDS[chosen][1];
+  heatmap($("heat"), { rows: last, columns: last, values: last[chosen], label: KINDS[chosen][1] });
 }

@@ -72,12 +72,12 @@ def one_line(error: Exception) -> str:
 
 def add_matrix(
     words: list[bytes],
-    matrix: NDArray[Any],
+    matrix: Any,
     scales: NDArray[Any] | None,
     rows: Rows,
     options: Options,
 ) -> None:
-    """Check the rows of an array and add them with their words, block by block."""
+    """Check the rows of an array, or of anything that gives slices of one, and add them with their words, block by block."""
     for start in range(0, len(words), BLOCK):
         values = np.asarray(matrix[start : start + BLOCK])
         names = words[start : start + BLOCK]

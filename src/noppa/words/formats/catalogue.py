@@ -1,18 +1,20 @@
-"""Well-known sets of word vectors: the publishers' URLs, sizes and checksums."""
+"""Well-known sets of word vectors: the publishers' URLs, sizes and checksums; of 157 languages in `languages.tsv`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: its URLs in order of preference, its size and SHA-256."""
+    """One file: its URLs in order of preference, its size and SHA-256, None where nobody publishes them."""
 
     name: str
     urls: tuple[str, ...]
-    size: int
-    sha256: str
+    size: int | None
+    sha256: str | None
     about: str
 
     @property
@@ -38,6 +40,11 @@ def _fasttext(file: str, size: int, sha256: str, about: str) -> Entry:
     )
     name = "fasttext." + file.removesuffix(".vec.zip")
     return Entry(name, tuple(mirror + file for mirror in mirrors), size, sha256, about)
+
+
+def _unpublished(url: str, name: str, about: str) -> Entry:
+    """A file of which no size and no checksum is published."""
+    return Entry(name, (url,), None, None, about)
 
 
 #: The publishers give no checksums: these are the ones that JuliaText's Embeddings.jl pins.
@@ -87,5 +94,54 @@ CATALOGUE: dict[str, Entry] = {
             "21c05ae916a67a4da59b1d006903355cced7de7da1e42bff9f0504198c748da8",
             "Google News, 3 million words and phrases, cased",
         ),
+        *(
+            _unpublished(
+                f"https://conceptnet.s3.amazonaws.com/downloads/2019/numberbatch/{name}.txt.gz",
+                name,
+                about,
+            )
+            for name, about in (
+                (
+                    "numberbatch-19.08",
+                    "ConceptNet, 78 languages, 9 million words spelled /c/en/cake",
+                ),
+                (
+                    "numberbatch-en-19.08",
+                    "ConceptNet, 516,000 English words and phrases, lower case",
+                ),
+            )
+        ),
     )
 }
+
+FASTTEXT = "https://dl.fbaipublicfiles.com/fasttext/"
+
+
+@cache
+def language_sets() -> dict[str, list[Entry]]:
+    """The sets of each language, by its code: fastText's of the Common Crawl, as text and as a model, and the aligned ones."""
+    file = resources.files("noppa.words.formats") / "languages.tsv"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    return {code: _sets(code, name, kinds.split()) for code, name, kinds in rows}
+
+
+def _sets(code: str, language: str, kinds: list[str]) -> list[Entry]:
+    crawl = {
+        f"cc.{code}.300.vec": f"{language}: Common Crawl and Wikipedia, text",
+        f"cc.{code}.300.bin": f"{language}: the model, which makes vectors of unknown words (gunzip it first)",
+    }
+    sets = [
+        _unpublished(f"{FASTTEXT}vectors-crawl/{name}.gz", name, about)
+        for name, about in crawl.items()
+    ]
+    if "aligned" in kinds:
+        name = f"wiki.{code}.align.vec"
+        about = f"{language}: Wikipedia, in one space with the other aligned languages"
+        sets.append(_unpublished(f"{FASTTEXT}vectors-aligned/{name}", name, about))
+    return sets
+
+
+def every_set() -> dict[str, Entry]:
+    """All sets by their names."""
+    return CATALOGUE | {entry.name: entry for sets in language_sets().values() for entry in sets}

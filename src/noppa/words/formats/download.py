@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noppa.errors import FileError
+from noppa.errors import FileError, warn
 from noppa.io.atomic import lock_path
 from noppa.words.formats.catalogue import Entry
 from noppa.words.formats.load_options import Progress
@@ -94,7 +94,8 @@ def download(
 ) -> Path:
     """The path of a verified copy of a file, downloaded where there is none yet.
 
-    An interrupted download is resumed. The URLs of the entry are tried in turn.
+    An interrupted download is resumed. The URLs of the entry are tried in turn. Where no checksum is published, only the
+    length that the server announces is compared, and a warning says so.
     """
     target = folder / entry.file
     partial = folder / f".{entry.file}.partial"
@@ -110,6 +111,8 @@ def download(
             for url in entry.urls:
                 reason = fetch.with_retries(url)
                 if reason is None:
+                    if entry.sha256 is None:
+                        _warn_of_no_checksum(entry, partial)
                     os.replace(partial, target)
                     return target
                 reasons.append(f"{url}: {reason}")
@@ -177,25 +180,24 @@ class _Fetch:
         return fault
 
     def _once(self, url: str, offset: int) -> None:
-        if offset == self.entry.size:
+        size = self.entry.size
+        if offset == size:
             return
-        if offset > self.entry.size:
+        if size is not None and offset > size:
             os.truncate(self.partial, 0)
             offset = 0
         request = urllib.request.Request(url, headers={"User-Agent": "noppa"})
         if offset:
             request.add_header("Range", f"bytes={offset}-")
         with self._refusals(), self.opener.open(request, timeout=self.patience.seconds) as response:
-            offset = _start(response, offset, self.entry.size)
-            for piece in _pieces(response, offset, self.entry.size):
+            offset, size = _start(response, offset, size)
+            for piece in _pieces(response, offset, size):
                 self._write(piece, offset)
                 offset += len(piece)
                 if self.progress is not None:
-                    self.progress(offset, self.entry.size)
-            if offset < self.entry.size:
-                raise _Refused(
-                    f"the connection ended after {offset} of {self.entry.size} bytes", retry=True
-                )
+                    self.progress(offset, size)
+            if offset < size:
+                raise _Refused(f"the connection ended after {offset} of {size} bytes", retry=True)
 
     def _write(self, piece: bytes, at: int) -> None:
         with _explained(self.partial), self.partial.open("r+b") as file:
@@ -231,8 +233,8 @@ class _Fetch:
             ) from error
 
 
-def _start(response: Any, offset: int, size: int) -> int:
-    """The offset in the file at which a response begins, checked against its headers."""
+def _start(response: Any, offset: int, size: int | None) -> tuple[int, int]:
+    """The offset in the file at which a response begins, checked against its headers, and the size of the file."""
     if response.status == 206:
         content_range = _RANGE.match(response.headers.get("Content-Range") or "")
         if content_range is None or int(content_range[1]) != offset:
@@ -241,11 +243,14 @@ def _start(response: Any, offset: int, size: int) -> int:
     else:
         offset = 0  # the server does not resume
         length = response.headers.get("Content-Length") or ""
-        total = int(length) if re.fullmatch(r"\d{1,19}", length) else size
-    if total != size:
+        announced = int(length) if re.fullmatch(r"\d{1,19}", length) else size
+        if announced is None:
+            raise _Refused("the server does not say how long the file is, nor does its publisher")
+        total = announced
+    if size is not None and total != size:
         _refuse_page(response.read1(PIECE) if not offset else b"")
         raise _Refused(f"the server has {total} bytes where {size} were published")
-    return offset
+    return offset, total
 
 
 def _pieces(response: Any, offset: int, size: int) -> Iterator[bytes]:
@@ -273,12 +278,26 @@ def _size(path: Path) -> int:
 def _fault(path: Path, entry: Entry) -> str | None:
     """What is wrong with a complete file, None if nothing."""
     size = path.stat().st_size
-    if size != entry.size:
+    if entry.size is not None and size != entry.size:
         return f"it has {size} bytes where {entry.size} were published"
+    if entry.sha256 is None:
+        return None
+    digest = _digest(path)
+    if digest != entry.sha256:
+        return f"its checksum {digest[:12]}… is not the published {entry.sha256[:12]}…"
+    return None
+
+
+def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
             digest.update(piece)
-    if digest.hexdigest() != entry.sha256:
-        return f"its checksum {digest.hexdigest()[:12]}… is not the published {entry.sha256[:12]}…"
-    return None
+    return digest.hexdigest()
+
+
+def _warn_of_no_checksum(entry: Entry, path: Path) -> None:
+    warn(
+        f"no checksum of {entry.name} is published, so that only its {path.stat().st_size} bytes could be compared with "
+        f"what the server announced; its SHA-256 is {_digest(path)}: compare it with that of another copy"
+    )

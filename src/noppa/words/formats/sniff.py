@@ -44,10 +44,6 @@ IMPOSTORS: list[tuple[re.Pattern[bytes], str]] = [
         "is a Python pickle, which noppa does not open since that runs code: in gensim, "
         "KeyedVectors.load(path).save_word2vec_format('vectors.bin', binary=True), or give noppa the object",
     ),
-    (
-        re.compile(re.escape(FASTTEXT_MODEL)),
-        "is a fastText model and not its vectors: use the .vec file that comes with it",
-    ),
     (re.compile(rb"PAR1"), "is a Parquet table and not a vector file"),
     (
         re.compile(rb"\x89HDF"),
@@ -77,6 +73,8 @@ def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
             raise FileError(f"{name} {complaint}")
     if sample.startswith(NPY):
         return Content("npy")
+    if sample.startswith(FASTTEXT_MODEL):
+        return Content("fastText model")
     if len(sample) > 9 and sample[8:9] == b"{" and int.from_bytes(sample[:8], "little") < 1 << 27:
         return Content("safetensors")
     return _text_or_binary(sample, name, header)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,17 @@ from noppa.io.compression import open_plain
 from noppa.io.inputs import require_readable
 from noppa.words.formats.arrays import add_matrix, read_arrays
 from noppa.words.formats.binary import read_binary
+from noppa.words.formats.fasttext import read_fasttext
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.load_report import Report
 from noppa.words.formats.row_buffer import Rows
 from noppa.words.formats.sniff import SAMPLE, sniff
 from noppa.words.formats.text_lines import read_text
+from noppa.words.frequencies import Probabilities
+from noppa.words.lexicon import Lexicon
+
+#: Formats that are mapped into memory, and so neither compressed nor a stream.
+MAPPED = ("npy", "safetensors", "fastText model")
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class Loaded:
     matrix: NDArray[Any]
     scales: NDArray[np.float32] | None
     report: Report
+    probabilities: Probabilities | None = None
+    """Of the words, where the file has their counts."""
 
 
 def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
@@ -39,14 +47,14 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
         return _read_object(source, options)
     path = Path(source)
     require_readable(path, str(path), "check the name, or fetch a set with noppa vectors get")
-    rows = Rows(options, Report(str(path)))
+    rows, model = Rows(options, Report(str(path))), None
     plain = open_plain(path, options.member)
     try:
         sample = plain.peek(SAMPLE)
         content = sniff(sample, str(path), options.header)
         rows.report.format, rows.report.compression = content.format, plain.compression
         rows.report.declared = content.declared
-        if content.format in ("npy", "safetensors"):
+        if content.format in MAPPED:
             if plain.compression != "none":
                 raise FileError(
                     f"{path} is a compressed {content.format} file: decompress it first"
@@ -55,14 +63,22 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
                 raise FileError(
                     f"{path} is a pipe, and a matrix is read from a file: save it first"
                 )
-            read_arrays(path, content.format, rows, options)
+            if content.format == "fastText model":
+                model = read_fasttext(path, rows, options)
+            else:
+                read_arrays(path, content.format, rows, options)
         else:
             plain.read(content.header_bytes)
             reader = read_binary if content.format == "word2vec binary" else read_text
             reader(plain, content, rows, options)
     finally:
         plain.close()
-    return _finished(rows)
+    loaded = _finished(rows)
+    if model is None:
+        return loaded
+    return replace(
+        loaded, probabilities=model.probabilities(Lexicon(loaded.text, loaded.bounds).words)
+    )
 
 
 def _read_object(source: Any, options: Options) -> Loaded:

@@ -1,0 +1,25 @@
+// Numbers as colours, which colour is how much, and the line that tells one of them.
+
+import { make, number } from "./dom.js";
+
+// How opaque the colour behind a word may be that is still read with ease, in light and in dark.
+export const BEHIND = 0.5;
+
+export function shade(node, value, most, property = "fill") {
+  node.style[property] = `rgba(var(${value < 0 ? "--negative" : "--positive"}), ${Math.min(1, Math.abs(value) / most).toFixed(3)})`;
+}
+
+// The line below a table that tells the value of a cell.
+export function readout() {
+  const node = make("p", { class: "readout", role: "status" }, "–");
+  const tell = (row, column, value) => node.replaceChildren(make("bdi", {}, row), " → ", make("bdi", {}, column), `: ${number(value, 4)}`);
+  return { node, tell };
+}
+
+// Which colour is how much: from 0, or from the least where some are negative.
+export function legend(values, most, opacity = 1) {
+  const signed = values.flat().some((value) => value < 0), scale = make("span", { class: "scale", "aria-hidden": "true" });
+  scale.style.background = `linear-gradient(to right, ${signed ? `rgba(var(--negative), ${opacity}), ` : ""}transparent, rgba(var(--positive), ${opacity}))`;
+  const ends = signed ? [-most, 0, most] : [0, most];
+  return make("div", { class: "legend" }, scale, make("span", { class: "ends" }, ...ends.map((end) => make("span", {}, end ? number(end, 2) : "0"))));
+}

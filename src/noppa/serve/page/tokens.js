@@ -1,0 +1,38 @@
+// Tokens as a reader wants them: pieces as parts of their word, every script in its own direction.
+
+const PIECE = "##", MARK = "‧", MOST = 16;
+const RIGHT_TO_LEFT = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+export const rightToLeft = (tokens) => RIGHT_TO_LEFT.test(tokens.join(" "));
+
+// Between a first-strong isolate and its end a text has its own direction, also where there is no `dir`.
+export const isolated = (text) => `\u2068${text}\u2069`;
+
+// The words of a text: `text`, and which tokens they are, from `start` to before `end`; more than one where the word is
+// known by its pieces alone.
+export function words({ tokens, sources }) {
+  const found = [];
+  tokens.forEach((token, at) => {
+    if (at && sources[at] === sources[at - 1]) {
+      found.at(-1).text += bare(token);
+      found.at(-1).end += 1;
+    } else found.push({ text: token, start: at, end: at + 1 });
+  });
+  return found;
+}
+
+const bare = (token) => (token.startsWith(PIECE) ? token.slice(PIECE.length) : token);
+
+// Each token as it is shown: a piece with a mark where the word goes on.
+export function labels(side) {
+  const shown = [...side.tokens];
+  for (const { start, end } of words(side)) {
+    for (let at = start; at < end; at++) shown[at] = (at > start ? MARK : "") + bare(shown[at]) + (at + 1 < end ? MARK : "");
+  }
+  return shown;
+}
+
+export function shortened(label) {
+  const letters = [...label];
+  return letters.length > MOST ? `${letters.slice(0, MOST - 1).join("")}…` : label;
+}

@@ -1,0 +1,106 @@
+"""docs/cli.md, made of the help texts of all commands.
+
+python -m tests.command_page   # write it anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from noppa.cli import program
+from noppa.cli.record_options import Reading
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+#: Options of every command that reads files: they are listed once.
+READING = {field.name for field in fields(Reading)}
+
+HEAD = """# The command line
+
+Made of the help texts by `python -m tests.command_page`; a test compares. `noppa COMMAND -h` shows the same in a terminal.
+
+- `-` is standard input or output, one record in is one row out, and records are numbered from 1 on.
+- Tables are drawn on a terminal and are tab-separated lines in a pipe; `--json` gives JSON: one object, or one a line.
+- What a command says goes to standard error, in lines that begin with `noppa:`. [mistakes.md](mistakes.md) lists what it says to mistakes.
+- Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C, 143 ended by SIGTERM.
+- `noppa --install-completion` lets bash, zsh, fish and PowerShell complete commands and options.
+- `NOPPA_THREADS` bounds the threads, `NOPPA_HOME` is the folder for downloads, `NOPPA_BACKEND=numpy` asks for the NumPy twin, `NOPPA_ISA`
+  for an instruction set, and `NOPPA_IMPORT` names modules that register methods. `noppa doctor` says what is in use.
+"""
+
+
+def page() -> str:
+    """docs/cli.md."""
+    root = typer.main.get_command(program())
+    entries = list(_commands(root, "noppa"))
+    lines = [
+        HEAD,
+        "## Reading files",
+        "",
+        "Every command that reads files of records takes these too:",
+        "",
+        *_described(dict(entries)["noppa encode"], READING, True),
+    ]
+    for name, command in entries:
+        about, examples = _help(command)
+        more = " Files are read as above." if _reads(command) else ""
+        lines += ["", f"## {name}", "", f"{about}{more}", ""]
+        lines += [f"    {example}" for example in examples]
+        described = _described(command, READING if _reads(command) else set(), False)
+        lines += ["", *described] if len(described) > 2 else []
+    return "\n".join(lines) + "\n"
+
+
+def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if command.hidden:
+            continue
+        if hasattr(command, "commands"):
+            if command.invoke_without_command:
+                yield f"{path} {name}", command
+            yield from _commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def _reads(command: Any) -> bool:
+    return {parameter.name for parameter in command.params} >= READING
+
+
+def _help(command: Any) -> tuple[str, list[str]]:
+    """What a command does, and its examples."""
+    about, _, examples = " ".join(command.help.split()).partition("Example")
+    found = [one.strip() for one in examples.removeprefix("s").lstrip(": ").split("noppa ")]
+    found = [f"noppa {one}" for one in found if one]
+    assert found, f"{command.name} has no example"
+    return about.strip(), found
+
+
+def _described(command: Any, names: set[str], chosen: bool) -> list[str]:
+    """A table of the arguments and options, of those that have these names or of all others."""
+    rows = ["| option | what it does |", "|---|---|"]
+    for parameter in command.params:
+        if parameter.name == "help" or (parameter.name in names) != chosen:
+            continue
+        options = [*parameter.opts, *parameter.secondary_opts]
+        is_option = options[0].startswith("-")
+        shown = ", ".join(f"`{one}`" for one in options) if is_option else f"`{options[0].upper()}`"
+        rows.append(f"| {shown} | {_cell(parameter)} |")
+    return rows
+
+
+def _cell(parameter: Any) -> str:
+    about = " ".join((parameter.help or "").split()).replace("|", "\\|")
+    default = parameter.default
+    if getattr(parameter, "show_default", False) is False or callable(default):
+        return about
+    is_plain = isinstance(default, (str, int, float)) and not isinstance(default, bool)
+    return f"{about} Default: `{default}`." if is_plain and default != "" else about
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

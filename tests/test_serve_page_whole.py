@@ -1,0 +1,358 @@
+"""The page of a server that has everything, embedded presets, a classifier and an index: scripts, waiting, history, keyboard, axe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import noppa
+from noppa.serve.variants import sentences
+from tests.browsing import forgive, launched, needs_browser, opened_page, paste, settled, wait
+from tests.serving import Running, serving
+
+EXAMPLES = sentences()
+#: What each tab shows in the tests that look at all of them, and what is there once it is shown.
+TABS = {
+    "": "#heat svg",
+    f"text={' '.join(EXAMPLES[:6])}": "#heat .reading",
+    "text=": "#sentence-empty",
+    "tab=pair": "#align svg",
+    "tab=lines&query=a concert": "#found li",
+    'tab=search&asked=fish&where=[["year",">","2019"]]': "#hits li",
+    "tab=classify&classified=The band plays for the dog.": "#labels li",
+}
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("whole")
+    kinds = {"dog": "animals", "band": "music", "match": "sport"}
+    rows = [(text, kind) for text in EXAMPLES for word, kind in kinds.items() if word in text]
+    encoder = noppa.load("small")
+    noppa.Classifier(encoder).fit(*map(list, zip(*rows, strict=True))).save(folder / "topics")
+    index = noppa.Index.open(folder / "texts", encoder)
+    index.add(EXAMPLES, metadata=[{"year": 2018 + at % 6} for at in range(len(EXAMPLES))])
+    options = ("--index", str(folder / "texts"), "--workers", "2")
+    with serving(str(folder / "topics"), *options) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Any, server: Running) -> Iterator[Any]:
+    with opened_page(browser, server.url) as opened:
+        yield opened
+
+
+def shown(page: Any, server: Running, address: str) -> None:
+    """The page at an address, once everything is there; with example lines where the tab has lines."""
+    page.goto("about:blank")
+    page.goto(f"{server.url}/#{address}")
+    if "tab=lines" in address:
+        wait(page, "!document.querySelector('#model-field').hidden")
+        page.get_by_role("button", name="Example lines").click()
+        page.locator("#clusters li").first.wait_for()
+        page.locator("#map-title").filter(has_text="400").wait_for()
+    page.locator(TABS[address]).first.wait_for()
+    settled(page)
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser: Any, server: Running, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found, options = [], {"resultTypes": ["violations"]}
+    # axe is evaluated in the page, which the page's own policy forbids.
+    with opened_page(browser, server.url, color_scheme=scheme, bypass_csp=True) as page:
+
+        def look(where: str) -> None:
+            for wrong in Axe().run(page, options=options).response["violations"]:
+                if wrong["impact"] in ("serious", "critical"):
+                    found.append((where, wrong["id"], [node["html"] for node in wrong["nodes"]]))
+
+        for address in TABS:
+            shown(page, server, address)
+            look(address)
+        page.goto(f"{server.url}/docs#post-v1-embeddings")
+        page.locator("#post-v1-embeddings form").wait_for()
+        look("docs")
+    assert found == []
+
+
+@needs_browser
+def test_the_keyboard_reaches_everything(page: Any, server: Running) -> None:
+    """Tab visits every field and button that is shown, in order, and shows where it is."""
+    places = (
+        "[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex=\"0\"]')].filter((node) =>"
+        " node.checkVisibility() && node.tabIndex >= 0 && !(node.type === 'radio' && !node.checked))"
+    )
+    for address in TABS:
+        shown(page, server, address)
+        page.evaluate(f"window.left = new Set({places})")
+        count = page.evaluate("left.size")
+        assert count > 5
+        page.evaluate("document.querySelector('.skip').focus()")
+        page.evaluate("left.delete(document.activeElement)")
+        for _ in range(count + 5):
+            page.keyboard.press("Tab")
+            page.evaluate("left.delete(document.activeElement)")
+            if page.evaluate("document.activeElement === document.body"):
+                break
+            outlined = (
+                "[document.activeElement, document.activeElement.parentElement].some((node) =>"
+                " getComputedStyle(node).outlineStyle !== 'none')"
+            )
+            assert page.evaluate(outlined), page.evaluate("document.activeElement.outerHTML")
+        assert page.evaluate("[...left].map((node) => node.outerHTML)") == []
+
+
+@needs_browser
+def test_back_and_reload(page: Any, server: Running) -> None:
+    """Back undoes a tab and a method; a text is one entry however it was typed; lines outlive a reload."""
+    page.goto(server.url)
+    page.get_by_label("Type a sentence").fill("")
+    page.get_by_role("button", name="The girl eats").click()  # an example of the empty state
+    page.locator("#heat svg").wait_for()
+    changes = page.evaluate(
+        "() => { window.changes = 0; for (const name of ['pushState', 'replaceState']) {"
+        " const real = history[name].bind(history); history[name] = (...all) => { changes++; real(...all); }; } return history.length; }"
+    )
+    page.get_by_label("Type a sentence").press("End")
+    page.keyboard.type(" The dog sleeps beside the fire.")
+    wait(page, "location.hash.includes('fire')")
+    assert page.evaluate("history.length") == changes
+    assert (
+        page.evaluate("changes") < 10
+    )  # of 32 letters: one a pause, and a slow machine has pauses
+    page.get_by_label("Method", exact=True).select_option("average")
+    wait(page, "document.querySelector('#described-name').textContent.startsWith('Average')")
+    page.get_by_role("tab", name="Lines").click()
+    page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
+    page.reload()
+    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
+    assert page.get_by_label("Paste lines").input_value() == "The dog runs.\nThe band plays.\n"
+    page.go_back()
+    assert page.get_by_role("tab", name="Sentence").get_attribute("aria-selected") == "true"
+    wait(page, "document.querySelector('#described-name').textContent.startsWith('Average')")
+    page.go_back()
+    wait(page, "document.querySelector('#described-name').textContent.startsWith('NoPPA')")
+    assert page.get_by_label("Type a sentence").input_value().endswith("fire.")
+    page.go_forward()
+    page.go_forward()
+    assert page.get_by_role("tab", name="Lines").get_attribute("aria-selected") == "true"
+    page.get_by_role("button", name="Forget the lines").click()
+    wait(page, "document.querySelector('#lines-state').textContent === 'No lines yet.'")
+    page.reload()
+    with page.expect_response(re.compile("/lines$")):
+        page.reload()
+    assert page.locator("#with-lines").is_hidden()
+
+
+@needs_browser
+def test_waiting_and_stale_results(page: Any, server: Running) -> None:
+    """While an answer is awaited, and after a refusal, what it will replace is dimmed; a late answer replaces nothing newer."""
+    held: list[Any] = []
+    page.goto(server.url)
+    page.locator("#heat svg").wait_for()
+    settled(page)
+    page.route("**/explain", lambda route: held.append(route))
+    page.get_by_label("Type a sentence").fill("First of two.")
+    page.locator("#sentence-results[aria-busy=true].stale").wait_for()
+    assert page.locator("#tokens tbody tr").first.inner_text().startswith("The")
+    page.get_by_label("Type a sentence").fill("Second of two.")
+    while len(held) < 2:
+        page.wait_for_timeout(20)
+    held[1].continue_()
+    page.locator("#tokens tbody th", has_text="Second").wait_for()
+    settled(page)
+    held[0].abort()  # it was aborted by the page: no message
+    page.unroute("**/explain")
+    page.get_by_label("Type a sentence").fill("word " * 400)
+    page.locator("#sentence-problem").filter(has_text="400 tokens").wait_for()
+    assert page.locator("#sentence-results.stale[aria-busy=false]").count() == 1
+    page.get_by_role("tab", name="Pair").click()
+    page.locator("#align svg").wait_for()
+    page.get_by_role("tab", name="Sentence").click()
+    page.locator("#sentence-problem").filter(has_text="400 tokens").wait_for()
+    page.get_by_label("Type a sentence").fill("A dog.")
+    page.locator("#tokens tbody th", has_text="dog").wait_for()
+    settled(page)
+    assert page.locator("#sentence-problem").is_hidden()
+    forgive(page, "413")
+
+
+@needs_browser
+def test_progress_of_many_lines(page: Any, server: Running) -> None:
+    """Thousands of lines: how many are encoded is told before anything else is asked for."""
+    asked: list[str] = []
+    page.goto(f"{server.url}/#tab=lines")
+    page.evaluate(
+        "() => { window.told = []; new MutationObserver(() => told.push(document.querySelector('#encoding-state').textContent))"
+        ".observe(document.querySelector('#encoding-state'), { childList: true }); }"
+    )
+    page.on("request", lambda request: asked.append(request.url.rpartition("/lines/")[2]))
+    paste(page, "\n".join(EXAMPLES * 6))
+    wait(page, "document.querySelectorAll('#clusters > li').length === 6")
+    told = page.evaluate("told")
+    assert told[0] == "Encoded 1,024 of 2,400 lines"
+    assert told[-1] == "Encoded 2,400 of 2,400 lines"
+    assert asked.index("encode") < min(asked.index("clusters"), asked.index("duplicates"))
+    page.locator("#encoding").wait_for(state="hidden")
+    assert page.locator("#lines-state").inner_text() == "2,400 lines."
+    page.route("**/lines/encode", lambda route: route.fulfill(status=200, body='{"done": 7, "of": 2400}\n'))  # fmt: skip
+    page.get_by_label("Method", exact=True).select_option("average")
+    page.locator("#encode-problem").filter(has_text="Only 7 of 2,400 lines").wait_for()
+    assert page.locator("#overview.stale").count() == 1
+
+
+@needs_browser
+def test_pieces_and_other_scripts(page: Any, server: Running) -> None:
+    """Pieces stand under their word and are marked; what runs from right to left does so in fields, tables and heat maps."""
+    page.goto(f"{server.url}/#text=unbelievableness matters")
+    page.locator("#tokens tr.parted").wait_for()
+    assert page.locator("#tokens tr.parted th").inner_text() == "unbelievableness"
+    parts = page.locator("#tokens tr.piece th").all_inner_texts()
+    assert len(parts) >= 2
+    assert "".join(parts).replace("‧", "") == "unbelievableness"
+    assert parts[0].endswith("‧")
+    assert parts[-1].startswith("‧")
+    assert "1 word by pieces alone" in page.locator("#summary").inner_text()
+    assert page.locator("#heat line.word").count() == 2  # along the rows and along the columns
+    page.get_by_label("Type a sentence").fill("לומד cake")
+    page.locator("#tokens tr.parted th", has_text="לומד").wait_for()
+    direction = "(selector) => getComputedStyle(document.querySelector(selector)).direction"
+    assert page.evaluate(direction, "#text") == "rtl"
+    assert page.evaluate(direction, "#tokens tr.parted th") == "rtl"
+    first, last = (
+        page.locator(f"#heat [data-row='0'][data-column='{column}']").bounding_box()
+        for column in (0, len(page.locator("#tokens tbody tr:not(.parted)").all()) - 1)
+    )
+    assert first["x"] > last["x"]  # the first token stands at the right
+    page.locator("#heat svg").focus()
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#heat .readout").inner_text().startswith("ל‧ → ‧")
+    long = " ".join(["לומד"] * 40)
+    page.get_by_label("Type a sentence").fill(long)
+    page.locator("#heat [role=listbox]").wait_for()
+    assert page.evaluate(direction, "#heat .reading") == "rtl"
+    page.locator("#heat [role=listbox]").press("Home")
+    page.keyboard.press("ArrowLeft")
+    chosen = page.locator("#heat [role=option]").nth(1)
+    assert chosen.get_attribute("aria-selected") == "true"
+
+
+@needs_browser
+def test_the_model_and_why(page: Any, server: Running) -> None:
+    page.goto(server.url)
+    page.locator("#model-hint").filter(has_text="attention").wait_for()
+    assert page.locator("#model option").first.inner_text() == "noppa-default (automatic)"
+    page.get_by_role("tab", name="Pair").click()
+    page.locator("#model-hint").filter(has_text="cosine").wait_for()
+    wait(page, "document.querySelector('#described-name').textContent === 'Average · 320 numbers'")
+    assert 0 < float(page.locator("#gauge").get_attribute("aria-valuenow")) < 1
+    assert page.locator(".tick").count() == 2
+    page.get_by_label("Model").select_option("noppa-default")
+    wait(page, "document.querySelector('#described-name').textContent === 'NoPPA · 1,440 numbers'")
+    page.locator("#described-name").click()
+    assert "attend_self" in page.locator("#parameters").inner_text()
+    answer = {"warning": "only 3 % of the words are known"}
+
+    def warned(route: Any) -> None:
+        reply = route.fetch()
+        route.fulfill(response=reply, json={**reply.json(), **answer})
+
+    page.route("**/similarity", warned)
+    page.get_by_label("First sentence").fill("Etwas anderes.")
+    page.locator("#warning").filter(has_text="only 3 %").wait_for()
+    page.unroute("**/similarity")
+    page.get_by_label("First sentence").fill("A dog.")
+    page.locator("#warning").wait_for(state="hidden")
+
+
+@needs_browser
+def test_search_the_index(page: Any, server: Running) -> None:
+    page.goto(server.url)
+    page.get_by_role("tab", name="Search").click()
+    page.locator("#index-state").filter(has_text="400 texts; filters by year.").wait_for()
+    page.get_by_label("Search texts").fill("fresh fish")
+    page.locator("#hits li").first.filter(has_text="fish").wait_for()
+    page.locator("#hits summary").first.press("Enter")
+    assert "fish – fish" in page.locator("#hits details[open]").inner_text()
+    page.get_by_role("button", name="Add a filter").press("Enter")
+    page.get_by_label("Comparison").select_option("in")
+    page.get_by_label("Value of the filter").fill("2019, 2021")
+    wait(page, "[...document.querySelectorAll('#hits .chip')].every((chip) => /2019|2021/.test(chip.textContent))")  # fmt: skip
+    page.get_by_label("By", exact=True).select_option("words")
+    page.get_by_label("Search texts").fill("zzqx")
+    page.locator("#hits-note").filter(has_text=re.compile(".")).wait_for()
+    assert page.locator("#hits li").count() == 0
+    wait(page, "location.hash.includes('zzqx')")
+    page.reload()
+    page.locator("#hits-note").filter(has_text=re.compile(".")).wait_for()
+    assert page.get_by_label("Value of the filter").input_value() == "2019, 2021"
+    page.get_by_role("button", name="Remove the filter by year").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "add-filter"
+
+
+@needs_browser
+def test_cards_of_the_map(page: Any, server: Running) -> None:
+    shown(page, server, "tab=lines&query=a concert")
+    page.locator("#map").focus()
+    page.keyboard.press("+")
+    card = page.locator("#map-card")
+    card.wait_for()
+    assert page.locator("#map-point").inner_text() == card.locator("p").first.inner_text()
+    assert re.search(r" · line \d+$", card.inner_text())
+    page.get_by_role("button", name="Show everything").focus()
+    card.wait_for(state="hidden")
+
+
+@needs_browser
+def test_the_reader_of_the_document(page: Any, server: Running) -> None:
+    """Anchors open an operation, examples are those of this server, and what is tried is answered."""
+    page.goto(f"{server.url}/docs#post-index-search")
+    one = page.locator("#post-index-search")
+    one.locator("form").wait_for()
+    assert f"curl {server.url}/index/search" in one.inner_text()
+    assert 'requests.post(\n    "' in one.inner_text()
+    one.get_by_label("Body").fill('{"query": "fresh fish", "count": 1}')
+    one.get_by_role("button", name="Send").press("Enter")
+    one.locator(".status").filter(has_text="200").wait_for()
+    assert '"results"' in one.locator(".answer").inner_text()
+    one.get_by_label("Body").fill("{")
+    one.get_by_role("button", name="Send").click()
+    one.locator(".status").filter(has_text="no JSON").wait_for()
+    page.get_by_role("link", name="/v1/embeddings", exact=False).first.click()
+    assert page.locator("#post-v1-embeddings table").first.is_visible()
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(background) != light
+    page.get_by_role("link", name="Explorer").click()
+    page.locator("#heat svg").wait_for()
+    assert page.evaluate(background) != light
+
+
+def test_examples_can_be_sent_as_they_are(server: Running) -> None:
+    with server.client() as client:
+        paths = client.get("/openapi.json").json()["paths"]
+        bodies = [
+            (path, verbs["post"]["requestBody"]["content"]["application/json"].get("example"))
+            for path, verbs in paths.items()
+            if "post" in verbs
+        ]
+        keyed = ("/index/add", "/index/delete")
+        assert [path for path, body in bodies if body is None] == []
+        answers = {path: client.post(path, json=body).status_code for path, body in bodies}
+        assert {path for path, status in answers.items() if status != 200} == {*keyed}

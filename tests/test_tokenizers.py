@@ -1,0 +1,307 @@
+"""Tokenizers of other languages: their rules, the native scanner against its twin, names, folders and packages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import noppa
+from noppa.cli import program
+from noppa.errors import MissingPackageError, ParameterError
+from noppa.io.storage import HEADER
+from noppa.kernels import _native, reference
+from noppa.text.characters import is_segmented
+from noppa.text.languages import LANGUAGES
+from noppa.text.rules import FOLD, FORM, LONGEST_SEGMENT, RULE_SET, RUN
+from noppa.text.segmentation import word_cost
+from noppa.text.segmenters import SEGMENTERS
+from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokens import tokenize
+from noppa.words.lexicon import Lexicon
+
+#: Words of many languages, most frequent first; some hold joints, a mark of their own, or what another spelling has.
+WORDS = [
+    *["l'", "d'", "-je", "'s", "po'", "homme", "aujourd'hui", "arc-en-ciel", "dis", "vrai", "qu'", "il", "col·legi", "-"],
+    *["我", "喜欢", "音乐", "音", "乐", "中国", "中", "国", "人", "国人", "的", "東京", "京都", "東京都", "に", "行く", "です"],
+    *["ฉัน", "รัก", "ประเทศไทย", "ประเทศ", "ไทย", "ตา", "กลม", "ตาก", "ลม", "ភាសា", "ខ្មែរ", "မြန်မာ", "ພາສາ", "ລາວ"],
+    *["straße", "strasse", "gruss", "fuß", "ırmak", "istanbul", "میروم", "کتاب", "ها", "ශ්‍රී", "x", "日", "ー", "ab", "a-b"],
+]  # fmt: skip
+
+
+def lexicon(tokenizer: str, case: str = "exact-then-lower", words: list[str] = WORDS) -> Lexicon:
+    return Lexicon.of(words, 0, "skip", case, Tokenizer.of(tokenizer))
+
+
+RULES = {
+    ("fr", "L'homme d'aujourd'hui, qu'il dis-je"): ["L'", "homme", "d'", "aujourd'hui", ",", "qu'", "il", "dis", "-je"],
+    ("fr", "l’arc-en-ciel n'est-ce"): ["l'", "arc-en-ciel", "n'", "est-ce"],
+    ("fr", "c.-à-d. M. Mr. x.com a@b.fr"): ["c", ".", "-", "à-d", ".", "M", ".", "Mr", ".", "x.com", "a@b.fr"],
+    ("it", "un po' di vino, l'homme"): ["un", "po'", "di", "vino", ",", "l'", "homme"],
+    ("ca", "el col·legi nou"): ["el", "col·legi", "nou"],
+    ("de", "don't z.B. Anna's"): ["don't", "z.B.", "Anna", "'s"],
+    ("zh", "我喜欢音乐。"): ["我", "喜欢", "音乐", "。"],
+    ("zh", "中国人的 iPhone15在中国"): ["中国", "人", "的", "iPhone15", "在", "中国"],
+    ("zh", "看www.x.com/a中国"): ["看", "www.x.com/a", "中国"],
+    ("ja", "東京都に行くテスト"): ["東京都", "に", "行く", "テスト"],
+    ("th", "ฉันรักประเทศไทย"): ["ฉัน", "รัก", "ประเทศไทย"],
+    ("th", "ตากลม"): ["ตา", "กลม"],
+    ("km", "ភាសាខ្មែរ"): ["ភាសា", "ខ្មែរ"],
+    ("my", "မြန်မာစာ"): ["မြန်မာ", "စာ"],
+    ("lo", "ພາສາລາວ"): ["ພາສາ", "ລາວ"],
+    ("english", "我喜欢"): ["我", "喜", "欢"],
+    ("whitespace", " it's 我喜欢, “x”\u3000\ud800y "): ["it's", "我喜欢,", "“x”", "\ufffdy"],
+    ("fa", "می\u200cروم کتاب\u200cها 👩\u200d👧"): ["می\u200cروم", "کتاب", "ها", "👩", "👧"],
+    ("si", "ශ්\u200dරී"): ["ශ්\u200dරී"],
+    ("zh:form=NFKC", "ﾃｽﾄ Ａ①"): ["テスト", "A1"],
+    ("whitespace:form=none", "e\u0301 é"): ["e\u0301", "é"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), RULES)
+def test_rules(name: str, text: str) -> None:
+    assert lexicon(name).tokens(text) == RULES[name, text]
+
+
+KNOWN = {
+    ("de", "STRASSE", "strasse"),
+    ("de", "Fuss", "fuß"),
+    ("de", "Gruß", "gruss"),
+    ("tr", "IRMAK", "ırmak"),
+    ("tr", "İSTANBUL", "istanbul"),
+    ("fa", "می\u200cروم", "میروم"),
+}
+
+
+@pytest.mark.parametrize(("name", "token", "word"), sorted(KNOWN))
+def test_other_spellings(name: str, token: str, word: str) -> None:
+    for module in (_native, reference):
+        assert found(module, name)(token) == WORDS.index(word)
+        assert found(module, "english")(token) != WORDS.index(word) or token.lower() == word
+
+
+def found(module: object, name: str):
+    words = lexicon(name)
+    slots = _native.build_slots(words.text, words.bounds)[0]
+    vocabulary = module.Vocabulary(  # type: ignore[attr-defined]
+        words.text, words.bounds, slots, 0, -1, how=words.tokenizer.splitting
+    )
+    return lambda token: int(vocabulary.look_up_tokens([[token]])[0][0])
+
+
+pieces = st.sampled_from(
+    [*WORDS, *"-'’·׳״\u200c\u200d&.,:/ \n@", "www.", ".com", "ß", "ss", "İ", "I", "ﬁ", "Ａ", "\ud800", "\u0e34", "\u1039", "เ", "์", "々", "\u3099", "ゃ", "1"]
+)  # fmt: skip
+numbers = st.tuples(*(st.integers(0, len(names) - 1) for names in (RULE_SET, RUN, FOLD, FORM)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(pieces, max_size=20).map("".join) | st.text(max_size=30),
+    numbers,
+    st.integers(0, 2),
+)
+@example("เ" * 40 + "ก" + "\u0e34" * 60, (1, 1, 0, 0), 0)
+@example("a-b-a-b-a-b-a-b-a-b-a-b-a-b", (1, 0, 0, 0), 0)
+def test_native_equals_twin(text: str, how: tuple[int, int, int, int], case: int) -> None:
+    """Tokens, with and without a vocabulary, and the rows of them."""
+    assert _native.tokenize(text, how) == tokenize(text, type(ENGLISH.splitting)(*how))
+    words = lexicon("english")
+    slots = _native.build_slots(words.text, words.bounds)[0]
+    native, twin = (
+        module.Vocabulary(words.text, words.bounds, slots, case, -1, how=how)
+        for module in (_native, reference)
+    )
+    assert native.tokenize(text) == twin.tokenize(text)
+    for one, other in zip(native.look_up([text], 1), twin.look_up([text], 1), strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_native_equals_twin_on_the_code_points_of_scripts() -> None:
+    how = Tokenizer.of("zh").splitting
+    for low in (*range(0, 0x20000, 0x8000), 0x2F800, 0xE0000):
+        text = "".join(map(chr, range(low, low + 0x8000)))
+        assert _native.tokenize(text, how) == tokenize(text, how), hex(low)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("zh", "中国"), ("th", "เ"), ("th", "\u0e34"), ("ja", "東x"), ("fr", "a-"), ("fr", "l'a")],
+)
+def test_a_megabyte_without_spaces(name: str, unit: str) -> None:
+    """Words of a run are of bounded length, and so is the look-ahead at joints: else this would not come back."""
+    text = unit * (1_000_000 // len(unit))
+    words = lexicon(name, words=[*WORDS, *("中" * length for length in range(2, 30))])
+    assert sum(map(len, words.tokens(text))) <= len(text)
+    twin = reference.Vocabulary(
+        words.text, words.bounds, words.slots, 0, -1, how=words.tokenizer.splitting
+    )
+    assert words.tokens(unit * 200) == twin.tokenize(unit * 200)
+
+
+def test_words_longer_than_the_limit_are_not_found() -> None:
+    within, beyond = "中" * LONGEST_SEGMENT, "国" * (LONGEST_SEGMENT + 1)
+    words = lexicon("zh", words=[within, beyond])
+    assert words.tokens(within) == [within]
+    assert words.tokens(beyond) == ["国"] * len(beyond)
+
+
+def test_costs_rise_with_the_logarithm_of_the_rank() -> None:
+    costs = np.array([word_cost(row) for row in range(5000)])
+    exact = 16 * np.log2(np.arange(5000) + 3) + 58
+    assert (costs <= exact + 1e-9).all()
+    assert (costs > exact - 1).all()
+
+
+def test_a_crowded_table_of_beginnings_changes_nothing() -> None:
+    """Many words of many beginnings: the table of beginnings only saves look-ups."""
+    rng = np.random.default_rng(0)
+    words = [
+        "".join(map(chr, rng.integers(0x4E00, 0x4E40, size))) for size in rng.integers(1, 5, 4000)
+    ]
+    words = list(dict.fromkeys(words))
+    native = lexicon("zh", words=words)
+    twin = reference.Vocabulary(
+        native.text, native.bounds, native.slots, 0, -1, how=native.tokenizer.splitting
+    )
+    for _ in range(20):
+        text = "".join(map(chr, rng.integers(0x4E00, 0x4E44, 200)))
+        assert native.tokens(text) == twin.tokenize(text)
+
+
+class TestNames:
+    def test_every_language_is_a_tokenizer(self) -> None:
+        assert len(LANGUAGES) >= 157
+        for name in (*LANGUAGES, *RULE_SET, *SEGMENTERS):
+            tokenizer = Tokenizer.of(name)
+            assert Tokenizer.of(str(tokenizer)) == tokenizer
+            assert Tokenizer.stored(tokenizer.entry()) == tokenizer
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("klingon", "there is no tokenizer 'klingon': give english, plain"),
+            ("", "there is no tokenizer ''"),
+            ("fr:colour=red", "'colour=red' is no setting; give segment="),
+            ("fr:form", "'form' is no setting"),
+            ("fr:form=NFD", "form must be one of NFC, NFKC, none, not 'NFD'"),
+            ("zh:segment=mecab", "segment must be one of none, vocabulary, jieba"),
+            (3, "tokenizer must be the name of one or a function"),
+        ],
+    )
+    def test_mistakes(self, name: str, message: str) -> None:
+        with pytest.raises(ParameterError) as error:
+            Tokenizer.of(name)
+        assert message in str(error.value)
+
+
+class TestEncoder:
+    words = noppa.WordVectors(WORDS, np.eye(len(WORDS), dtype=np.float32))
+
+    def test_a_name_travels_with_the_saved_words(self, tmp_path: Path) -> None:
+        encoder = noppa.Encoder(self.words, noppa.Average(), tokenizer="zh")
+        assert encoder.words.tokenizer == Tokenizer("plain", "vocabulary")
+        assert encoder.tokenizer is None
+        assert encoder.split("我喜欢音乐") == ["我", "喜欢", "音乐"]
+        assert encoder.explain("我喜欢").tokens == ("我", "喜欢")
+        encoder.save(tmp_path / "zh")
+        again = noppa.load(tmp_path / "zh")
+        assert again.words.tokenizer == encoder.words.tokenizer
+        assert again.identity.path is not None
+        text = "中国人的音乐"
+        assert again.encode(text).tobytes() == encoder.encode(text).tobytes()
+        other = noppa.load(tmp_path / "zh", tokenizer="english")
+        assert other.identity.path is None, "it is no longer what the folder holds"
+        assert other.encode(text).tobytes() != encoder.encode(text).tobytes()
+        same = noppa.load(tmp_path / "zh", tokenizer="plain:segment=vocabulary")
+        assert same.identity == again.identity
+
+    def test_default_folders_keep_their_bytes(self, tmp_path: Path) -> None:
+        self.words.save(tmp_path / "default")
+        self.words.with_tokenizer("fr").save(tmp_path / "fr")
+        self.words.with_tokenizer("fr").with_tokenizer("english").save(tmp_path / "back")
+        default, french, back = (
+            (tmp_path / name / HEADER).read_text() for name in ("default", "fr", "back")
+        )
+        assert "tokenizer" not in default
+        assert default == back
+        assert '"name": "elision"' in french
+
+    def test_counting_and_coverage_split_as_the_words_say(self) -> None:
+        words = self.words.with_tokenizer("zh").with_corpus(["我喜欢音乐", "我 喜欢"])
+        assert words.probabilities is not None
+        assert words.probabilities[WORDS.index("喜欢")] == pytest.approx(2 / 5)
+        assert words.coverage(["我喜欢音乐"]).token_share == 1
+        assert words.coverage(["我喜欢音乐"], tokenizer="english").tokens == 5
+
+    def test_mixed_scripts_and_hostile_text_are_finite(self) -> None:
+        encoder = noppa.Encoder(self.words, noppa.NoPPA(a=None, k=0), tokenizer="zh")
+        texts = [
+            "我x喜欢\u202e音乐\u2066",
+            "\ud800\udfff",
+            "\U000e0fff\u0378",
+            "中" * 3000 + "ก" * 3000,
+            "",
+        ]
+        with pytest.warns(noppa.NoppaWarning):
+            assert np.isfinite(encoder.encode(texts)).all()
+
+
+def test_the_command_line_and_the_cluster_take_a_name(tmp_path: Path) -> None:
+    noppa.Encoder(TestEncoder.words, noppa.Average()).save(tmp_path / "words")
+    (tmp_path / "texts.txt").write_text("我喜欢音乐\n中国人的\n", encoding="utf-8")
+    expected = noppa.load(tmp_path / "words", "zh").encode(["我喜欢音乐", "中国人的"])
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(
+            program(arguments[0]), [*arguments, "--tokenizer", "zh", "-m", str(tmp_path / "words")]
+        )
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    texts = str(tmp_path / "texts.txt")
+    run("encode", texts, "-o", str(tmp_path / "rows.npy"))
+    assert np.load(tmp_path / "rows.npy").tobytes() == expected.tobytes()
+    assert run("similarity", "我 喜欢", "我喜欢").strip() == "1.0000"
+    run("cluster", "encode", texts, "-o", str(tmp_path / "parts"), "--engine", "single")
+    rows = pyarrow.parquet.read_table(tmp_path / "parts").column("embedding").to_pylist()
+    assert np.array(rows, np.float32).tobytes() == expected.tobytes()
+    for name, command in {"fitted": ("fit",), "cluster": ("cluster", "fit")}.items():
+        engine = ("--engine", "single") if name == "cluster" else ()
+        run(*command, texts, "-o", str(tmp_path / name), "--method", "tfidf", *engine)
+        assert noppa.load(tmp_path / name).words.tokenizer == Tokenizer.of("zh")
+
+
+SENTENCES = {
+    "jieba": "我喜欢音乐 and cake",
+    "fugashi": "東京都に行く and cake",
+    "pythainlp": "ฉันรักประเทศไทย and cake",
+}
+
+
+@pytest.mark.parametrize("package", SEGMENTERS)
+def test_packages(package: str) -> None:
+    pytest.importorskip(package)
+    text = SENTENCES[package]
+    words = lexicon(package)
+    tokens = words.tokens(text)
+    assert "".join(tokens) == text.replace(" ", "")
+    assert tokens[-2:] == ["and", "cake"]
+    assert len(tokens) > 4
+    ids, _ = words.look_up([text], 1)
+    assert (ids >= 0).sum() >= 2
+    assert all(is_segmented(token[0]) for token in tokens[:-2])
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from noppa.text.segmenters import jieba
+
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'noppa\[jieba\]'"):
+        jieba()
