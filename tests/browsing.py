@@ -71,6 +71,15 @@ def wait(page: Any, condition: str) -> None:
     page.wait_for_function(f"() => {condition}")
 
 
+def paste(page: Any, text: str) -> None:
+    """Text from the clipboard in place of what the field of the lines holds."""
+    page.locator("#paste").evaluate(
+        "(field, text) => { const clipboardData = new DataTransfer(); clipboardData.setData('text/plain', text); field.focus(); field.select();"
+        " field.dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true })); }",
+        text,
+    )
+
+
 def forgive(page: Any, status: str) -> None:
     """The browser writes each answer of this status to its console, and here it was meant."""
     page.wrong[:] = [text for text in page.wrong if status not in text]

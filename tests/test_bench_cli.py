@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.evaluate import experiments, report
+from noppa.cli import scoring
+from noppa.evaluate import TASKS, experiments, report
 from noppa.evaluate import results as records
+from noppa.evaluate.study import Search, Study, Words
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
 
@@ -133,7 +136,81 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     authors = [row for row in rows_of(out / "paper_replay.jsonl") if row["selected_on"] == "test"]
     assert all(row["transductive"] and row["protocol"] == "senteval" for row in authors)
     assert authors[0]["parameters"]["noise"] == authors[0]["parameters"]["position"] == "reference"
-    run(*command, "--part", "nothing", code=1)
+    run(*command, "--part", "nothing", code=2)
+
+
+def test_every_point_of_every_grid_is_a_method() -> None:
+    words = made_words(dim=300)
+    study = Study("nowhere", [Words(words, words, {})], [TASKS["TREC"]])
+    for item in experiments.tuned(study):
+        assert isinstance(item, Search)
+        (part,) = item.plan.space
+        for choice in part.choices:
+            made = item.plan.make({part.name: choice})
+            assert made.described()[part.name] == pytest.approx(float(choice))
+
+
+def test_the_table_is_printed_and_a_warning_said_once(place: Path, tmp_path: Path) -> None:
+    out, pdf = tmp_path / "results.jsonl", tmp_path / "means.pdf"
+    (tmp_path / "counts.txt").write_text("the 9\nboy 1\n", "utf-8")
+    command = [
+        "bench",
+        "--data",
+        place,
+        "--vectors",
+        place / "made.npy",
+        "--unchecked",
+        "-p",
+        "k=0",
+    ]
+    done = run(
+        *command,
+        "--counts",
+        tmp_path / "counts.txt",
+        "--tasks",
+        "CR,SICK-E",
+        "--jobs",
+        1,
+        "-o",
+        out,
+    )
+    title, head, line = done.stdout.splitlines()
+    assert title == "protocol fast, made.npy"
+    assert head.split() == ["encoder", "CR", "SICK-E"]
+    scores = [f"{row['score']:.2f}" for row in rows_of(out)]
+    assert line.split()[-2:] == scores
+    again = [
+        *command,
+        "--counts",
+        tmp_path / "counts.txt",
+        "--tasks",
+        "SICK-R",
+        "--jobs",
+        1,
+        "-o",
+        out,
+    ]
+    run(*again)
+    run(*again, "--missing", "0")
+    last, other = rows_of(out)[-2:]
+    assert (last.get("missing"), other["missing"]) == (None, "0")
+    assert other["score"] != last["score"]
+    assert (
+        "missing must be 'smallest' or a probability"
+        in run(*again, "--missing", "none", code=2).stderr
+    )
+    lines = run("bench", "report", out, "--format", "csv").stdout.splitlines()
+    assert lines[1].startswith('"protocol fast, made.npy",NoPPA(k=0)')
+    run("bench", "report", out, "--format", "pdf", "-o", pdf)
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert "give -o NAME.pdf" in run("bench", "report", out, "--format", "pdf", code=2).stderr
+
+
+def test_warnings_that_differ_in_numbers_are_one(recwarn: pytest.WarningsRecorder) -> None:
+    with warnings.catch_warnings(record=True) as caught, scoring.warnings_once():
+        for message in ("3 of 10 words are odd: a, b", "1 of 12 words are odd: c", "another"):
+            warnings.warn(message, noppa.NoppaWarning, stacklevel=1)
+    assert [str(one.message) for one in caught] == ["3 of 10 words are odd: a, b", "another"]
 
 
 def test_a_saved_model_is_scored_as_it_is(place: Path, tmp_path: Path) -> None:
@@ -312,7 +389,8 @@ def test_an_interruption_keeps_finished_rows(place: Path, tmp_path: Path) -> Non
 def test_mistakes_are_one_line(
     arguments: list[str], message: str, place: Path, tmp_path: Path
 ) -> None:
-    done = run("bench", *options(place), "-o", tmp_path / "out.jsonl", *arguments, code=1)
+    code = 1 if "no/folder/out" in arguments else 2  # a mistake in the command
+    done = run("bench", *options(place), "-o", tmp_path / "out.jsonl", *arguments, code=code)
     assert message in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
 

@@ -32,7 +32,7 @@ CASES: dict[str, Any] = {
     "sif": noppa.SIF(),
     "usif": noppa.USIF(m=2, a=0.01),
     "dct": noppa.DCT(k=3),
-    "vlawe": noppa.VLAWE(k=4, pca=5),
+    "vlawe": noppa.VLAWE(k=4),
     "s3e": noppa.S3E(k=4),
     "gem": noppa.GEM(m=2, k=5, h=2),
     "fastsent": noppa.FastSent(epochs=2),
@@ -169,6 +169,7 @@ def test_methods_that_need_probabilities_say_so() -> None:
         ),
         (lambda: noppa.DCT(k=0), "k must be a whole number from 1 on, not 0"),
         (lambda: noppa.VLAWE(power=-1), "power must be a number above 0, not -1"),
+        (lambda: noppa.VLAWE(pca=3, power=2), "power must be at most 1 with pca=3, not 2"),
         (lambda: noppa.VLAWE(pca=0), "pca must be a whole number from 1 on, not 0"),
         (lambda: noppa.S3E(variant="x"), "variant must be one of paper, reference, not 'x'"),
         (lambda: noppa.FastSent(epochs=0), "epochs must be a whole number from 1 on, not 0"),
@@ -307,6 +308,21 @@ def test_vlawe_by_hand(glove: Any, sentences: Any, known: Any) -> None:
         raised = np.sign(sums.ravel()) * np.sqrt(np.abs(sums.ravel()))
         expected.append(raised / np.linalg.norm(raised))
     assert_equal(encoder, sentences, expected)
+
+
+def test_vlawes_components_are_those_of_the_authors_order(
+    glove: Any, sentences: Any, known: Any
+) -> None:
+    """Powers, then the first directions of the uncentred matrix, then length one."""
+    encoder = noppa.Encoder(glove, noppa.VLAWE(k=3, pca=8)).fit(sentences)
+    centroids = encoder._state.learnt["centroids"]
+    sums = [slots_by_hand(one, centroids, np.ones(len(one.p))).ravel() for one in known]
+    powers = np.sign(sums) * np.sqrt(np.abs(sums))
+    kept = powers @ np.linalg.svd(powers, full_matrices=False)[2][:8].T
+    expected = kept / np.linalg.norm(kept, axis=1, keepdims=True)
+    found = encoder.encode(sentences)
+    assert np.allclose(np.abs(found), np.abs(expected), atol=1e-5)
+    assert np.allclose(found @ found.T, expected @ expected.T, atol=1e-5)
 
 
 def test_s3e_by_hand(glove: Any, sentences: Any, known: Any) -> None:

@@ -197,7 +197,7 @@ def test_a_font_is_looked_for_where_the_first_lacks_a_letter(
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda to: PICTURES["map"].save(to / "it.pdf"), ParameterError, "it.pdf ends in .pdf: give a name in .png"),
+        (lambda to: PICTURES["map"].save(to / "it.gif"), ParameterError, "it.gif ends in .gif: give a name in .png"),
         (lambda to: PICTURES["map"].save(to / "it"), ParameterError, "it has no extension"),
         (lambda to: PICTURES["map"].save(to / "no" / "it.png"), FileError, "there is no folder"),
         (lambda to: plot.attention(noppa.Encoder(made_words(), noppa.Average()).explain("a")), ParameterError, r"Average\(\) has no attention"),

@@ -235,6 +235,7 @@ def load(path, form):
     return np.array(parquet.read_table(path)["vector"].to_pylist(), np.float32)
 
 
+@pytest.mark.filterwarnings("ignore::noppa.UnknownWordsWarning")
 @pytest.mark.parametrize("form", WRITERS)
 def test_every_output_has_the_rows_of_encode(tmp_path, form):
     if form == "parquet":

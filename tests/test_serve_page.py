@@ -17,7 +17,7 @@ import pytest
 
 import noppa
 from noppa.serve.variants import sentences
-from tests.browsing import forgive, launched, needs_browser, opened_page, wait
+from tests.browsing import forgive, launched, needs_browser, opened_page, paste, wait
 from tests.serving import PROGRAM, Running, serving
 
 EXAMPLES = sentences()
@@ -347,7 +347,7 @@ def test_files_and_pasted_lines(page: Any, server: Running, tmp_path: Path) -> N
     wait(page, "document.querySelectorAll('#found li').length === 3")
     page.get_by_label("Paste lines").fill("The dog\nA dog\n")
     wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
-    page.get_by_label("Paste lines").fill("word\n" * 1001)
+    paste(page, "word\n" * 1001)
     wait(page, "!document.querySelector('#lines-problem').hidden")
     assert "1001" in page.locator("#lines-problem").inner_text()
     page.get_by_label("Paste lines").fill("The dog\nA dog\nA cat\n")
@@ -365,7 +365,7 @@ def test_a_late_answer_hides_no_message_of_another_request(page: Any, server: Ru
     held: list[Any] = []
     page.route("**/search", lambda route: held.append(route))
     page.get_by_label("Search by meaning").fill("a dog")
-    page.get_by_label("Paste lines").fill("word\n" * 1001)
+    paste(page, "word\n" * 1001)
     refused = page.get_by_role("alert").filter(has_text="1001 lines")
     refused.wait_for()
     for route in held:

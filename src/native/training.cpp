@@ -56,14 +56,14 @@ class Trainer {
     }
     bool is_sampled(int32_t word) { return random_.share() < double(t_.keep[word]); }
 
-    void sum_of(const int32_t* features, int64_t count, int64_t left_out, float scale) {
+    void sum_of(const int32_t* features, int64_t count, float scale) {
         clear();
         for (int64_t f = 0; f < count; ++f)
-            if (f != left_out) add(context_.data(), t_.source + int64_t(features[f]) * t_.dim, scale, t_.dim);
+            add(context_.data(), t_.source + int64_t(features[f]) * t_.dim, scale, t_.dim);
     }
-    void learn(const int32_t* features, int64_t count, int64_t left_out, float scale) {
+    void learn(const int32_t* features, int64_t count, float scale) {
         for (int64_t f = 0; f < count; ++f)
-            if (f != left_out) add(t_.source + int64_t(features[f]) * t_.dim, gradient_.data(), scale, t_.dim);
+            add(t_.source + int64_t(features[f]) * t_.dim, gradient_.data(), scale, t_.dim);
     }
 
   private:
@@ -80,33 +80,36 @@ class Trainer {
 
 void train(const Training& t, const int32_t* ids, const int64_t* offsets, int64_t sentences) {
     Trainer trainer(t);
-    std::vector<int32_t> features;
+    std::vector<int32_t> pairs, others;
     for (int64_t s = 0; s < sentences; ++s) {
         const int32_t* words = ids + offsets[s];
         const int64_t count = offsets[s + 1] - offsets[s];
         if (t.adjacent) {
-            trainer.sum_of(words, count, -1, 1.0f);
+            trainer.sum_of(words, count, 1.0f);
             for (int64_t near = s > 0 ? s - 1 : 0; near <= s + 1 && near < sentences; ++near)
                 if (near != s || t.itself)
                     for (int64_t at = offsets[near]; at < offsets[near + 1]; ++at)
                         if (trainer.is_sampled(ids[at])) trainer.predict(ids[at]);
-            trainer.learn(words, count, -1, 1.0f);
+            trainer.learn(words, count, 1.0f);
             continue;
         }
-        features.assign(words, words + count);
-        if (t.buckets)
-            for (int64_t at = 0; at + 1 < count; ++at) {
-                const uint64_t pair = uint64_t(words[at]) * uint64_t(PAIR_FACTOR) + uint64_t(words[at + 1]);
-                features.push_back(int32_t(t.words + int64_t(pair % uint64_t(t.buckets))));
-            }
-        const int64_t all = int64_t(features.size());
-        if (all < 2) continue;
-        const float scale = 1.0f / float(all - 1);
+        pairs.clear();
+        for (int64_t at = 0; t.buckets && at + 1 < count; ++at) {
+            const uint64_t pair = uint64_t(words[at]) * uint64_t(PAIR_FACTOR) + uint64_t(words[at + 1]);
+            pairs.push_back(int32_t(t.words + int64_t(pair % uint64_t(t.buckets))));
+        }
+        if (count < 2) continue;
         for (int64_t at = 0; at < count; ++at) {
             if (!trainer.is_sampled(words[at])) continue;
-            trainer.sum_of(features.data(), all, at, scale);
+            // The word to predict is in none of the others: neither itself nor a pair that it is part of.
+            others.assign(words, words + at);
+            others.insert(others.end(), words + at + 1, words + count);
+            for (int64_t pair = 0; pair < int64_t(pairs.size()); ++pair)
+                if (pair != at && pair + 1 != at) others.push_back(pairs[size_t(pair)]);
+            const int64_t size = int64_t(others.size());
+            trainer.sum_of(others.data(), size, 1.0f / float(size));
             trainer.predict(words[at]);
-            trainer.learn(features.data(), all, at, scale);
+            trainer.learn(others.data(), size, 1.0f / float(size));
         }
     }
 }

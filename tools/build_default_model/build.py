@@ -58,7 +58,7 @@ SOURCES = ("GloVe", "gte-small", "all-MiniLM-L6-v2", "word2vec", "large GloVe")
 BLOCKS = ([32, 32, 36], [32] * 10, [64] * 3, [64] * 4 + [44], [64] * 4 + [44])
 FITTED = 100, 420
 #: NoPPA's pairs are compared in GloVe's columns and in the first of the fitted ones.
-METHOD = noppa.NoPPA(k=0, parts=("ordered", "word"), pair_columns=(0, 228))
+METHOD = noppa.NoPPA(k=0, parts=("ordered", "context", "word"), pair_columns=(0, 228))
 SMALL = 100, 228
 
 

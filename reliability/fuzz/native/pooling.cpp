@@ -167,6 +167,7 @@ void clustered_rows(FuzzedDataProvider& input, const Words& words, const Sentenc
         arguments.set("published", input.ConsumeBool());
     } else {
         arguments.set("power", double(input.ConsumeIntegralInRange(0, 4)) / 2);
+        arguments.set("unit", input.ConsumeBool());
     }
     compare(words, sentences, weighted ? "s3e" : "vlawe", std::move(arguments));
 }

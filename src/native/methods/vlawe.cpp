@@ -1,4 +1,4 @@
-// VLAWE: the residual sum of each cluster, raised to a power with its sign kept, then scaled to length one.
+// VLAWE: the residual sum of each cluster, raised to a power with its sign kept, then scaled to length one, or left so.
 #include "methods/clusters.hpp"
 
 namespace noppa {
@@ -12,12 +12,14 @@ struct Scratch {
 struct Vlawe final : OfKnownWords<Vlawe> {
     Clusters clusters;
     float power;
+    bool unit;
 
     Vlawe(const Table& table, const Arguments& arguments) : Vlawe(table, arguments, Clusters(table, arguments)) {}
     Vlawe(const Table& table, const Arguments& arguments, const Clusters& clusters)
         : OfKnownWords(table, times(clusters.count, table.dim)),
           clusters(clusters),
-          power(float(arguments.number("power"))) {}
+          power(float(arguments.number("power"))),
+          unit(arguments.flag("unit")) {}
 
     double cost(double tokens) const override {
         return 0.3 * double(table.dim) * (tokens + double(clusters.count) * double(clusters.count));
@@ -39,7 +41,8 @@ struct Vlawe final : OfKnownWords<Vlawe> {
         else
             for (int64_t m = 0; m < width; ++m)
                 s.sums[m] = __builtin_copysign(__builtin_pow(__builtin_fabs(s.sums[m]), double(power)), s.sums[m]);
-        write_unit(s.sums, width, row);
+        if (unit) return write_unit(s.sums, width, row);
+        for (int64_t m = 0; m < width; ++m) row[m] = float(s.sums[m]);
     }
 };
 

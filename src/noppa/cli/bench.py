@@ -9,18 +9,29 @@ import typer
 
 import noppa
 from noppa.cli import bench_paper, scoring
-from noppa.cli.encoder_options import Counts, Parameters, Vectors, kind_of, parameters_of, words_of
+from noppa.cli.encoder_options import (
+    SMALLEST,
+    Counts,
+    Missing,
+    Parameters,
+    Vectors,
+    kind_of,
+    parameters_of,
+    words_of,
+)
 from noppa.cli.options import Model
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
 from noppa.evaluate import bench as runs
 from noppa.evaluate import protocols, recipes, report, tuning
 from noppa.evaluate.candidates import Candidate, Fixed, Recipe
+from noppa.evaluate.results import Record
 from noppa.evaluate.results import read as read_records
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.methods.registry import adapted
 from noppa.parameters import one_of
+from noppa.plot.pictures import save
 from noppa.processes import processes
 
 group = typer.Typer(invoke_without_command=True)
@@ -42,6 +53,7 @@ def bench(
     model: Model = None,
     vectors: Vectors = None,
     counts: Counts = None,
+    missing: Missing = SMALLEST,
     method: Method = "noppa",
     parameter: Parameters = None,
     protocol: scoring.Protocol = "fast",
@@ -72,22 +84,32 @@ def bench(
         raise typer.BadParameter("give SentEval's data folder", param_hint="--data")
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     refuse_input_as_output(output, [vectors, counts, corpus, model])
-    candidates = _candidates(model, vectors, counts, method, parameter or [], sbert)
+    candidates = _candidates(model, vectors, counts, missing, method, parameter or [], sbert)
     selected = scoring.tasks_in(data, tasks)
     conditions = scoring.conditions_of(
         data, protocol, seed, transductive, unchecked, corpus, shuffle_labels
     )
     with processes(scoring.jobs_of(jobs)) as run:
         rows = runs.results(selected, candidates, conditions, run)
-        scoring.write(
-            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        _show(
+            scoring.write(
+                rows,
+                len(selected) * len(candidates),
+                output,
+                scoring.sources(vectors, counts, missing),
+            )
         )
+
+
+def _show(rows: list[Record]) -> None:
+    typer.echo(report.text(rows), nl=False)
 
 
 def _candidates(
     model: str | None,
     vectors: Path | None,
     counts: Path | None,
+    missing: str,
     method: str,
     parameter: list[str],
     sbert: str | None,
@@ -98,7 +120,7 @@ def _candidates(
         return [Fixed(noppa.load(model), Path(model or embedded.DEFAULT).name)]
     if model is not None:
         raise ParameterError("--model and --vectors are both given: choose one of them")
-    words = words_of(vectors, counts)
+    words = words_of(vectors, counts, missing=missing)
     if method == "all":
         return [*recipes.every_method(words)]
     kind = kind_of(method)
@@ -113,6 +135,7 @@ def ablations(
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
     counts: Counts = None,
+    missing: Missing = SMALLEST,
     a: Annotated[float, typer.Option(help="Strength of the frequency weight.")] = 0.05,
     k: Annotated[int, typer.Option(help="Directions that noise removal takes out.")] = 12,
     protocol: scoring.Protocol = "fast",
@@ -129,12 +152,17 @@ def ablations(
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     selected = scoring.tasks_in(data, tasks)
     refuse_input_as_output(output, [vectors, counts])
-    candidates = recipes.ablations(words_of(vectors, counts), a, k)
+    candidates = recipes.ablations(words_of(vectors, counts, missing=missing), a, k)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
         rows = runs.results(selected, candidates, conditions, run)
-        scoring.write(
-            rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+        _show(
+            scoring.write(
+                rows,
+                len(selected) * len(candidates),
+                output,
+                scoring.sources(vectors, counts, missing),
+            )
         )
 
 
@@ -144,6 +172,7 @@ def search_(
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
     counts: Counts = None,
+    missing: Missing = SMALLEST,
     method: Method = "noppa",
     parameter: Parameters = None,
     space: Annotated[
@@ -174,7 +203,7 @@ def search_(
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     one_of(select_on, "select_on", tuning.SELECT_ON)
     refuse_input_as_output(output, [vectors, counts])
-    words = words_of(vectors, counts)
+    words = words_of(vectors, counts, missing=missing)
     ranges = [tuning.Range.of(text) for text in space or tuning.SPACE]
     kind = kind_of(method)
     fixed = parameters_of(parameter or [], kind)
@@ -188,12 +217,12 @@ def search_(
     seeds = search_seed or [0]
     plan = tuning.Plan(make, tuple(ranges), trials, select_on)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
-    about = scoring.sources(vectors, counts)
+    about = scoring.sources(vectors, counts, missing)
     old = read_records([output]) if output.exists() else []
     old = [row for row in old if all(row.get(key) == value for key, value in about.items())]
     with processes(scoring.jobs_of(jobs)) as run:
         rows = tuning.searches(selected, seeds, plan, conditions, old, run)
-        scoring.write(rows, len(selected) * len(seeds) * (trials + 1), output, about)
+        _show(scoring.write(rows, len(selected) * len(seeds) * (trials + 1), output, about))
 
 
 @group.command("report")
@@ -205,15 +234,22 @@ def report_(
             "--output", "-o", help="A file; by default standard output.", show_default=False
         ),
     ] = None,
-    format: Annotated[str, typer.Option(help="markdown, latex or html.")] = "markdown",
+    format: Annotated[
+        str, typer.Option(help="markdown, latex, html, csv, text or pdf.")
+    ] = "markdown",
 ) -> None:
-    """Tables of results in Markdown or LaTeX, or one HTML page with plots.
+    """Tables of results in Markdown, LaTeX, CSV or plain text, one HTML page with plots, or plots alone as PDF.
 
     Example: noppa bench report results.jsonl --format html -o results.html
     """
-    one_of(format, "format", tuple(report.FORMATS))
+    one_of(format, "format", (*report.FORMATS, "pdf"))
     if output is not None:
         refuse_input_as_output(output, results)
+    if format == "pdf":
+        if output is None:
+            raise typer.BadParameter("a PDF needs a file: give -o NAME.pdf", param_hint="--output")
+        save(report.pictures(read_records(results)), output)
+        return
     text = report.FORMATS[format](read_records(results))
     if output is None:
         typer.echo(text, nl=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, astuple
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from noppa.cli.encoder_options import Counts, Vectors, kind_of, words_of
 from noppa.cli.options import AsJson, TokenizerName, expanded
 from noppa.cli.record_options import Reading
 from noppa.cli.table_output import print_json, print_table
-from noppa.errors import NoppaError, NoppaWarning
+from noppa.errors import NoppaError
 from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
 from noppa.evaluate.candidates import Candidate
@@ -65,9 +64,8 @@ def compare(
         typer.echo(
             "noppa: no --counts: word probabilities are estimated from the order of words", err=True
         )
-    warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
     lines = []
-    with processes(scoring.jobs_of(jobs)) as run:
+    with processes(scoring.jobs_of(jobs)) as run, scoring.warnings_once():
         compared: list[Candidate] = [*recipes.every_method(words, candidates)]
         if candidates is None and vectors is None:
             compared += comparison.presets()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from noppa.cli.encoder_options import SMALLEST
 from noppa.errors import FileError, NoppaWarning
 from noppa.evaluate import results, task_files
 from noppa.evaluate.bench import Conditions
@@ -82,37 +85,57 @@ def fingerprint(path: Path | None) -> dict[str, str] | None:
     return {"file": path.name, "sha256": digest.hexdigest()}
 
 
-def sources(vectors: Path | None, counts: Path | None) -> Record:
-    return {"vectors": fingerprint(vectors), "counts": fingerprint(counts)}
+def sources(vectors: Path | None, counts: Path | None, missing: str = SMALLEST) -> Record:
+    """The files that words come from, and the probability of words without a count where it was given."""
+    files: Record = {"vectors": fingerprint(vectors), "counts": fingerprint(counts)}
+    return files if missing == SMALLEST else files | {"missing": missing}
 
 
 def jobs_of(jobs: int | None) -> int:
     return thread_count() if jobs is None else jobs
 
 
-def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> None:
-    """Append rows to a file one by one, under a progress bar; Ctrl-C keeps those already written."""
+@contextmanager
+def warnings_once() -> Iterator[None]:
+    """Show a warning once, not in every fold: two that differ only in numbers and examples are the same."""
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", NoppaWarning)
+        show = warnings.showwarning
+
+        def once(message: Warning | str, *rest: Any, **more: Any) -> None:
+            shape = re.sub(r"\d+", "", re.split(r": |, among", str(message))[0])
+            if shape not in seen:
+                seen.add(shape)
+                show(message, *rest, **more)
+
+        warnings.showwarning = once
+        yield
+
+
+def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> list[Record]:
+    """Append rows to a file one by one, under a progress bar, and return them; Ctrl-C keeps those already written."""
     about = more | results.surroundings()
-    written = 0
+    written: list[Record] = []
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         TextColumn("{task.completed}/{task.total}"),
     )
-    warnings.simplefilter("once", NoppaWarning)  # once, not in every fold
     try:
-        with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
+        with Progress(*columns, TimeElapsedColumn(), console=console) as bar, warnings_once():
             line = bar.add_task("scoring", total=total)
             for row in rows:
-                results.append(output, row | about)
-                written += 1
+                written.append(row | about)
+                results.append(output, written[-1])
                 bar.update(line, advance=1, description=f"{row['task']} {row['score']:.2f}")
     except KeyboardInterrupt:
         typer.echo(
-            f"noppa: interrupted; {output} holds the {written} rows that were ready", err=True
+            f"noppa: interrupted; {output} holds the {len(written)} rows that were ready", err=True
         )
         raise SystemExit(130) from None
+    return written
 
 
 def conditions_of(

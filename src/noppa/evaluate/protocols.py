@@ -141,10 +141,10 @@ def _probe_data(
     transductive: bool,
 ) -> ProbeData:
     encoder = candidate.fitted(texts_to_fit(split, transductive))
-    train, test = _features(encoder, split.train), _features(encoder, split.test)
+    train, test = features(encoder, split.train), features(encoder, split.test)
     dev = None
     if split.dev is not None:
-        dev = (_features(encoder, split.dev), _labels(split.dev, labels))
+        dev = (features(encoder, split.dev), _labels(split.dev, labels))
     return ProbeData(
         (train, _labels(split.train, labels)),
         dev,
@@ -154,7 +154,7 @@ def _probe_data(
     )
 
 
-def _features(encoder: Encodes, rows: Sequence[Row]) -> NDArray[np.float32]:
+def features(encoder: Encodes, rows: Sequence[Row]) -> NDArray[np.float32]:
     """The vector of a text; for a pair, |u - v| and u * v concatenated."""
     columns = [_encoded(encoder, rows, column) for column in range(len(rows[0].texts))]
     if len(columns) == 1:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from statistics import fmean, stdev
 
 import numpy as np
@@ -115,6 +117,50 @@ def _escaped(text: str) -> str:
     return text.replace("±", r"$\pm$")
 
 
+def text(records: Sequence[Record]) -> str:
+    """Tables for a terminal, in columns."""
+    parts = []
+    for table in tables(records):
+        lines = table.lines()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        body = [
+            "  ".join(
+                cell.rjust(width) if at else cell.ljust(width)
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
+        parts.append("\n".join([table.title, *body]) + "\n")
+    return "\n".join(parts)
+
+
+def separated(records: Sequence[Record]) -> str:
+    """Every score as a line of CSV, with the table that it belongs to."""
+    out = StringIO()
+    lines = csv.writer(out, lineterminator="\n")
+    lines.writerow(["table", "encoder", "task", "score", "scores"])
+    for table in tables(records):
+        for row, cells in table.rows.items():
+            for task in table.tasks:
+                scores = cells.get(task, [])
+                if scores:
+                    lines.writerow([table.title, row, task, f"{fmean(scores):.4f}", len(scores)])
+    return out.getvalue()
+
+
+def pictures(records: Sequence[Record]) -> list[Bars]:
+    """For each table the mean of eight, or the only task."""
+    drawn = []
+    for table in tables(records):
+        means = {row: mean for row in table.rows if (mean := table.mean(row)) is not None}
+        if means:
+            drawn.append(_chart(f"{table.title}: {MEAN}", means))
+        for task in () if means else table.tasks:
+            scores = {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells}
+            drawn.append(_chart(f"{table.title}: {task}", scores))
+    return drawn
+
+
 def page(records: Sequence[Record]) -> str:
     """One self-contained HTML page with tables and plots."""
     commits = sorted({str(record.get("commit")) for record in records})
@@ -131,18 +177,22 @@ def page(records: Sequence[Record]) -> str:
 
 
 def _bars(title: str, scores: dict[str, float]) -> str:
+    return pages.figure(_chart(title, scores))
+
+
+def _chart(title: str, scores: dict[str, float]) -> Bars:
     """The axis starts a little below the smallest score, and says so."""
     low, high = min(scores.values()), max(scores.values())
     start = max(0.0, round(low - 0.25 * max(high - low, 1), 1))
     values, known = np.array(list(scores.values())), np.ones(len(scores), bool)
     note = "Scores in percent."
-    return pages.figure(
-        Bars(title, note, tuple(scores), values, "score", known, start=start, digits=2)
-    )
+    return Bars(title, note, tuple(scores), values, "score", known, start=start, digits=2)
 
 
 FORMATS: dict[str, Callable[[Sequence[Record]], str]] = {
     "markdown": markdown,
     "latex": latex,
     "html": page,
+    "csv": separated,
+    "text": text,
 }

@@ -4,7 +4,7 @@
 >>> from noppa.integrations.datasets import Encode
 >>> rows = Dataset.from_dict({"text": ["a cake", "a lake"]}).map(Encode(), batched=True)
 >>> len(rows[0]["vector"])
-1440
+1668
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 >>> import pandas
 >>> import noppa.integrations.pandas
 >>> pandas.Series(["a cake", "a lake"], index=[7, 3]).noppa.encode().shape
-(2, 1440)
+(2, 1668)
 """
 
 from __future__ import annotations

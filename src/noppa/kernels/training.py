@@ -69,10 +69,12 @@ def train(
             np.add.at(source, sentence, gradient)
             continue
         buckets = len(source) - len(target)
-        features = sentence + bigrams(sentence, len(target), buckets)
-        for place, word in enumerate(sentence if len(features) > 1 else ()):
+        pairs = bigrams(sentence, len(target), buckets)
+        for place, word in enumerate(sentence if len(sentence) > 1 else ()):
             if random.share() < keep[word]:
-                others = features[:place] + features[place + 1 :]
+                # neither the word itself nor a pair that it is part of, else its own vector would predict it
+                others = sentence[:place] + sentence[place + 1 :]
+                others += pairs[: max(place - 1, 0)] + pairs[place + 1 :]
                 context, gradient = source[others].mean(axis=0), np.zeros(source.shape[1])
                 predict(context, gradient, word)
                 np.add.at(source, others, gradient / len(others))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Ids, counts
 from noppa.methods.k_means import centroids_of_corpus, labels_of
@@ -16,7 +17,7 @@ from noppa.methods.numpy_form import Learnt, Sentence
 from noppa.methods.protocol import SUMS, Kernel, Method
 from noppa.methods.split import Float, Split, plain
 from noppa.parameters import number, optional, positive, seed_number, settle, some
-from noppa.refine import Refinement, Whitening
+from noppa.refine import Normalize, Refinement, Whitening
 from noppa.words.word_vectors import WordVectors
 
 #: Why a number of a VLAWE vector belongs to no word.
@@ -29,7 +30,8 @@ class VLAWE(Method):
     """For each of k codewords c the sum of v - c over the words nearest to it; signed powers of all, then length one.
 
     k: codewords, the k-means centroids of the corpus's different words. power: of the power normalization.
-    pca: how many principal components to keep, the paper's compact variant; None keeps all k * dim numbers.
+    pca: how many principal components to keep, the paper's compact variant, taken of the powers around zero and before the
+        length is made one, as the authors' program does; None keeps all k * dim numbers.
     seed: of the k-means.
     """
 
@@ -47,12 +49,21 @@ class VLAWE(Method):
 
     def __post_init__(self) -> None:
         settle(self, k=some, power=_power, pca=optional(some), seed=seed_number)
+        if self.pca is not None and self.power > 1:
+            raise ParameterError(f"power must be at most 1 with pca={self.pca}, not {self.power}")
 
     def width(self, words: WordVectors) -> int:
         return words.dim * self.k
 
     def refinements(self) -> tuple[Refinement, ...]:
-        return () if self.pca is None else (Whitening(self.pca, strength=0),)
+        if self.pca is None:
+            return ()
+        return (Whitening(self.pca, strength=0, centred=False), Normalize())
+
+    @property
+    def _unit(self) -> bool:
+        """Whether pooled rows have length one: components are taken before."""
+        return self.pca is None
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
         return {"seen": counts(sentences, len(words))}
@@ -66,20 +77,21 @@ class VLAWE(Method):
     def pooled(self, sentence: Sentence) -> Float:
         labels, centroids = sentence.learnt["labels"][sentence.ids], sentence.learnt["centroids"]
         sums = slot_sums(sentence.vectors - centroids[labels], labels, self.k).ravel()
-        return raised(sums, self.power)
+        return raised(sums, self.power, self._unit)
 
     def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
         arguments = {
             "labels": np.ascontiguousarray(learnt["labels"]),
             "centroids": np.ascontiguousarray(learnt["centroids"], kernels.REAL),
             "power": self.power,
+            "unit": self._unit,
         }
         return Kernel("vlawe", words.table, arguments)
 
     def split(self, sentence: Sentence) -> Split:
         vectors, labels = sentence.vectors, sentence.learnt["labels"][sentence.ids]
         residual = vectors - sentence.learnt["centroids"][labels]
-        terms, cancelled = power_terms(residual, labels, self.k, self.power)
+        terms, cancelled = power_terms(residual, labels, self.k, self.power, self._unit)
         split = plain(terms, np.tile(vectors, self.k), np.ones(len(vectors)))
         return replace(split, rest={CANCELLED: cancelled} if cancelled.any() else {})
 
@@ -96,15 +108,15 @@ def slot_sums(rows: Float, labels: NDArray[np.int32], slots: int) -> Float:
     return sums
 
 
-def raised(sums: Float, power: float) -> Float:
-    """Each number to a power, its sign kept, and all of them to length one."""
+def raised(sums: Float, power: float, unit: bool = True) -> Float:
+    """Each number to a power, its sign kept, and all of them to length one unless `unit` is False."""
     powers = np.sign(sums) * np.abs(sums) ** power
-    length = np.linalg.norm(powers)
+    length = np.linalg.norm(powers) if unit else 1.0
     return np.asarray(powers / length if length > 0 else powers)
 
 
 def power_terms(
-    residual: Float, labels: NDArray[np.int32], slots: int, power: float
+    residual: Float, labels: NDArray[np.int32], slots: int, power: float, unit: bool = True
 ) -> tuple[Float, Float]:
     """Each number of `raised` divided among the words in proportion to their residuals, (tokens, slots * dim).
 
@@ -116,7 +128,7 @@ def power_terms(
     slotted[np.arange(tokens), labels] = residual
     wide = slotted.reshape(tokens, slots * dim)
     sums = wide.sum(axis=0)
-    powers = raised(sums, power)
+    powers = raised(sums, power, unit)
     shared = np.abs(sums) > 1e-9 * np.abs(wide).sum(axis=0)
     terms = wide * np.where(shared, powers / np.where(shared, sums, 1), 0)
     return terms, np.where(shared, 0, powers)

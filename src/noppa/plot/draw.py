@@ -23,12 +23,18 @@ with needs("plot", "a .png or .svg", ", or write .html"):
     from noppa.plot.fonts import families_for
 
 DPI = 150
+#: What a file says of itself; without a date, so that the same picture gives the same bytes.
+FACTS: dict[str, Any] = {
+    "png": {"Software": "noppa"},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
 MARKERS = "os^DvPX*"
 DASHES = ("-", "--", ":", "-.")
 
 
 def draw(pictures: Sequence[Any], path: Path, form: str, dark: bool = False) -> None:
-    """Write pictures side by side into one file, as `png` or `svg`."""
+    """Write pictures side by side into one file, as `png`, `svg` or `pdf`."""
     theme = DARK if dark else LIGHT
     vector = form == "svg"
     settings: Any = {
@@ -59,8 +65,7 @@ def draw(pictures: Sequence[Any], path: Path, form: str, dark: bool = False) -> 
             part.suptitle(_wrapped(picture.title, width), fontsize=10, x=0.02, ha="left")
             DRAWERS[type(picture)](axes, picture, theme)
             part.supxlabel(_wrapped(picture.note, width), fontsize=8, color=theme.faint)
-        facts = {"Date": None} if vector else {"Software": "noppa"}
-        whole.savefig(path, dpi=DPI, format=form, metadata=facts)
+        whole.savefig(path, dpi=DPI, format=form, metadata=FACTS[form])
 
 
 def _wrapped(text: str, inches: float) -> str:

@@ -27,6 +27,7 @@ WRITERS.update(
     {
         ".png": partial(write_drawing, "png"),
         ".svg": partial(write_drawing, "svg"),
+        ".pdf": partial(write_drawing, "pdf"),
         ".html": write_page,
     }
 )

@@ -23,10 +23,10 @@ export function serve(classifier) {
 export const refresh = request("classify-problem", ["classified", "other"], ["classify-results"], async (signal) => {
   const empty = !state.classified.trim() || (pairs && !state.other.trim());
   $("classify-empty").hidden = !empty;
-  $("classify-results").hidden = empty;
-  if (empty) { describe("classify", {}); return; }
+  if (empty) { $("classify-results").hidden = true; describe("classify", {}); return; }
   const inputs = pairs ? [state.classified, state.other] : state.classified;
   const found = await post("predict/explain", state.label ? { inputs, label: state.label } : { inputs }, signal);
+  $("classify-results").hidden = false;
   describe("classify", found);
   showLabels(found);
   showWords(found);

@@ -10,6 +10,7 @@ import { mark, request } from "./requests.js";
 import { method, state } from "./state.js";
 
 const SEPARATORS = new Map([["csv", ","], ["tsv", "\t"]]);
+const LONG_PASTE = 4000; // characters
 let lines = [], rows = null, asked = false;
 
 export async function refresh() {
@@ -83,8 +84,18 @@ async function download(format) {
   offer(content, `vectors.${format}`);
 }
 
+// An ordinary paste of thousands of lines holds Chromium up for a minute; writing them into the field does not.
+function paste(event) {
+  const content = event.clipboardData.getData("text/plain"), field = $("paste");
+  if (content.length < LONG_PASTE) return;
+  event.preventDefault();
+  field.setRangeText(content, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input"));
+}
+
 export function start() {
   overview.start();
+  $("paste").addEventListener("paste", paste);
   $("paste").addEventListener("input", later(() => { $("column-field").hidden = true; take(() => linesOf($("paste").value)); }, 400));
   $("file").addEventListener("change", () => { const [file] = $("file").files; if (file) take(() => open(file)); });
   $("column").addEventListener("change", () => take(column));

@@ -13,9 +13,9 @@ const LISTED = 10;
 export const refresh = request("pair-problem", ["first", "second"], ["pair-results"], async (signal) => {
   const empty = !state.first.trim() || !state.second.trim();
   $("pair-empty").hidden = !empty;
-  $("pair-results").hidden = empty;
-  if (empty) { describe("pair", {}); return; }
+  if (empty) { $("pair-results").hidden = true; describe("pair", {}); return; }
   const pair = await post("similarity", { a: state.first, b: state.second, explain: true, ...method() }, signal);
+  $("pair-results").hidden = false;
   $("similarity").textContent = number(pair.similarity);
   $("gauge").setAttribute("aria-valuenow", pair.similarity.toFixed(3));
   $("gauge").firstElementChild.style.width = `${100 * Math.max(0, pair.similarity)}%`;

@@ -36,7 +36,7 @@ export function reading(place, { rows, columns, values, label }, most) {
   place.append(make("p", { class: "hint" }, `The text is long for a table. Press a word, or move with the arrow keys: ${same ? "the others" : "those of the second text"} are coloured by what it has with them.`), chooser);
   if (!same) place.append(make("p", { class: "reading", dir: "auto" }, ...spaced(columns, other)));
   place.append(told.node, strongest);
-  choose(liveliest(values, same, rows.tokens));
+  choose(liveliest(values, same, rows));
 }
 
 const spans = ({ sources }, names, attributes) => names.map((name, at) => {
@@ -47,11 +47,12 @@ const spans = ({ sources }, names, attributes) => names.map((name, at) => {
 // Blanks between words, none between the pieces of one.
 const spaced = ({ sources }, nodes) => nodes.flatMap((node, at) => (at && sources[at] !== sources[at - 1] ? [" ", node] : [node]));
 
-// The word with the largest value, that of a token with itself left aside.
-function liveliest(values, same, tokens) {
+// The whole word with the largest value, that of a token with itself left aside.
+function liveliest(values, same, { tokens, sources }) {
+  const whole = (at) => /\p{L}/u.test(tokens[at]) && sources[at] !== sources[at - 1] && sources[at] !== sources[at + 1];
   let best = 0, most = -1;
   values.forEach((row, at) => row.forEach((value, column) => {
-    if (!(same && at === column) && Math.abs(value) > most && /\p{L}/u.test(tokens[at])) { most = Math.abs(value); best = at; }
+    if (!(same && at === column) && Math.abs(value) > most && whole(at)) { most = Math.abs(value); best = at; }
   }));
   return best;
 }

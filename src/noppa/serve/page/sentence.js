@@ -19,8 +19,7 @@ let last = null;
 export const refresh = request("sentence-problem", ["text"], ["sentence-results"], async (signal) => {
   const empty = !state.text.trim();
   $("sentence-empty").hidden = !empty;
-  $("sentence-results").hidden = empty;
-  if (empty) { describe("sentence", {}); return; }
+  if (empty) { $("sentence-results").hidden = true; describe("sentence", {}); return; }
   const answer = await post("explain", { text: state.text, ...method() }, signal);
   $("sentence-results").hidden = false;
   last = answer;
@@ -35,8 +34,14 @@ function show() {
   showTokens(found);
   showHeat();
   $("steps-panel").hidden = !last.steps.length;
-  $("steps").replaceChildren(...last.steps.map((step) => make("li", {}, step.name +
-    (step.share_removed === null ? "" : `: took away ${(100 * step.share_removed).toFixed(2)} % of the squared length`))));
+  $("steps").replaceChildren(...last.steps.map((step) => make("li", {}, ...stepped(step))));
+}
+
+// A refinement by its name, what it did, and its parameters.
+function stepped({ name, share_removed: removed }) {
+  const [, kind, parameters] = name.match(/^(\w+)\((.*)\)$/) ?? [null, name, ""];
+  const told = removed === null ? "" : ` took away ${(100 * removed).toFixed(2)} % of the squared length`;
+  return [`${kind}${told} `, make("span", { class: "hint" }, parameters.replaceAll("'", "").replaceAll("=", " = "))];
 }
 
 function showTokens(found) {
