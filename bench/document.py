@@ -15,6 +15,7 @@ from pages import (
     evaluation,
     integrations,
     languages,
+    paper,
     pictures,
     reliability,
     scale,
@@ -26,7 +27,11 @@ from pages.results import ROOT
 
 #: What is made: whole pages, and in pages that are written by hand the named blocks
 #: between `<!-- made by bench/document.py: NAME -->` and `<!-- end -->`.
-WHOLE = {"docs/evaluation.md": evaluation.page, "docs/reliability.md": reliability.page}
+WHOLE = {
+    "docs/evaluation.md": evaluation.page,
+    "docs/paper.md": paper.page,
+    "docs/reliability.md": reliability.page,
+}
 BLOCKS = {
     "README.md": {"results": tables.short_table},
     "docs/classify.md": {"classifier": classify.measured},

@@ -167,6 +167,26 @@ def test_the_table_is_printed_and_a_warning_said_once(place: Path, tmp_path: Pat
     assert head.split() == ["encoder", "CR", "SICK-E"]
     scores = [f"{row['score']:.2f}" for row in rows_of(out)]
     assert line.split()[-2:] == scores
+    again = [
+        *command,
+        "--counts",
+        tmp_path / "counts.txt",
+        "--tasks",
+        "SICK-R",
+        "--jobs",
+        1,
+        "-o",
+        out,
+    ]
+    run(*again)
+    run(*again, "--missing", "0")
+    last, other = rows_of(out)[-2:]
+    assert (last.get("missing"), other["missing"]) == (None, "0")
+    assert other["score"] != last["score"]
+    assert (
+        "missing must be 'smallest' or a probability"
+        in run(*again, "--missing", "none", code=2).stderr
+    )
     lines = run("bench", "report", out, "--format", "csv").stdout.splitlines()
     assert lines[1].startswith('"protocol fast, made.npy",NoPPA(k=0)')
     run("bench", "report", out, "--format", "pdf", "-o", pdf)
