@@ -15,6 +15,7 @@ from pages import (
     evaluation,
     integrations,
     languages,
+    other_languages,
     paper,
     pictures,
     reliability,
@@ -41,6 +42,7 @@ BLOCKS = {
         "cost": embedded.cost,
         "tried": embedded.tried,
     },
+    "docs/files.md": {"fasttext": other_languages.fasttext, "warning": other_languages.warning},
     "docs/integrations.md": {
         "sklearn": integrations.sklearn,
         "mteb": integrations.mteb,
