@@ -69,14 +69,19 @@ print(json.dumps({
 """
 
 
-def made_lines(data: Path, rows: int, seed: int = 0) -> list[str]:
-    """Lines of the shared text and edited copies of them, shuffled."""
+def made_lines(data: Path, rows: int, others: bool = False) -> list[str]:
+    """Lines of the shared text and edited copies of them, shuffled.
+
+    others: where not all lines are needed, none of those that are taken without it, on which the number of cells was chosen.
+    """
     lines: list[str] = []
     for name in ("neutral.en.txt", "captions.en.txt"):
         lines += (data / "text" / name).read_text(encoding="utf-8").split("\n")[:-1]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     if rows <= len(lines):
-        lines = [lines[at] for at in rng.permutation(len(lines))[: rows // 2].tolist()]
+        first = rows // 2 if others else 0
+        chosen = rng.permutation(len(lines))[first : first + rows // 2]
+        lines = [lines[at] for at in chosen.tolist()]
     sources = rng.integers(len(lines), size=rows - len(lines)).tolist()
     kinds = rng.integers(6, size=len(sources)).tolist()
     places = rng.random(len(sources)).tolist()
@@ -213,9 +218,12 @@ def main() -> None:
     import noppa
 
     shared = {"date": time.strftime("%Y-%m-%d"), "cores": len(os.sched_getaffinity(0))}
-    lines = made_lines(options.data, RECALL_ROWS if options.recall else options.rows)
+    lines = made_lines(
+        options.data, RECALL_ROWS if options.recall else options.rows, options.recall
+    )
     encoder = noppa.load("similarity")
     if options.recall:
+        shared["others"] = True
         write(recall(encoder.encode(list(dict.fromkeys(lines)), normalize=True)), shared)
         return
     shared |= {"rows": len(lines), "texts": len(set(lines))}

@@ -14,6 +14,9 @@ from pages import (
     embedded,
     evaluation,
     integrations,
+    languages,
+    other_languages,
+    paper,
     pictures,
     reliability,
     scale,
@@ -25,7 +28,11 @@ from pages.results import ROOT
 
 #: What is made: whole pages, and in pages that are written by hand the named blocks
 #: between `<!-- made by bench/document.py: NAME -->` and `<!-- end -->`.
-WHOLE = {"docs/evaluation.md": evaluation.page, "docs/reliability.md": reliability.page}
+WHOLE = {
+    "docs/evaluation.md": evaluation.page,
+    "docs/paper.md": paper.page,
+    "docs/reliability.md": reliability.page,
+}
 BLOCKS = {
     "README.md": {"results": tables.short_table},
     "docs/classify.md": {"classifier": classify.measured},
@@ -36,11 +43,17 @@ BLOCKS = {
         "tried": embedded.tried,
         "variants": embedded.variants,
     },
+    "docs/files.md": {"fasttext": other_languages.fasttext, "warning": other_languages.warning},
     "docs/integrations.md": {
         "sklearn": integrations.sklearn,
         "mteb": integrations.mteb,
         "model2vec": integrations.model2vec,
         "onnx": integrations.onnx,
+    },
+    "docs/languages.md": {
+        "known": languages.known,
+        "segmentation": languages.segmentation,
+        "distilled": languages.distilled,
     },
     "docs/scale.md": {"cost": scale.made},
     "docs/search.md": {"quality": search.quality, "million": search.million},

@@ -1,20 +1,24 @@
 """One million texts: build, add, search and memory of an index, beside usearch and LanceDB on the same vectors in one run.
 
-python bench/index.py > bench/results/index.jsonl    # needs pip install usearch lancedb, 8 GB of disk and 15 minutes of two cores
+python bench/index.py --work DIR --build                      # 8 GB in DIR, 15 minutes of two cores; goes on where it stopped
+python bench/index.py --work DIR > bench/results/index.jsonl  # measures what was built: 5 minutes
+python bench/index.py --work DIR --fit                        # recall of noppa's cells for some settings
 
-Each part runs in a process of its own, so that its largest memory is its own; all get the same vectors, float32 in one file.
+Needs pip install usearch lancedb. Each part runs in a process of its own, so that its largest memory is its own; all get the
+same vectors, float32 in one file. Settings on which recall depends are chosen on one half of the queries, the first that
+reaches `WANTED`; what is reported is measured on the other half.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -25,10 +29,14 @@ from corpora import arguments, sst
 from measure import tell
 
 import noppa
+from noppa.search import cells
 
-#: Queries of each kind, ranks that recall counts, and texts that are added and deleted at the end.
-QUERIES, RANKS, ADDED = 200, 10, 1000
+#: Queries of each half, ranks that recall counts and how much of them is wanted, and texts that are added and deleted at the end.
+QUERIES, RANKS, WANTED, ADDED = 200, 10, 0.95, 1000
+#: Queries before the first that is timed: they bring files into memory.
+WARM = 5
 BLOCK = 1 << 16
+Facts = dict[str, Any]
 
 
 def texts_of(data: Path, count: int) -> list[str]:
@@ -42,38 +50,65 @@ def texts_of(data: Path, count: int) -> list[str]:
     return [*lines[:count], *(f"{lines[at]} {lines[at + 1]}" for at in more)]
 
 
-def prepare(work: Path, data: Path, count: int) -> dict[str, Any]:
+def prepare(work: Path, data: Path, count: int) -> Facts:
     """Encode the texts and the queries, which are phrases of film reviews that the index does not hold."""
-    texts, queries = texts_of(data, count), sst(data)[: 40 * QUERIES : 40]
+    texts, queries = texts_of(data, count), sst(data)[: 80 * QUERIES : 40]
     encoder = noppa.load("similarity")
-    start = time.perf_counter()
-    vectors = encoder.encode(texts, normalize=True)
-    seconds = time.perf_counter() - start
-    np.save(work / "vectors.npy", vectors)
-    np.save(work / "queries.npy", encoder.encode(queries, normalize=True))
+    facts: Facts = {"texts": count, "dim": encoder.dim}
+    vectors = np.lib.format.open_memmap(
+        work / "vectors.npy", "w+", np.float32, (count, encoder.dim)
+    )
+    with Building(facts, "encode"):
+        for at in range(0, count, BLOCK):
+            vectors[at : at + BLOCK] = encoder.encode(texts[at : at + BLOCK], normalize=True)
+    rows = encoder.encode(queries, normalize=True)
+    np.save(work / "queries.npy", rows)
+    np.save(work / "exact.npy", nearest(vectors, rows))
     (work / "texts.json").write_text(json.dumps({"texts": texts, "queries": queries}))
-    return {"texts": count, "dim": encoder.dim, "encode seconds": seconds}
+    return facts
 
 
-def timed(
-    facts: dict[str, Any], name: str, run: Callable[[Any], list[Any]], queries: Any
-) -> list[list[Any]]:
-    """Note the median milliseconds of one query after the first, by the clock and of processor time; gives what all found."""
+def nearest(vectors: Any, queries: Any) -> Any:
+    """The numbers of the nearest vectors of each query, by comparing all."""
+    scores = np.full((len(queries), RANKS), -np.inf, np.float32)
+    numbers = np.zeros((len(queries), RANKS), np.int64)
+    for at in range(0, len(vectors), BLOCK):
+        dots = queries @ vectors[at : at + BLOCK].T
+        some = np.argpartition(-dots, RANKS, axis=1)[:, :RANKS]
+        scores = np.hstack([scores, np.take_along_axis(dots, some, 1)])
+        numbers = np.hstack([numbers, some + at])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :RANKS]
+        scores, numbers = (np.take_along_axis(one, order, 1) for one in (scores, numbers))
+    return numbers
+
+
+def halves(work: Path, name: str) -> tuple[Any, Any]:
+    """Of the queries, or of what they should find: those that settings are chosen on, and those that are reported."""
+    every = (
+        json.loads((work / "texts.json").read_text())["queries"]
+        if name == "texts"
+        else np.load(work / f"{name}.npy")
+    )
+    return every[::2], every[1::2]
+
+
+def timed(facts: Facts, name: str, run: Callable[[Any], list[Any]], queries: Any) -> list[Any]:
+    """Note the median milliseconds of one query, by the clock and of processor time; gives what all found."""
     found, seconds, processor = [], [], []
-    for query in queries:
+    for query in [*queries[:WARM], *queries]:
         start, used = time.perf_counter(), time.process_time()
         found.append(run(query))
         seconds.append(time.perf_counter() - start)
         processor.append(time.process_time() - used)
-    facts[f"{name} ms"] = 1000 * median(seconds[1:])
-    facts[f"{name} CPU ms"] = 1000 * median(processor[1:])
-    return found
+    facts[f"{name} ms"] = 1000 * median(seconds[WARM:])
+    facts[f"{name} CPU ms"] = 1000 * median(processor[WARM:])
+    return found[WARM:]
 
 
 class Building:
     """Notes the seconds, by the clock and of processor time, and the growth of memory of what it surrounds."""
 
-    def __init__(self, facts: dict[str, Any], name: str = "build") -> None:
+    def __init__(self, facts: Facts, name: str = "build") -> None:
         self.facts, self.name = facts, name
 
     def __enter__(self) -> None:
@@ -85,7 +120,7 @@ class Building:
         self.facts[f"{self.name} MB"] = peak() - self.memory
 
 
-def recall(found: list[list[Any]], exact: list[list[Any]]) -> float:
+def recall(found: Iterable[Any], exact: Any) -> float:
     shared = [len({*map(int, a)} & {*map(int, b)}) for a, b in zip(found, exact, strict=True)]
     return float(np.mean(shared)) / RANKS
 
@@ -96,129 +131,213 @@ def peak() -> float:
     return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
 
 
-def noppa_part(work: Path, dtype: str) -> dict[str, Any]:
-    content = json.loads((work / "texts.json").read_text())
-    texts, queries = content["texts"], content["queries"]
+def size(path: Path) -> float:
+    """MB of a file, or of all files in a folder."""
+    files = [file for file in [path, *path.rglob("*")] if file.is_file()]
+    return sum(file.stat().st_size for file in files) / 2**20
+
+
+def fitted(
+    facts: Facts, work: Path, settings: list[Any], run: Callable[[Any, Any], list[Any]]
+) -> Callable[[Any], list[Any]]:
+    """The search with the first setting that finds enough on the queries for that, or with the last."""
+    queries, exact = halves(work, "queries")[0], halves(work, "exact")[0]
+    for setting in settings:
+        facts["setting"] = setting
+        if recall([run(query, setting) for query in queries], exact) >= WANTED:
+            break
+    return lambda query: run(query, facts["setting"])
+
+
+# noppa
+
+
+def build_noppa(work: Path, path: Path) -> None:
+    texts = json.loads((work / "texts.json").read_text())["texts"]
     vectors = np.load(work / "vectors.npy", mmap_mode="r")
-    facts: dict[str, Any] = {}
-    with Building(facts):
-        index = noppa.Index.open(work / f"index-{dtype}", dtype=dtype)
-        for at in range(0, len(texts), BLOCK):
-            some = slice(at, at + BLOCK)
-            years = [{"year": 2000 + row % 25} for row in range(len(texts[some]))]
-            index.add(texts[some], metadata=years, vectors=vectors[some])
-        index.compact()
-    facts["disk MB"] = index.described()["bytes"] / 2**20
+    index = noppa.Index.open(path)
+    for at in range(0, len(texts), BLOCK):
+        some = texts[at : at + BLOCK]
+        years = [{"year": 2000 + row % 25} for row in range(len(some))]
+        index.add(some, metadata=years, vectors=vectors[at : at + BLOCK])
+    index.compact()
+
+
+def measure_noppa(work: Path, path: Path) -> Facts:
+    queries, exact = halves(work, "texts")[1], halves(work, "exact")[1]
     start = time.perf_counter()
-    index = noppa.Index.open(work / f"index-{dtype}")
-    facts["open ms"] = 1000 * (time.perf_counter() - start)
-    modes: dict[str, dict[str, Any]] = {
-        "exact": {"mode": "meaning", "exact": True},
+    index = noppa.Index.open(path)
+    facts: Facts = {"open ms": 1000 * (time.perf_counter() - start)}
+    modes: dict[str, Facts] = {
         "cells": {"mode": "meaning"},
+        "exact": {"mode": "meaning", "exact": True},
         "words": {"mode": "words"},
         "hybrid": {},
-        "hybrid exact": {"exact": True},
         "where": {"where": {"year": {">": 2020}}},
     }
-    found: dict[str, list[list[Any]]] = {}
     for name, options in modes.items():
         ask = lambda query, options=options: index.search(query, RANKS, **options).ids  # noqa: E731
-        found[name] = timed(facts, name, ask, queries)
-    facts["cells recall"] = recall(found["cells"], found["exact"])
-    facts["hybrid recall"] = recall(found["hybrid"], found["hybrid exact"])
+        found = timed(facts, name, ask, queries)
+        if name in ("cells", "exact"):
+            facts[f"{name} recall"] = recall(found, exact)
+    facts["setting"] = {"share of cells": cells.SHARE, "compared again": cells.MORE}
     with Building(facts, "add"):
-        ids = index.add([f"{text} again" for text in texts[:ADDED]])
+        ids = index.add([f"{text} again" for text in queries for _ in range(ADDED // QUERIES)])
     with Building(facts, "delete"):
         index.delete(ids)
-    np.save(work / "exact.npy", np.array(found["exact"], np.int64))
     return facts
 
 
-def usearch_part(work: Path, dtype: str) -> dict[str, Any]:
+def fit_noppa(work: Path) -> None:
+    """Recall and processor time for some settings, on the queries that settings are chosen on."""
+    queries, exact = halves(work, "texts")[0], halves(work, "exact")[0]
+    for share in (0.06, 0.08, 0.1, 0.12, 0.15, 0.2):
+        for more in (200, 400, 800):
+            cells.SHARE, cells.MORE = share, more
+            index, facts = noppa.Index.open(work / "noppa float16", threads=1), Facts()
+            ask = lambda query: index.search(query, RANKS, mode="meaning").ids  # noqa: B023, E731
+            found = timed(facts, "cells", ask, queries)
+            tell(3, share=share, more=more, recall=recall(found, exact), **facts)
+
+
+# Peers
+
+
+def build_usearch(work: Path, path: Path) -> None:
     """With less work a row than its defaults ask for, which build twice as long here."""
+    from usearch.index import Index
+
+    vectors = np.load(work / "vectors.npy", mmap_mode="r")
+    graph = Index(
+        ndim=vectors.shape[1], metric="ip", dtype="f16", connectivity=16, expansion_add=48
+    )
+    for at in range(0, len(vectors), BLOCK):
+        rows = np.ascontiguousarray(vectors[at : at + BLOCK])
+        graph.add(np.arange(at, at + len(rows)), rows)
+    graph.save(str(path))
+
+
+def measure_usearch(work: Path, path: Path) -> Facts:
     from usearch.index import Index, MetricKind, search
 
     vectors = np.load(work / "vectors.npy", mmap_mode="r")
-    queries, exact = np.load(work / "queries.npy"), np.load(work / "exact.npy").tolist()
-    facts: dict[str, Any] = {}
-    settings = {"connectivity": 16, "expansion_add": 48, "expansion_search": 96}
-    graph = Index(ndim=vectors.shape[1], metric="ip", dtype=dtype, **settings)
-    with Building(facts):
-        graph.add(np.arange(len(vectors)), vectors)
-    graph.save(str(work / "graph"))
-    facts["disk MB"] = (work / "graph").stat().st_size / 2**20
-    found = timed(facts, "cells", lambda query: graph.search(query, RANKS).keys.tolist(), queries)
-    facts["cells recall"] = recall(found, exact)
-    every = np.ascontiguousarray(vectors)
-    exactly = lambda query: (  # noqa: E731
-        search(every, query, RANKS, MetricKind.IP, exact=True).keys.tolist()
-    )
-    timed(facts, "exact", exactly, queries[:20])
+    queries, exact = halves(work, "queries")[1], halves(work, "exact")[1]
+    graph, facts = Index.restore(str(path)), Facts()
+
+    def run(query: Any, expansion: int) -> list[Any]:
+        graph.expansion_search = expansion
+        return list(graph.search(query, RANKS).keys.tolist())
+
+    ask = fitted(facts, work, [96, 192, 384, 768, 1536, 3072], run)
+    facts["cells recall"] = recall(timed(facts, "cells", ask, queries), exact)
+    every = np.ascontiguousarray(vectors, np.float16)
+    exactly = lambda query: search(  # noqa: E731
+        every, query.astype(np.float16), RANKS, MetricKind.IP, exact=True
+    ).keys.tolist()
+    facts["exact recall"] = recall(timed(facts, "exact", exactly, queries[:20]), exact[:20])
     with Building(facts, "add"):
         graph.add(np.arange(len(vectors), len(vectors) + ADDED), vectors[:ADDED])
     return facts
 
 
-def lancedb_part(work: Path, _: str) -> dict[str, Any]:
+def build_lancedb(work: Path, path: Path) -> None:
     import lancedb
+
+    content = json.loads((work / "texts.json").read_text())["texts"]
+    vectors = np.load(work / "vectors.npy", mmap_mode="r")
+    table = lancedb.connect(path).create_table("texts", lance_rows(vectors, content, 0))
+    for at in range(BLOCK, len(content), BLOCK):
+        table.add(lance_rows(vectors, content, at))
+    table.create_index(metric="dot", vector_column_name="vector", index_type="IVF_PQ")
+
+
+def lance_rows(vectors: Any, content: list[str], at: int) -> Any:
     import pyarrow as pa
 
-    vectors = np.load(work / "vectors.npy", mmap_mode="r")
-    queries, exact = np.load(work / "queries.npy"), np.load(work / "exact.npy").tolist()
-    content = json.loads((work / "texts.json").read_text())["texts"]
-    facts: dict[str, Any] = {}
+    rows = np.ascontiguousarray(vectors[at : at + BLOCK])
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), vectors.shape[1])
+    numbers = np.arange(at, at + len(rows))
+    return pa.table({"id": numbers, "text": content[at : at + BLOCK], "vector": lists})
 
-    def batch(at: int) -> Any:
-        stop = min(at + BLOCK, len(content))
-        flat = pa.array(np.ascontiguousarray(vectors[at:stop]).ravel())
-        rows = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
-        return pa.table({"id": np.arange(at, stop), "text": content[at:stop], "vector": rows})
 
-    with Building(facts):
-        table = lancedb.connect(work / "lance").create_table("texts", batch(0))
-        for at in range(BLOCK, len(content), BLOCK):
-            table.add(batch(at))
-        table.create_index(metric="dot", vector_column_name="vector", index_type="IVF_PQ")
-    files = [file for file in (work / "lance").rglob("*") if file.is_file()]
-    facts["disk MB"] = sum(file.stat().st_size for file in files) / 2**20
-    exactly = lambda query: _ids(table.search(query).bypass_vector_index())  # noqa: E731
-    timed(facts, "exact", exactly, queries[:20])
-    ask = lambda query: _ids(table.search(query).nprobes(60).refine_factor(30))  # noqa: E731
+def measure_lancedb(work: Path, path: Path) -> Facts:
+    import lancedb
+
+    queries, exact = halves(work, "queries")[1], halves(work, "exact")[1]
+    table, facts = lancedb.connect(path).open_table("texts"), Facts()
+
+    def run(query: Any, setting: list[int]) -> list[Any]:
+        return ids(table.search(query).nprobes(setting[0]).refine_factor(setting[1]))
+
+    def ids(search: Any) -> list[int]:
+        found = search.distance_type("dot").limit(RANKS).select(["id", "_distance"]).to_arrow()
+        return list(found["id"].to_pylist())
+
+    ask = fitted(facts, work, [[60, 30], [120, 60], [240, 120]], run)
     facts["cells recall"] = recall(timed(facts, "cells", ask, queries), exact)
+    exactly = lambda query: ids(table.search(query).bypass_vector_index())  # noqa: E731
+    facts["exact recall"] = recall(timed(facts, "exact", exactly, queries[:20]), exact[:20])
+    before = table.version
+    vectors = np.load(work / "vectors.npy", mmap_mode="r")
     with Building(facts, "add"):
-        table.add(batch(0).slice(0, ADDED))
+        table.add(lance_rows(vectors, ["a text"] * ADDED, 0).slice(0, ADDED))
+    table.restore(before)
     return facts
 
 
-def _ids(search: Any) -> list[int]:
-    found = search.distance_type("dot").limit(RANKS).select(["id", "_distance"]).to_arrow()
-    return list(found["id"].to_pylist())
-
-
-PARTS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
-    "noppa float16": (noppa_part, "float16"),
-    "lancedb": (lancedb_part, ""),
-    "usearch": (usearch_part, "f16"),
-    "noppa int8": (noppa_part, "int8"),
+PARTS: dict[str, tuple[Callable[[Path, Path], None], Callable[[Path, Path], Facts]]] = {
+    "noppa float16": (build_noppa, measure_noppa),
+    "usearch": (build_usearch, measure_usearch),
+    "lancedb": (build_lancedb, measure_lancedb),
 }
+
+
+def build(work: Path, part: str) -> None:
+    """The files of a part under its name, and what they took beside them."""
+    path, unfinished, facts = work / part, work / f"{part}.part", Facts()
+    for old in (path, unfinished):
+        shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
+    with Building(facts):
+        PARTS[part][0](work, unfinished)
+    unfinished.rename(path)
+    note(work / f"{part}.json", {**facts, "disk MB": size(path)})
+
+
+def note(path: Path, facts: Facts) -> None:
+    path.write_text(json.dumps(facts))
 
 
 def main() -> None:
     parser = arguments(__doc__)
+    parser.add_argument("--work", type=Path, required=True, help="folder that keeps what is built")
     parser.add_argument("--count", type=int, default=1_000_000)
-    parser.add_argument("--parts", nargs="+", default=list(PARTS))
-    parser.add_argument(
-        "--work", type=Path, help=f"run one part in this folder: {', '.join(PARTS)}"
-    )
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--build", action="store_true", help="build what is missing and end")
+    parser.add_argument("--fit", action="store_true", help="try settings of noppa's cells and end")
+    parser.add_argument("--one", choices=["build", "measure"], help="in a process of its own")
     given = parser.parse_args()
     warnings.simplefilter("ignore", noppa.NoppaWarning)
-    if given.work:
-        run, option = PARTS[given.parts[0]]
-        return tell(3, part=given.parts[0], **run(given.work, option), load=os.getloadavg()[2])
-    with tempfile.TemporaryDirectory(prefix="noppa-index-") as work:
-        tell(3, **prepare(Path(work), given.data, given.count))
+    work, about = given.work, given.work / "about.json"
+    if given.fit:
+        return fit_noppa(work)
+    if given.one == "build":
+        return build(work, given.parts[0])
+    if given.one == "measure":
+        part = given.parts[0]
+        built = json.loads((work / f"{part}.json").read_text())
+        facts = {**built, **PARTS[part][1](work, work / part)}
+        return tell(3, part=part, **facts, load=os.getloadavg()[0])
+    work.mkdir(parents=True, exist_ok=True)
+    if not about.exists():
+        note(about, prepare(work, given.data, given.count))
+    again = [sys.executable, __file__, "--work", str(work), "--parts"]
+    for part in given.parts:
+        if not (work / f"{part}.json").exists():
+            subprocess.run([*again, part, "--one", "build"], check=True)
+    if not given.build:
+        tell(3, **json.loads(about.read_text()))
         for part in given.parts:
-            subprocess.run([sys.executable, __file__, "--parts", part, "--work", work], check=True)
+            subprocess.run([*again, part, "--one", "measure"], check=True)
 
 
 if __name__ == "__main__":

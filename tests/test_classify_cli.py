@@ -199,6 +199,7 @@ def test_labels_of_any_kind_from_json_and_pairs(place: Path, tmp_path: Path) -> 
         ([], [], "no labelled record"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* is empty")
 def test_what_cannot_be_trained_on_is_one_sentence(
     tmp_path: Path, rows: list[Any], options: list[str], says: str
 ) -> None:

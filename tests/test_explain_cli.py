@@ -68,7 +68,8 @@ def test_a_pair(model: Path) -> None:
 def test_pictures(model: Path, tmp_path: Path, name: str, start: bytes) -> None:
     for more in ([], ["--against", "a cake", "--dark"]):
         done = run("explain", "the girl eats", "-m", model, "-o", tmp_path / name, *more)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        said = f"noppa: {tmp_path / name} exists and will be replaced\n" if more else ""
+        assert (done.returncode, done.stdout, done.stderr.decode()) == (0, b"", said)
         assert (tmp_path / name).read_bytes().startswith(start)
 
 

@@ -12,17 +12,19 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
+from noppa.methods.k_means import interrupt
 from noppa.search import cells, index_model
 from noppa.search.index import Index
 from noppa.search.postings import K1, B, terms_of
-from noppa.search.query import MODES, WEIGHT
+from noppa.search.query import MODES, WORDS_COUNT, Collection
 from tests.conftest import made_texts, made_words
 
 pytestmark = pytest.mark.twin
 
 WORDS = made_words(dim=8, extra=40)
 TEXTS = [*made_texts(60, WORDS, seed=3), "xyzzy plugh", "", "the girl eats a delicious cake"]
-QUERIES = ["a girl eats cake", "w3 w4 unheard", "xyzzy", "the"]
+#: The encoder knows none, some, or all of their words.
+QUERIES = ["a girl eats cake", "w3 w4", "w3 w4 unheard", "the", "xyzzy", "eats xyzzy"]
 
 
 def encoder() -> noppa.Encoder:
@@ -48,11 +50,16 @@ def bm25_of(query: str, texts: list[str]) -> np.ndarray:
     return scores
 
 
-def most_of(query: str, texts: list[str]) -> float:
-    """The most that BM25 of a query can approach."""
+def word_weight_of(query: str, texts: list[str], best: float) -> float:
+    """What a point of BM25 gives to a hybrid score, where `best` is the largest cosine."""
     split = [set(terms_of(text)) for text in texts]
-    holding = [sum(term in own for own in split) for term in terms_of(query)]
-    return sum(math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for n in holding)
+    weights = {}
+    for term in terms_of(query):
+        holding = sum(term in own for own in split)
+        weights[term] = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+    most = sum(weights.values())
+    known = sum(weight for term, weight in weights.items() if term in WORDS) / most
+    return WORDS_COUNT * (1 - best * known) ** 2 / most
 
 
 def ranked(scores: np.ndarray) -> list[str]:
@@ -66,7 +73,7 @@ def test_the_scores_are_those_of_the_formulas(query: str) -> None:
     index = made_index()
     cosines = encoder().similarity([query], TEXTS)[0]
     bm25 = bm25_of(query, TEXTS)
-    both = WEIGHT * cosines + (1 - WEIGHT) * bm25 / most_of(query, TEXTS)
+    both = cosines + word_weight_of(query, TEXTS, cosines.max()) * bm25
     for mode, scores in {"meaning": cosines, "words": bm25, "hybrid": both}.items():
         hits = index.search(query, 20, mode=mode)
         if mode == "hybrid" and not cosines.any():
@@ -155,6 +162,34 @@ def test_any_history_finds_what_a_new_index_finds(tmp_path: Path, seed: int, dty
                     assert [hit.score for hit in found] == [hit.score for hit in wanted]
 
 
+@pytest.mark.parametrize("count", [1, 3, 10, 4000])
+def test_comparing_some_rows_finds_what_comparing_all_does(count: int) -> None:
+    texts = made_texts(2000, WORDS, seed=9)
+    index = Index(encoder())
+    index.add(texts[:1500])
+    index.add(texts[1500:])
+    index.delete([str(row) for row in range(0, 2000, 7)])
+    collection = Collection(index._state)
+    for query in made_texts(20, WORDS, seed=10):
+        vector = index._query_vectors([query], "hybrid")[0][0]
+        every = collection.word_scores(collection.terms(query))
+        for weight in (0.02, 0.1, 0.5):
+            bonus = [scores * np.float32(weight) for scores in every]
+            near = collection.nearest(vector, count, 2)
+            found = collection.nearest_with(bonus, vector, near, count, 2)
+            wanted = collection.nearest(vector, count, 2, bonus=bonus)
+            assert found[0].tolist() == wanted[0].tolist()
+            assert found[1].tobytes() == wanted[1].tobytes()
+
+
+def test_words_count_where_the_meaning_does_not_know_them() -> None:
+    """All texts mean the same to the encoder, and only the words tell which one is meant."""
+    index = Index(encoder())
+    index.add([f"the girl eats cake e{number}" for number in range(50)])
+    assert index.search("the girl eats cake e17", 1)[0].id == "17"
+    assert index.search("the girl eats cake").ids == [str(row) for row in range(10)]
+
+
 def test_equal_texts_come_in_the_order_they_were_added() -> None:
     index = made_index(["the cake"] * 5000)
     for mode in MODES:
@@ -210,6 +245,7 @@ def test_a_hit_says_why() -> None:
     assert [pair[2] for pair in why.aligned] == sorted((p[2] for p in why.aligned), reverse=True)
     assert "cake~cake" in str(why)
     assert "BM25" in str(why)
+    assert hit.score == pytest.approx(hit.cosine + hit.asked.word_weight * hit.bm25, abs=1e-5)
     assert why.described()["terms"] == why.terms
     by_words = made_index().search("a girl eats cake", 1, mode="words")[0].explain()
     assert by_words.pair is None
@@ -248,6 +284,27 @@ def test_a_query_that_finds_nothing_says_why(query: str, mode: str, note: str) -
     assert len(hits) == 0
     assert note in hits.note
     assert note in repr(hits)
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", [0, 3, 5])
+def test_whoever_waits_can_stop_a_search(after: int) -> None:
+    index, calls = made_index(), Counter[str]()
+
+    def check() -> None:
+        calls["check"] += 1
+        if calls["check"] > after:
+            raise Stopped
+
+    token = interrupt.set(check)
+    try:
+        with pytest.raises(Stopped):
+            index.search("a girl eats cake")  # four terms, and then rows are compared
+    finally:
+        interrupt.reset(token)
 
 
 def test_nothing_to_search() -> None:
@@ -335,16 +392,29 @@ def test_single_texts_ids_and_numbers() -> None:
     assert index.search("cake").note == "the index is empty"
 
 
-def test_pieces_of_unknown_words_mean_nothing() -> None:
-    """The embedded model makes a vector of any letters, which is near to arbitrary texts."""
+def test_short_pieces_of_unknown_words_mean_nothing() -> None:
+    """The embedded model makes a vector of any letters, which is near to arbitrary texts; long pieces mean something."""
     index = noppa.Index()
     index.add(["the girl eats a cake", "a film by qqqzzz"])
     assert len(index.search("qqqzzz", mode="meaning")) == 0
     assert [hit.text for hit in index.search("qqqzzz")] == ["a film by qqqzzz"]
     assert len(index.search("qqqzzz cake", mode="meaning")) == 2
+    assert "misdelivered" not in index.encoder.words
+    assert len(index.search("misdelivered", mode="meaning")) == 2
 
 
 @pytest.mark.parametrize("value", [math.inf, [1, -math.inf], [[[[[[[[[1]]]]]]]]]])
 def test_metadata_that_no_json_holds(value: object) -> None:
     with pytest.raises(noppa.NoppaError, match=r"finite number|nested too deeply: up to 8"):
         noppa.Index().add(["a cake"], metadata=[{"far": value}])
+
+
+def test_terms_are_those_of_the_encoders_tokenizer() -> None:
+    words = noppa.WordVectors(["我", "喜欢", "音乐", "看", "书"], np.eye(5), tokenizer="zh")
+    index = noppa.Index(noppa.Encoder(words, noppa.Average()))
+    index.add(["我喜欢音乐", "我看书", "音 乐"])
+    found = index.search("音乐", mode="words")
+    assert [hit.text for hit in found] == ["我喜欢音乐"]
+    assert found[0].explain().terms.keys() == {"音乐"}
+    index.compact()
+    assert [hit.text for hit in index.search("音乐", mode="words")] == ["我喜欢音乐"]

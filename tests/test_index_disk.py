@@ -65,6 +65,26 @@ def test_opened_again_in_another_place(tmp_path: Path, model: noppa.Encoder) -> 
         len(index)  # its folder is gone
 
 
+def test_what_needs_no_encoder_works_without_it(tmp_path: Path, model: noppa.Encoder) -> None:
+    model.save(tmp_path / "model")
+    made(tmp_path / "index", noppa.load(tmp_path / "model"))
+    shutil.rmtree(tmp_path / "model")
+    with pytest.raises(NoppaError, match="cannot be loaded here"):
+        Index.open(tmp_path / "index")
+    stored = Index.open_stored(tmp_path / "index")
+    before = len(stored)
+    stored.delete("a")
+    stored.compact()
+    assert stored.described()["texts"] == len(stored) == before - 1
+    for call in (lambda: stored.search("cake"), lambda: stored.add("cake")):
+        with pytest.raises(
+            NoppaError, match=r"without its encoder: open it with noppa\.Index\.open"
+        ):
+            call()
+    with pytest.raises(NoppaError, match="does not exist"):
+        Index.open_stored(tmp_path / "nowhere")
+
+
 def test_small_segments_are_merged(tmp_path: Path, model: noppa.Encoder) -> None:
     index = Index.open(tmp_path / "index", model)
     for number in range(3 * FAN):

@@ -82,7 +82,7 @@ def test_numbers_in_tables_are_numbers_where_they_are_written_so(folder: Path) -
     assert noppa.Index.open("idx").get("1").metadata == {"a": "007", "b": -5, "c": 1.5, "d": "1e5"}
     Path("t.csv").write_text("cake,5\n")
     run("index|t.csv|-c|1|--no-header|-o|idx|-m|model")
-    assert noppa.Index.open("idx").get("1").metadata == {"column2": 5}
+    assert noppa.Index.open("idx").get("1").metadata == {"2": 5}
 
 
 def test_an_index_grows_and_shrinks(folder: Path) -> None:

@@ -63,6 +63,58 @@ def test_a_query_gets_the_same_bytes_in_any_batch_and_with_any_threads(dtype: st
         assert alone[1].tobytes() == together[1][q : q + 1].tobytes()
 
 
+@pytest.mark.skipif(backend.name != "native", reason="compares with the native module")
+@pytest.mark.parametrize("dim", [1, 7, 33, 128])
+def test_codes_are_searched_as_the_twin_does(instruction_set: str, dim: int) -> None:
+    for count in (1, 2, 97, 40_000):
+        coded = stored(made_rows(count, dim), "int8")
+        rng = np.random.default_rng(count)
+        rows = rng.permutation(count).astype(np.int32)
+        allowed = (rng.random(count) < 0.7).astype(np.uint8)
+        edges = np.sort(rng.integers(0, count + 1, 6)).astype(np.int64)
+        for cells in ((edges[::2], edges[1::2]), (np.array([0]), np.array([count]))):
+            for flags in (None, allowed):
+                given = (
+                    coded["vectors"],
+                    coded["scales"],
+                    rows,
+                    flags,
+                    *cells,
+                    made_rows(1, dim, 3)[0],
+                )
+                expected = reference.nearest_codes(*given, 9, 1)
+                for threads in (1, 3):
+                    found = _native.nearest_codes(*given, 9, threads)
+                    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.skipif(backend.name != "native", reason="of the native module")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scales": np.ones(4, np.float32)}, "one scale and row a place"),
+        ({"rows": np.zeros(4, np.int32)}, "one scale and row a place"),
+        ({"query": np.ones(2, np.float32)}, "the query does not fit"),
+        ({"allowed": np.ones(4, np.uint8)}, "one flag a row"),
+        ({"stops": np.array([6])}, "a cell leaves the codes"),
+        ({"starts": np.array([-1])}, "a cell leaves the codes"),
+        ({"starts": np.array([4]), "stops": np.array([3])}, "a cell leaves the codes"),
+        ({"starts": np.array([1, 2])}, "a start and a stop"),
+        ({"rows": np.full(5, 5, np.int32), "allowed": np.ones(5, np.uint8)}, "not in the table"),
+        ({"count": 0}, "must be positive"),
+    ],
+)
+def test_what_codes_are_searched_with_is_checked(arguments: dict[str, Any], message: str) -> None:
+    given = {
+        "codes": np.ones((5, 3), np.int8), "scales": np.ones(5, np.float32), "rows": np.arange(5, dtype=np.int32),
+        "allowed": None, "starts": np.array([0]), "stops": np.array([5]), "query": np.ones(3, np.float32),
+        "count": 1, "threads": 1,
+    }  # fmt: skip
+    assert _native.nearest_codes(**given).tolist() == [0]
+    with pytest.raises(ValueError, match=message):
+        _native.nearest_codes(**{**given, **arguments})
+
+
 @pytest.mark.twin
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_equal_rows_come_by_number(dtype: str) -> None:

@@ -105,7 +105,7 @@ def test_items_without_a_known_word_are_marked(client: TestClient) -> None:
     ):
         assert client.post(path, json=body).headers[HEADER] == "items without a known word: 0, 2"
     many = client.post("/embed", json={"inputs": [TEXT] + ["zzqx"] * 3000})
-    assert many.headers[HEADER].endswith("99, 100 and 2900 more")
+    assert "99, 100 and 2900 more" in many.headers[HEADER]
     both = client.post("/embed", json={"inputs": "zzqx", "x": 1})
     assert both.headers[HEADER] == "ignored fields: x; items without a known word: 0"
 

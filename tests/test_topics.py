@@ -252,6 +252,7 @@ def test_who_types_clusters_hears_of_both() -> None:
         (["keywords", "gone.csv"], "gone.csv does not exist"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* is empty")
 def test_mistakes_are_one_sentence(
     table: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:

@@ -83,9 +83,10 @@ def _recall(rows: list[dict[str, Any]]) -> list[str]:
             f"| {threshold:g} | {row['pairs']:,} | {row['pairs_compared'] / row['pairs']:.4f} "
             f"| {row['removed_by_all']:,} | {row['removed_by_both'] / row['removed_by_all']:.4f} |"
         )
+    others = " other than those that their number was chosen on" if "others" in first else ""
     return [
-        f"What cells miss, of {first['rows']:,} different texts among 100,000 such lines, compared in {first['cells']} cells and all with "
-        "all:",
+        f"What cells miss, of {first['rows']:,} different texts among 100,000 such lines{others}, compared in {first['cells']} cells and "
+        "all with all:",
         "",
         *table,
     ]

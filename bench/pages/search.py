@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from statistics import fmean
 from typing import Any
 
@@ -22,14 +23,16 @@ FIGURES = (
     ("cells or graph, CPU ms a query", "cells CPU ms", 1),
     ("cells or graph, ms by the clock", "cells ms", 1),
     ("recall of these", "cells recall", 3),
+    ("recall of exact search, which rounds", "exact recall", 3),
     ("words, CPU ms a query", "words CPU ms", 1),
     ("hybrid, CPU ms a query", "hybrid CPU ms", 1),
-    ("hybrid exact, CPU ms a query", "hybrid exact CPU ms", 1),
+    ("hybrid, ms by the clock", "hybrid ms", 1),
     ("hybrid with a filter, CPU ms a query", "where CPU ms", 1),
 )
 #: What is compared as a ratio.
 RATIOS = (
     ("build", "build CPU seconds"),
+    ("adding", "add CPU seconds"),
     ("exact search", "exact CPU ms"),
     ("search in part", "cells CPU ms"),
 )
@@ -87,7 +90,11 @@ def _table(run: list[dict[str, Any]]) -> list[str]:
         cells = [f"{part[field]:,.{digits}f}" if field in part else "" for part in parts]
         if any(cells):
             table.append(f"| {title} | {' | '.join(cells)} |")
-    return [*table, "", *_ratios(parts)]
+    settings = [
+        f"{part['part']} {json.dumps(part['setting'])}" for part in parts if "setting" in part
+    ]
+    told = [f"Settings: {', '.join(settings)}.", ""] if settings else []
+    return [*table, "", *told, *_ratios(parts)]
 
 
 def _ratios(parts: list[dict[str, Any]]) -> list[str]:

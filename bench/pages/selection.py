@@ -8,6 +8,7 @@ from statistics import fmean
 from noppa.evaluate import report
 from noppa.evaluate import results as records
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from pages.comparisons import uncertainty
 from pages.results import records_of
 
 
@@ -67,5 +68,16 @@ def owed(honest: dict[str, list[float]], paper: dict[str, list[float]], tasks: l
         f"In the mean of these {len(tasks)} classification tasks NoPPA gains {best:+.2f} points over the average when it is "
         f"chosen on test as in the paper, {fair:+.2f} when it is chosen on development rows, and {default:+.2f} with its "
         f"default parameters: {best - fair:.2f} points, {100 * (best - fair) / best:.0f} percent of the gain, are "
-        "selection on test (with test text in the fit)."
+        f"selection on test (with test text in the fit). {uncertain(best, fair)}"
+    )
+
+
+def uncertain(best: float, fair: float) -> str:
+    """How far the share moves when the gain does, within the standard error of a mean of eight."""
+    (table,) = report.tables(records_of("ablations"))
+    error = uncertainty(table, "NoPPA")
+    low, high = (100 * (best - fair) / (best + sign * error) for sign in (1, -1))
+    return (
+        f"The gain itself is uncertain by about {error:.2f}, so that the share may be {low:.0f} to {high:.0f} percent; both searches "
+        "are scored on the same rows, and most tasks have one to three seeds."
     )

@@ -235,7 +235,7 @@ def use(folder: Path) -> None:
         segment = Segment.read(folder)
         collection = Collection(State((Part(segment),)), [Condition("at", ">", 3)])
         query = np.full(segment.dim, 0.5, np.float32)
-        found, _ = find(collection, TEXTS[0], query, "hybrid", 3, False, 1)
+        found = find(collection, TEXTS[0], query, "hybrid", 3, False, 1).found
         collection.rows(np.array([one.number for one in found], np.int64))
         segment.table.all_rows()
     elif kind == "encoder":

@@ -7,6 +7,9 @@
 namespace noppa::binding {
 namespace {
 
+// The sum of so many products of two codes fits into int32.
+constexpr int64_t MOST_CODED = 1 << 16;
+
 void check_rows(const Array1<int32_t>& rows, int64_t limit) {
     for (size_t at = 0; at < rows.shape(0); ++at)
         require(rows(at) >= 0 && rows(at) < limit, "a row number is not in the table");
@@ -47,6 +50,39 @@ nb::tuple nearest_rows_py(const PyTable& table, std::optional<Array1<int32_t>> r
     return nb::make_tuple(nb::cast(numbers), nb::cast(scores));
 }
 
+// The rows (found,), best first.
+nb::object nearest_codes_py(Array2<int8_t> codes, Array1<float> scales, Array1<int32_t> rows,
+                            std::optional<Array1<uint8_t>> allowed, Array1<int64_t> starts, Array1<int64_t> stops,
+                            Array1<float> query, int64_t count, int threads) {
+    const int64_t places = int64_t(codes.shape(0)), dim = int64_t(codes.shape(1));
+    require(int64_t(scales.shape(0)) == places && int64_t(rows.shape(0)) == places, "one scale and row a place");
+    require(int64_t(query.shape(0)) == dim && dim >= 1 && dim <= MOST_CODED, "the query does not fit the codes");
+    require(!allowed || int64_t(allowed->shape(0)) == places, "one flag a row");
+    require(starts.shape(0) == stops.shape(0), "a start and a stop for each cell");
+    require(count > 0 && threads > 0, "count and threads must be positive");
+    for (size_t c = 0; c < starts.shape(0); ++c) {
+        require(starts(c) >= 0 && starts(c) <= stops(c) && stops(c) <= places, "a cell leaves the codes");
+        for (int64_t at = starts(c); allowed && at < stops(c); ++at)
+            require(rows(size_t(at)) >= 0 && rows(size_t(at)) < places, "a row number is not in the table");
+    }
+    const CodedCells searched{codes.data(),
+                              scales.data(),
+                              rows.data(),
+                              allowed ? allowed->data() : nullptr,
+                              starts.data(),
+                              stops.data(),
+                              int64_t(starts.shape(0)),
+                              dim};
+    std::vector<Scored> found;
+    {
+        nb::gil_scoped_release released;
+        found = nearest_codes(searched, query.data(), count, threads);
+    }
+    std::vector<int32_t> numbers(found.size());
+    for (size_t at = 0; at < found.size(); ++at) numbers[at] = int32_t(found[at].row);
+    return numpy(std::move(numbers));
+}
+
 // Changes scores in place, which is why they may be no converted copy.
 void add_term_py(nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores, Array1<int32_t> rows,
                  Array1<uint16_t> counts, Array1<uint32_t> lengths, float weight, float flat, float sloped) {
@@ -61,6 +97,8 @@ void add_term_py(nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu> 
 void bind_search(nb::module_& module) {
     module.def("nearest_rows", &nearest_rows_py, "table"_a, "rows"_a.none(), "allowed"_a.none(), "bonus"_a.none(),
                "queries"_a, "count"_a, "threads"_a);
+    module.def("nearest_codes", &nearest_codes_py, "codes"_a, "scales"_a, "rows"_a, "allowed"_a.none(), "starts"_a,
+               "stops"_a, "query"_a, "count"_a, "threads"_a);
     module.def("add_term", &add_term_py, "scores"_a.noconvert(), "rows"_a, "counts"_a, "lengths"_a, "weight"_a,
                "flat"_a, "sloped"_a);
 }

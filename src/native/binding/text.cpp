@@ -57,13 +57,14 @@ Splitting checked_splitting(const Numbers& numbers) {
 std::vector<std::string> tokens_of(nb::handle text, const Splitting& how, const Vocabulary* vocabulary) {
     Strings strings;
     strings.add_text(text, how.form);
-    Scanner scanner;
+    thread_local Scanner scanner;
     std::vector<std::string> tokens;
     for (const Token& token : scanner.tokens(strings.texts[0], how, vocabulary)) {
         std::string utf8;
         for (int64_t at = 0; at < token.length; ++at) append_utf8(token.begin[at], &utf8);
         tokens.push_back(std::move(utf8));
     }
+    scanner.release_if_large();
     return tokens;
 }
 

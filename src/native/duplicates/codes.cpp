@@ -46,6 +46,15 @@ void dots(const int16_t* queries, const int8_t* codes, int64_t count, int64_t di
     }
 }
 
+void dots_of_one(const int16_t* query, const int8_t* codes, int64_t count, int64_t dim, int32_t* out) {
+    for (int64_t i = 0; i < count; ++i) {
+        const int8_t* code = codes + i * dim;
+        int32_t dot = 0;
+        for (int64_t m = 0; m < dim; ++m) dot += int32_t(query[m]) * int16_t(code[m]);
+        out[i] = dot;
+    }
+}
+
 float exact(const float* a, const float* b, int64_t dim) {
     vf total = {};
     for (int64_t m = 0; m < dim; m += WIDTH) total += load(a + m, dim - m) * load(b + m, dim - m);
@@ -54,6 +63,6 @@ float exact(const float* a, const float* b, int64_t dim) {
 
 }  // namespace
 
-const CodeKernels NOPPA_SET::code_kernels = {encode, dots, exact};
+const CodeKernels NOPPA_SET::code_kernels = {encode, dots, dots_of_one, exact};
 
 }  // namespace noppa

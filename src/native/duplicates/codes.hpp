@@ -20,6 +20,8 @@ struct CodeKernels {
     CodedRow (*encode)(const float* row, int64_t dim, int8_t* code);
     // dots (QUERIES, count) of queries (QUERIES, dim), widened codes, with codes (count, dim).
     void (*dots)(const int16_t* queries, const int8_t* codes, int64_t count, int64_t dim, int32_t* dots);
+    // dots (count,) of one query (dim,) with codes (count, dim).
+    void (*dots_of_one)(const int16_t* query, const int8_t* codes, int64_t count, int64_t dim, int32_t* dots);
     // The dot product of two rows as they are, summed in one order.
     float (*exact)(const float* a, const float* b, int64_t dim);
 };

@@ -22,6 +22,13 @@ Vectors = Annotated[
 Counts = Annotated[
     Path | None, typer.Option(help="Word counts, `word count` a line.", show_default=False)
 ]
+SMALLEST = "smallest"
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Probability of words without a count: smallest, or a number (0 as the paper's program)."
+    ),
+]
 Ranks = Annotated[
     bool, typer.Option("--ranks", help="Estimate word probabilities from the order of the words.")
 ]
@@ -89,7 +96,7 @@ def encoder_of(
     """The saved model, NoPPA without noise removal over the word vectors, or the embedded model."""
     if vectors is None:
         if ranks or parameters:
-            raise typer.BadParameter("--ranks and -p belong to vectors: give --vectors FILE")
+            raise typer.BadParameter("--ranks and -p belong to --vectors: give --vectors FILE, too")
         return noppa.load(model, tokenizer)
     if model is not None:
         raise typer.BadParameter("give --model or --vectors, not both")
@@ -125,7 +132,7 @@ def encoder_to_fit(
         if vectors is None:
             if counts is not None or ranks:
                 raise typer.BadParameter(
-                    "--counts and --ranks belong to vectors: give --vectors FILE"
+                    "--counts and --ranks belong to --vectors: give --vectors FILE, too"
                 )
             return _refitted(noppa.load(model, tokenizer), method, parameters)
         made = method_of(method or "noppa", parameters)
@@ -160,14 +167,25 @@ def refuse_dim(encoder: noppa.Encoder, dim: int | None) -> None:
 
 
 def words_of(
-    vectors: Path, counts: Path | None, ranks: bool = False, tokenizer: str | None = None
+    vectors: Path,
+    counts: Path | None,
+    ranks: bool = False,
+    tokenizer: str | None = None,
+    missing: str = SMALLEST,
 ) -> noppa.WordVectors:
     """Word vectors from a file, with probabilities from counts, or from the order of the words with `ranks`."""
     with bytes_bar("vectors") as progress:
         words = noppa.WordVectors.load(vectors, tokenizer=tokenizer, progress=progress)
     if counts is not None:
-        return words.with_counts(counts)
+        return words.with_counts(counts, _probability(missing))
     return words.with_ranks() if ranks else words
+
+
+def _probability(missing: str) -> str | float:
+    try:
+        return float(missing)
+    except ValueError:
+        return missing  # `with_counts` knows the word, or refuses it
 
 
 def kind_of(name: str) -> type[Any]:

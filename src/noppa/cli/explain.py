@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +13,7 @@ from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import AsJson, Model, TokenizerName
 from noppa.cli.table_output import print_json
-from noppa.cli.terminal import printable
+from noppa.cli.terminal import is_drawn, printable
 from noppa.errors import InputError
 from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.io.atomic import whole_file
@@ -155,7 +154,7 @@ def _notes(explanation: Explanation | PairExplanation) -> list[str]:
 def _print(rows: Rows, notes: list[str]) -> None:
     """A coloured table on a terminal, tab-separated lines in a pipe."""
     head, *body = rows
-    if not sys.stdout.isatty():
+    if not is_drawn():
         for row in rows:
             print("\t".join(f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row))
         for note in notes:

@@ -123,14 +123,13 @@ def add(
 def delete(
     folder: Folder,
     ids: Annotated[list[str], typer.Argument(help="Ids; - for standard input, one a line.")],
-    model: Model = None,
 ) -> None:
     """Delete texts by their ids; none where one of them is unknown.
 
     Example: noppa index delete reviews-index 17 42
     """
     named = sys.stdin.read().split("\n") if ids == ["-"] else ids
-    opened = Index.open(folder, model, create=False)
+    opened = Index.open_stored(folder)
     opened.delete([id for id in named if id])
     typer.echo(f"{folder}: {_texts(len(opened))} left")
 
@@ -144,7 +143,7 @@ def info(
 
     Example: noppa index info reviews-index
     """
-    facts = Index.open(folder, create=False).described()
+    facts = Index.open_stored(folder).described()
     if as_json:
         return print(json.dumps(facts))
     for name, value in facts.items():
@@ -153,12 +152,12 @@ def info(
 
 
 @group.command()
-def compact(folder: Folder, model: Model = None) -> None:
+def compact(folder: Folder) -> None:
     """Write an index anew without the deleted texts and in one piece: smaller, and faster to search.
 
     Example: noppa index compact reviews-index
     """
-    opened = Index.open(folder, model, create=False)
+    opened = Index.open_stored(folder)
     opened.compact()
     typer.echo(f"{folder}: {_texts(len(opened))}, {opened.described()['bytes']} bytes")
 
@@ -173,7 +172,7 @@ def added(
     """Add the texts of files with their other fields; gives how many."""
     count = 0
     records: list[Record] = []
-    for batch in batches_of_inputs(inputs, column, reading, fields=True):
+    for batch in batches_of_inputs(inputs, column, reading, records=True):
         records += _records(batch)
         if len(records) >= BLOCK:
             count += _add(index, records, id_column)
@@ -182,7 +181,7 @@ def added(
 
 
 def _records(batch: Any) -> Iterator[Record]:
-    pairs = zip(batch.texts, batch.fields, strict=True)
+    pairs = zip(batch.texts, batch.other_fields(), strict=True)
     return ((text, fields) for text, fields in pairs if text is not None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,17 +118,18 @@ def texts_of_inputs(paths: list[str] | None, column: str | None, reading: Readin
 
 
 def batches_of_inputs(
-    paths: list[str] | None, column: str | None, reading: Reading, fields: bool = False
+    paths: list[str] | None, column: str | None, reading: Reading, records: bool = False
 ) -> Iterator[Batch]:
     """The records of the inputs, with a progress bar; bad records are reported at the end.
 
-    fields: whether batches hold the other fields of each record too.
+    records: whether batches hold the whole records, too.
     """
-    source, on_bad = reading.input_of(paths, column), reading.on_bad
+    source = replace(reading.input_of(paths, column), records=records)
+    on_bad = reading.on_bad
     outcome = Outcome()
     before = file_statuses(source.paths)
     with records_bar("read", size_of(source)) as progress:
-        for batch in read(source, fields):
+        for batch in read(source):
             outcome.count(batch)
             if batch.bad and on_bad == "error":
                 raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from noppa.cli.terminal import printable
+from noppa.cli.terminal import is_drawn, printable
 
 Rows = Sequence[Sequence[Any]]
 
@@ -37,7 +37,7 @@ def print_table(head: Sequence[str], rows: Rows, digits: Sequence[int]) -> None:
         [f"{cell:.{places}f}" if isinstance(cell, float) else str(cell) for cell, places in zip(row, digits, strict=True)]
         for row in rows
     ]  # fmt: skip
-    if not sys.stdout.isatty():
+    if not is_drawn():
         for row in [list(head), *cells]:
             print("\t".join(" ".join(printable(cell).split()) for cell in row))
         return

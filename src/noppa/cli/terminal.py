@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -13,6 +14,11 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u206
 def visible(text: object) -> str:
     """The text on one line, with each control character as its escape, such as `\\x1b`."""
     return _CONTROLS.sub(lambda match: repr(match[0])[1:-1], str(text))
+
+
+def is_drawn() -> bool:
+    """Whether tables are drawn: on a terminal, or where FORCE_COLOR asks for what a terminal shows."""
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def printable(text: object) -> str:

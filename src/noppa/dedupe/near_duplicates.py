@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
+from noppa.search.centroids import moved_centroids
 from noppa.threads import thread_count
 
 #: Up to this many rows each is compared with all kept ones before it.
@@ -69,15 +70,4 @@ class NearDuplicates:
         size = min(len(rows), SAMPLE * self.cells)
         sample = np.ascontiguousarray(rows[np.linspace(0, len(rows) - 1, size).astype(np.int64)])
         chosen = np.random.default_rng(0).permutation(size)[: self.cells]
-        centroids = sample[np.sort(chosen)]
-        for _ in range(ROUNDS):
-            # By the kernel, because BLAS may round differently with another number of threads.
-            cells = kernels.nearest_cells(sample, centroids, 1, thread_count())[:, 0]
-            order = np.argsort(cells, kind="stable")
-            starts = np.flatnonzero(np.diff(cells[order], prepend=-1))
-            sums = np.add.reduceat(sample[order], starts, axis=0, dtype=np.float64)
-            lengths = np.sqrt((sums**2).sum(axis=1, keepdims=True))
-            moved = np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
-            # An empty cell stays where it is.
-            centroids[cells[order][starts]] = moved
-        return np.ascontiguousarray(centroids)
+        return moved_centroids(sample, sample[np.sort(chosen)], ROUNDS)

@@ -157,6 +157,17 @@ def nearest_rows(
     count: int,
     threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+def nearest_codes(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    allowed: NDArray[np.uint8] | None,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    query: NDArray[np.float32],
+    count: int,
+    threads: int,
+) -> NDArray[np.int32]: ...
 def add_term(
     scores: NDArray[np.float32],
     rows: NDArray[np.int32],

@@ -20,6 +20,7 @@ from noppa.kernels.leaders import Leaders as Leaders
 from noppa.kernels.leaders import nearest_cells as nearest_cells
 from noppa.kernels.network_steps import network_steps as network_steps
 from noppa.kernels.row_search import add_term as add_term
+from noppa.kernels.row_search import nearest_codes as nearest_codes
 from noppa.kernels.row_search import nearest_rows as nearest_rows
 from noppa.kernels.training import train as train
 from noppa.kernels.vector_text import format_rows as format_rows

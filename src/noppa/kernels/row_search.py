@@ -44,6 +44,34 @@ def nearest_rows(
     return numbers, scores
 
 
+def nearest_codes(
+    codes: NDArray[np.int8],
+    scales: Scores,
+    rows: NDArray[np.int32],
+    allowed: NDArray[np.uint8] | None,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    query: Scores,
+    count: int,
+    threads: int,
+) -> NDArray[np.int32]:
+    """The rows (up to `count`,) with the largest dot products of their 8-bit codes with that of a query (dim,), largest first.
+
+    codes (places, dim) and scales (places,) belong to the rows (places,); from each start up to its stop they are compared.
+    allowed: 0 for a row that is passed over, (places,).
+    """
+    pieces = [np.arange(*bounds) for bounds in zip(starts, stops, strict=True)]
+    places = np.concatenate([np.empty(0, np.int64), *pieces])
+    if allowed is not None:
+        places = places[allowed[rows[places]] > 0]
+    most = np.abs(query).max(initial=0)
+    code = np.rint(query / most * np.float32(127)) if most > 0 else np.zeros_like(query)
+    dots = codes[places].astype(np.float64) @ code.astype(np.float64)
+    scores = dots.astype(np.float32) * scales[places]
+    found, _ = best(rows[places].astype(np.int64)[None], scores[None], count)
+    return np.asarray(found[0], np.int32)
+
+
 def best(numbers: NDArray[np.int64], scores: Scores, count: int) -> Nearest:
     """The `count` largest scores of each row (rows, many), largest first; of equal ones the smaller number."""
     if scores.shape[1] > 4 * count:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from noppa.records.columns import cell_value
+
 
 @dataclass
 class Batch:
@@ -17,12 +19,22 @@ class Batch:
     """Bytes of input read so far, for a progress bar."""
     columns: Any = None
     """The columns to keep, an Arrow record batch of as many rows; None where a file is read for its texts alone."""
-    fields: list[dict[str, Any]] | None = None
-    """The other fields of each record by name, where a stream was asked for them."""
     records: list[dict[str, Any]] | None = None
     """The whole records by the names of their columns, of bad ones what is there; None where nobody asked for them."""
+    column: str = ""
+    """The name of the column with the text in `records`."""
+    written: bool = False
+    """Whether the values of `records` are cells of a table as they are written, so that a number is a text."""
     fingerprint: str = ""
     """Of all records up to the end of this batch, where a checkpoint needs it."""
+
+    def other_fields(self) -> list[dict[str, Any]]:
+        """Of each record all but the text, as values: a cell that is written as a number is one."""
+        value = cell_value if self.written else lambda cell: cell
+        return [
+            {name: value(cell) for name, cell in record.items() if name != self.column}
+            for record in self.records or []
+        ]
 
     def after(self, count: int) -> Batch:
         """The texts, faults and whole records without those of the first records."""

@@ -26,8 +26,6 @@ class Selection:
     header: bool = True
     keep: Sequence[str] | None = None
     """All columns where None."""
-    fields: bool = False
-    """Whether a stream gives the other fields of each record beside its text."""
     records: bool = False
     """Give the whole records of a stream beside their texts."""
     encoding: str | None = None
@@ -86,8 +84,10 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+([eE][+-]?[0-9]{1,3})?")
 
 
-def cell_value(cell: str) -> str | int | float | None:
+def cell_value(cell: str | None) -> str | int | float | None:
     """What a cell of a text table stands for: a number where it is written as one (`007` is not), None where it is empty."""
+    if cell is None:
+        return None
     if _WHOLE.fullmatch(cell):
         return int(cell)
     return float(cell) if _DECIMAL.fullmatch(cell) else cell or None

@@ -34,6 +34,7 @@ from noppa.records.partial import changed_at, is_at, locked_file, sync_folder
 from noppa.records.read import Input, read
 from noppa.records.record_file import STDIN
 from noppa.records.write import WRITERS, Writer
+from noppa.words.known_share import KnownShare
 
 ON_BAD = ("error", "skip", "empty")
 #: How many words are encoded to tell a model that was never saved from another one.
@@ -178,17 +179,21 @@ class Job:
     def stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
         """What reads, encodes and writes, with its writer at the end of what is done."""
         writer = self.writer(file, self.dim, outcome.rows, self.keep)
-        encode = partial(self._encoded, outcome)
+        share = self.model.known_share() if isinstance(self.model, Encoder) else None
+        encode = partial(self._encoded, outcome, share)
         return EncodeStream(encode, writer, file, self.on_bad, outcome, self.progress)
 
-    def _encoded(self, outcome: Outcome, texts: list[str]) -> NDArray[np.float32]:
-        """Vectors of texts, whose tokens are counted where the model tells them."""
-        if not isinstance(self.model, Encoder):
+    def _encoded(
+        self, outcome: Outcome, share: KnownShare | None, texts: list[str]
+    ) -> NDArray[np.float32]:
+        """Vectors of texts, whose tokens are counted where the model tells them; few known words are told once a run."""
+        if share is None:
             return np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
-        ids, offsets = self.model.look_up(texts, self.threads)
+        ids, offsets = self.model.look_up(texts, self.threads, share)
+        share.warn_of_few(texts)
         outcome.tokens += len(ids)
         outcome.unknown += int(np.count_nonzero(ids < 0))
-        return self.model.encode_ids(ids, offsets, self.threads, **self.options)[0]
+        return np.asarray(self.model.encode_ids(ids, offsets, self.threads, **self.options)[0])
 
     def _complete(self, checkpoint: Checkpoint) -> Outcome:
         """Rename a complete output into place; its checkpoint stays, so that a later `resume` recognizes it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from noppa.errors import FileError, NoppaError, ParameterError, warn
 from noppa.io.compression import damage
@@ -52,18 +52,17 @@ class Input:
         return self.form or form_of(path)
 
 
-def read(source: Input, fields: bool = False, stdin: WholeFile | None = None) -> Iterator[Batch]:
+def read(source: Input, stdin: WholeFile | None = None) -> Iterator[Batch]:
     """Every record of every file, in order; a fault names the file and the number of the record in it.
 
-    fields: whether batches hold the other fields of each record too. stdin: read in place of standard input.
+    stdin: read in place of standard input.
     """
-    selection = replace(source.selection, fields=fields)
     bytes_before = 0
     for path in source.paths:
         file, form = record_file(path, stdin), FORMATS[source.form_of(path)]
         number, position = 1, 0
         with _explained(file.address):
-            for batch in form.stream(file, selection):
+            for batch in form.stream(file, source.selection):
                 batch.bad = [
                     (at, f"{file.address}, {form.unit} {number + at}: {fault}")
                     for at, fault in batch.bad

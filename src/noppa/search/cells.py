@@ -1,7 +1,8 @@
 """Cells: the rows of a large segment by their nearest centroid, so that a query is compared with those of a few cells.
 
-Made by k-means over a sample. The vectors lie a second time in the order of the cells, as int8: read in a row, they propose
-candidates, which are then compared as they are stored. Results are the same for any number of threads.
+The vectors lie a second time in the order of the cells, turned so that the dimensions in which they differ most come first, of
+these two fifths, as int8. Read in a row, they propose candidates, which are then compared as they are stored. Results are the
+same for any number of threads.
 """
 
 from __future__ import annotations
@@ -17,22 +18,26 @@ from numpy.typing import NDArray
 from noppa.errors import FileError
 from noppa.io import schema
 from noppa.kernels.backend import kernels
+from noppa.search.centroids import moved_centroids
 from noppa.search.stored_vectors import Vectors, float_rows, stored, unit
 from noppa.threads import thread_count
 
 #: A segment of more rows has cells; the others are compared row by row.
 EXACT = 1 << 18
-#: Of the cells, how many a query is compared with, and how many candidates more than are asked for.
-SHARE, FEWEST, MORE = 0.2, 8, 40
-#: k-means: points a cell, and how often the centroids move.
-SAMPLE, ROUNDS = 64, 8
+#: Of the cells, how many a query is compared with, and how many candidates more than are asked for: bench/index.py chose both.
+SHARE, FEWEST, MORE = 0.15, 16, 600
+#: Of the dimensions, which share is compared in cells, in steps of how many.
+KEPT, STEP = 0.4, 32
+#: k-means: rows a cell, and how often the centroids move.
+SAMPLE, ROUNDS = 32, 8
 BLOCK = 1 << 16
 #: Arrays of a segment.
 ARRAYS = {
-    "?centroids": "f4 cells dim",
+    "?projection": "f4 dim short",
+    "?centroids": "f4 cells short",
     "?cell_bounds": "i8 cells+1",
     "?cell_rows": "i4 rows <rows",
-    "?cell_vectors": "i1 rows dim",
+    "?cell_vectors": "i1 rows short",
     "?cell_scales": "f4 rows positive",
 }
 
@@ -40,41 +45,36 @@ ARRAYS = {
 def made_arrays(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The arrays of `ARRAYS` for the vectors of a segment."""
     matrix, scales = vectors["vectors"], vectors.get("scales")
-    count = isqrt(len(matrix))
+    count = 2 * isqrt(len(matrix))
     places = np.linspace(0, len(matrix) - 1, min(len(matrix), SAMPLE * count)).astype(np.int64)
-    sample = float_rows(matrix, scales, places).astype(np.float32)
-    centroids = _centroids(sample, sample[:: len(sample) // count][:count].copy())
-    starts = range(0, len(matrix), BLOCK)
-    blocks = [np.arange(start, min(start + BLOCK, len(matrix))) for start in starts]
-    labels = np.concatenate(
-        [_nearest(float_rows(matrix, scales, block), centroids) for block in blocks]
-    )
-    order = np.argsort(labels, kind="stable")
-    rows = [float_rows(matrix, scales, order[block]).astype(np.float32) for block in blocks]
-    codes = [stored(some, "int8") for some in rows]
+    sample = float_rows(matrix, scales, places)
+    projection = _projection(sample)
+    points = (sample @ projection).astype(np.float32)
+    centroids = moved_centroids(points, unit(points[:: len(points) // count][:count]), ROUNDS)
+    codes, labels = [], []
+    for start in range(0, len(matrix), BLOCK):
+        rows = np.arange(start, min(start + BLOCK, len(matrix)))
+        short = (float_rows(matrix, scales, rows).astype(np.float32) @ projection).astype("f4")
+        codes.append(stored(short, "int8"))
+        labels.append(kernels.nearest_cells(short, centroids, 1, thread_count())[:, 0])
+    cells = np.concatenate(labels)
+    order = np.argsort(cells, kind="stable")
     return {
+        "projection": projection,
         "centroids": centroids,
-        "cell_bounds": np.searchsorted(labels[order], np.arange(count + 1)).astype(np.int64),
+        "cell_bounds": np.searchsorted(cells[order], np.arange(count + 1)).astype(np.int64),
         "cell_rows": order.astype(np.int32),
-        "cell_vectors": np.concatenate([some["vectors"] for some in codes]),
-        "cell_scales": np.concatenate([some["scales"] for some in codes]),
+        "cell_vectors": np.concatenate([some["vectors"] for some in codes])[order],
+        "cell_scales": np.concatenate([some["scales"] for some in codes])[order],
     }
 
 
-def _centroids(sample: Vectors, centroids: Vectors) -> Vectors:
-    """Centroids of length one; one that lost all its points stays where it is."""
-    for _ in range(ROUNDS):
-        labels = _nearest(sample, centroids)
-        sums = np.zeros(centroids.shape)
-        np.add.at(sums, labels, sample)
-        filled = np.bincount(labels, minlength=len(centroids)) > 0
-        centroids = np.where(filled[:, None], unit(sums), centroids).astype(np.float32)
-    return centroids
-
-
-def _nearest(rows: NDArray[Any], centroids: Vectors) -> NDArray[np.int64]:
-    table, queries = kernels.Table(centroids, None), rows.astype(np.float32)
-    return kernels.nearest_rows(table, None, None, None, queries, 1, thread_count())[0][:, 0]
+def _projection(sample: NDArray[np.float64]) -> Vectors:
+    """The directions (dim, short) in which the rows of a sample are longest."""
+    dim = sample.shape[1]
+    short = min(dim, STEP * ceil(KEPT * dim / STEP))
+    directions = np.linalg.eigh(sample.T @ sample)[1]
+    return np.ascontiguousarray(directions[:, ::-1][:, :short], np.float32)
 
 
 def check_arrays(arrays: Mapping[str, NDArray[Any]], file: Path) -> None:
@@ -90,23 +90,25 @@ class Cells:
     """The cells of one segment."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._projection = arrays["projection"]
         self._centroids = kernels.Table(arrays["centroids"], None)
-        self._vectors = kernels.Table(arrays["cell_vectors"], arrays["cell_scales"])
-        self._rows, self._bounds = arrays["cell_rows"], arrays["cell_bounds"]
+        self._coded = arrays["cell_vectors"], arrays["cell_scales"], arrays["cell_rows"]
+        self._bounds = arrays["cell_bounds"]
         self._count = max(FEWEST, ceil(SHARE * len(arrays["centroids"])))
 
     def candidates(
         self, query: Vectors, alive: NDArray[np.bool_] | None, count: int, threads: int
     ) -> NDArray[np.int32]:
-        """Some more than `count` rows that are near to a query (dim,)."""
+        """Some more than `count` rows that are near to a query (dim,), in their order."""
+        # einsum and not BLAS, which may round differently with another number of threads
+        short = np.einsum("d,ds->s", query, self._projection, dtype=np.float64).astype(np.float32)
         cells, _ = kernels.nearest_rows(
-            self._centroids, None, None, None, query[None], self._count, 1
+            self._centroids, None, None, None, short[None], self._count, 1
         )
-        pieces = [np.arange(*self._bounds[at : at + 2], dtype=np.int32) for at in cells[0]]
-        places = np.concatenate(pieces)
-        if alive is not None:
-            places = places[alive[self._rows[places]]]
-        found, _ = kernels.nearest_rows(
-            self._vectors, places, None, None, query[None], count + MORE, threads
+        places = np.sort(cells[0])
+        allowed = None if alive is None else alive.view(np.uint8)
+        starts, stops = self._bounds[places], self._bounds[places + 1]
+        found = kernels.nearest_codes(
+            *self._coded, allowed, starts, stops, short, count + MORE, threads
         )
-        return np.asarray(self._rows[found[0]])
+        return np.sort(found)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
+from noppa.search.index_model import split_of
 from noppa.search.metadata import Metadata
 from noppa.search.postings import terms_of
 from noppa.search.query import Term
@@ -21,19 +22,22 @@ SHOWN_TEXT, SHOWN_PAIRS = 100, 8
 
 @dataclass(frozen=True)
 class Asked:
-    """A query as the hits of it share it: its terms, how BM25 saturates a count, and the encoder."""
+    """A query as the hits of it share it: its terms, how BM25 saturates a count, what a point of it gives to the score, and
+    the encoder.
+    """
 
     query: str
     encoder: Any
     terms: tuple[Term, ...]
     norm: tuple[float, float]
+    word_weight: float
 
 
 @dataclass(frozen=True)
 class Hit:
     """A text that was found.
 
-    score: what the hits are sorted by: cosine, BM25, or in hybrid mode their weighted sum.
+    score: what the hits are sorted by: cosine, BM25, or in hybrid mode cosine + asked.word_weight · BM25.
     cosine, bm25: the two alone; NaN for one that took no part.
     """
 
@@ -47,7 +51,7 @@ class Hit:
 
     def explain(self) -> HitExplanation:
         """Why this text was found: which of its words aligned with the query's, and which terms matched."""
-        counts = Counter(terms_of(self.text))
+        counts = Counter(terms_of(self.text, split_of(self.asked.encoder)))
         flat, sloped = self.asked.norm
         norm = flat + sloped * counts.total()
         matched = {
@@ -100,6 +104,7 @@ class HitExplanation:
         """Everything as JSON."""
         return {
             "terms": self.terms,
+            "word weight": self.hit.asked.word_weight,
             "aligned": [list(pair) for pair in self.aligned],
             "remainders": {} if self.pair is None else dict(self.pair.remainders),
         }
@@ -109,7 +114,8 @@ class HitExplanation:
         if self.terms:
             ordered = sorted(self.terms.items(), key=lambda item: -item[1])
             gave = ", ".join(f"{term} {value:.2f}" for term, value in ordered)
-            lines.append(f"  words, BM25 {self.hit.bm25:.2f}: {gave}")
+            counted = f"{self.hit.bm25:.2f} x {self.hit.asked.word_weight:.3f}"
+            lines.append(f"  words, BM25 {counted}: {gave}")
         if self.pair is not None:
             pairs = [f"{a}~{b} {share:+.3f}" for a, b, share in self.aligned[:SHOWN_PAIRS]]
             lines.append(f"  meaning, cosine {self.hit.cosine:.3f}: {', '.join(pairs)}")

@@ -56,9 +56,9 @@ class Index:
         first_id: int = 0,
         threads: int | None = None,
     ) -> None:
-        self.encoder = index_model.given(encoder)
+        self._encoder = index_model.given(encoder)
         self.dtype: str = one_of(dtype, "dtype", tuple(DTYPES))
-        self.dim = int(self.encoder.dim)
+        self.dim = int(self._encoder.dim)
         self.threads = threads
         self._log: SegmentLog | None = None
         self._state = State(next_id=whole(first_id, "first_id"))
@@ -83,27 +83,57 @@ class Index:
         create: False to refuse a folder that is not there.
         """
         path = Path(folder)
+        if not _is_there(path):
+            if not create:
+                raise _missing(path)
+            return cls._made(
+                path, index_model.given(encoder), dtype or "float16", first_id, threads
+            )
+        log = SegmentLog(path)
+        state = log.read()
+        found = index_model.encoder_of(log.header, path, encoder)
+        if dtype not in (None, log.header["dtype"]):
+            raise ParameterError(f"{path} holds {log.header['dtype']} vectors, not {dtype}")
+        return cls._opened(log, state, found, threads)
+
+    @classmethod
+    def open_stored(cls, folder: str | PathLike[str]) -> Index:
+        """The index in a folder without its encoder, for what needs none: `delete`, `compact`, `get`, `described`."""
+        path = Path(folder)
+        if not _is_there(path):
+            raise _missing(path)
+        log = SegmentLog(path)
+        return cls._opened(log, log.read(), None, None)
+
+    @classmethod
+    def _made(
+        cls, path: Path, encoder: Any, dtype: str, first_id: int, threads: int | None
+    ) -> Index:
+        fixed = {
+            **index_model.fields_of(encoder),
+            "dim": int(encoder.dim),
+            "dtype": one_of(dtype, "dtype", tuple(DTYPES)),
+        }
+        log = SegmentLog(path, fixed)
+        state = log.create(State(next_id=whole(first_id, "first_id")))
+        return cls._opened(log, state, encoder, threads)
+
+    @classmethod
+    def _opened(cls, log: SegmentLog, state: State, encoder: Any, threads: int | None) -> Index:
         index = cls.__new__(cls)
-        index.threads, index._lock = threads, threading.RLock()
-        if _is_there(path):
-            log = SegmentLog(path)
-            index._state = log.read()
-            index.encoder = index_model.encoder_of(log.header, path, encoder)
-            if dtype not in (None, log.header["dtype"]):
-                raise ParameterError(f"{path} holds {log.header['dtype']} vectors, not {dtype}")
-        elif not create:
-            raise FileError(f"{path} does not exist: make it with noppa index")
-        else:
-            index.encoder = index_model.given(encoder)
-            fixed = {
-                **index_model.fields_of(index.encoder),
-                "dim": int(index.encoder.dim),
-                "dtype": one_of(dtype or "float16", "dtype", tuple(DTYPES)),
-            }
-            log = SegmentLog(path, fixed)
-            index._state = log.create(State(next_id=whole(first_id, "first_id")))
-        index._log, index.dim, index.dtype = log, log.header["dim"], log.header["dtype"]
+        index._encoder, index.threads, index._lock = encoder, threads, threading.RLock()
+        index._log, index._state = log, state
+        index.dim, index.dtype = log.header["dim"], log.header["dtype"]
         return index
+
+    @property
+    def encoder(self) -> Any:
+        """What makes vectors of texts and queries."""
+        if self._encoder is None:
+            raise ParameterError(
+                f"{self.folder} was opened without its encoder: open it with noppa.Index.open"
+            )
+        return self._encoder
 
     @property
     def folder(self) -> Path | None:
@@ -148,7 +178,11 @@ class Index:
                 raise ParameterError(
                     f"the id {min(there)!r} is in the index already: use update, or another id"
                 )
-            made = Segment.made(list(map(Row, named, items, facts)), stored(rows, self.dtype))
+            made = Segment.made(
+                list(map(Row, named, items, facts)),
+                stored(rows, self.dtype),
+                index_model.split_of(self.encoder),
+            )
             self._commit(State((*state.parts, Part(made)), state.next_id + len(items)))
             self._merge_small()
         return named
@@ -176,7 +210,9 @@ class Index:
             items = [row.text for row in old] if items is None else items
             facts = [row.metadata for row in old] if facts is None else facts
             vectors = stored(self._vectors(items, None), self.dtype)
-            made = Segment.made(list(map(Row, named, items, facts)), vectors)
+            made = Segment.made(
+                list(map(Row, named, items, facts)), vectors, index_model.split_of(self.encoder)
+            )
             self._commit(State((*state.without(named).parts, Part(made)), state.next_id))
             self._merge_small()
 
@@ -184,14 +220,21 @@ class Index:
         """Write one segment in place of all, without the deleted rows: the fastest to search."""
         with self._writing() as state:
             if len(state.parts) > 1 or any(part.alive is not None for part in state.parts):
-                self._commit(State(merged(state.parts), state.next_id))
+                self._commit(
+                    State(merged(state.parts, index_model.split_of(self.encoder)), state.next_id)
+                )
 
     def _merge_small(self) -> None:
         """Keep the number of segments small."""
         parts = self._state.parts
         start = small_tail([len(part.segment) for part in parts])
         if start < len(parts):
-            self._commit(State((*parts[:start], *merged(parts[start:])), self._state.next_id))
+            self._commit(
+                State(
+                    (*parts[:start], *merged(parts[start:], index_model.split_of(self.encoder))),
+                    self._state.next_id,
+                )
+            )
 
     def _vectors(self, texts: list[str], given: NDArray[Any] | None) -> Vectors:
         if given is None:
@@ -241,7 +284,8 @@ class Index:
         """The `n` best texts for a query, best first, of equal ones the one that was added first: `Hits`; of several, a list.
 
         where: what the metadata must be, as `{"lang": "en", "year": {">": 2020}}`; operators: = != < <= > >= in contains
-            missing. mode: "meaning" compares vectors, "words" counts the query's words (BM25), "hybrid" adds both.
+            missing. mode: "meaning" compares vectors, "words" counts the query's words (BM25), "hybrid" adds words
+            where the meaning is not sure.
         exact: compare every text also by meaning in an index of several hundred thousand, where otherwise a few are missed;
             "hybrid" and a search with `where` always do.
         """
@@ -250,18 +294,21 @@ class Index:
         one_of(mode, "mode", MODES)
         conditions = conditions_of(where)
         every = boolean(exact, "exact") or bool(conditions)
-        collection = Collection(self._now(), conditions)
+        collection = Collection(self._now(), conditions, index_model.split_of(self.encoder))
         threads = thread_count(self.threads)
         vectors, known = self._query_vectors(queries, mode)
+        is_known = index_model.knows(self.encoder)
         results = []
         for at, text in enumerate(queries):
             vector = vectors[at] if known[at] else None
-            found, terms = find(collection, text, vector, mode, count, every, threads)
-            rows = collection.rows(np.array([one.number for one in found], np.int64))
-            asked = Asked(text, self.encoder, tuple(terms), collection.norm)
+            answer = find(collection, text, vector, mode, count, every, threads, is_known)
+            rows = collection.rows(np.array([one.number for one in answer.found], np.int64))
+            asked = Asked(
+                text, self.encoder, tuple(answer.terms), collection.norm, answer.word_weight
+            )
             hits = [
                 Hit(row.id, one.score, row.text, row.metadata, one.cosine, one.bm25, asked)
-                for one, row in zip(found, rows, strict=True)
+                for one, row in zip(answer.found, rows, strict=True)
             ]
             note = "" if hits else _why_nothing(collection, text, mode, bool(known[at]))
             results.append(Hits(text, mode, hits, note))
@@ -271,7 +318,8 @@ class Index:
         if mode == WORDS or not queries:
             return np.empty((0, self.dim), np.float32), np.zeros(len(queries), np.bool_)
         vectors, known = index_model.unit_vectors(self.encoder, queries, self.threads)
-        return vectors, known & index_model.has_whole_word(self.encoder, queries)
+        mean = [index_model.has_meaning(self.encoder, query) for query in queries]
+        return vectors, known & np.array(mean)
 
     def get(self, ids: Any) -> Any:
         """The `Row` of an id, with its text and metadata, or a list of those of several; an unknown id is an error."""
@@ -309,6 +357,10 @@ def _is_there(path: Path) -> bool:
             f"{path} was made by an earlier noppa, whose index could not grow: make it again with noppa index"
         )
     return True
+
+
+def _missing(path: Path) -> FileError:
+    return FileError(f"{path} does not exist: make it with noppa index")
 
 
 def _texts(texts: Any) -> list[str]:

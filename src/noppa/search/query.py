@@ -1,4 +1,4 @@
-"""One query over all parts of an index: cosines, BM25, and their weighted sum.
+"""One query over all parts of an index: cosines, BM25, and both together.
 
 Every number is computed over the rows that are alive, so that the same texts give the same results however they came into
 the index: at once or one by one, after deletions, before or after it was compacted.
@@ -7,7 +7,7 @@ the index: at once or one by one, after deletions, before or after it was compac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,21 +16,26 @@ from numpy.typing import NDArray
 
 from noppa.kernels.backend import kernels
 from noppa.kernels.row_search import best
+from noppa.methods.k_means import interrupt
 from noppa.search.index_state import Part, State
 from noppa.search.postings import K1, B, inverse_frequency, terms_of
 from noppa.search.row_table import Row
 from noppa.search.stored_vectors import Vectors, float_rows
 from noppa.search.where import Condition
+from noppa.text.tokens import Split
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
-#: What the cosine counts in a hybrid score; BM25, as a share of the most that the query could reach, counts the rest.
-#: Equal shares: bench/retrieval.py finds the mean quality of its tuning queries nearly the same from 0.3 to 0.6.
-WEIGHT = 0.5
+#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² times BM25 as a share of the most that the query could reach, where s is the
+#: best cosine of all texts, times the share of the query that the encoder knows: words count the more, the less sure the meaning
+#: is. bench/retrieval.py chose the constant.
+WORDS_COUNT = 6.0
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.float32]
 Rows = NDArray[np.int64]
+#: Numbers of rows, and their scores.
+Scored = tuple[Rows, Scores]
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,28 @@ class Term:
     weight: float
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a query found, best first, and what it was made of.
+
+    word_weight: what a point of BM25 gives to a hybrid score.
+    """
+
+    found: list[Found]
+    terms: list[Term]
+    word_weight: float
+
+
 class Collection:
     """The rows of a state, numbered in the order in which they were added, of which `conditions` let some pass."""
 
-    def __init__(self, state: State, conditions: Sequence[Condition] = ()) -> None:
-        self.parts = state.parts
+    def __init__(
+        self,
+        state: State,
+        conditions: Sequence[Condition] = (),
+        split: Split = kernels.tokenize,
+    ) -> None:
+        self.parts, self.split = state.parts, split
         self.starts = np.cumsum([0, *(len(part.segment) for part in self.parts)])
         self.texts = sum(part.count for part in self.parts)
         self.mean_length = sum(part.length for part in self.parts) / max(1, self.texts) or 1.0
@@ -70,24 +92,32 @@ class Collection:
     # Meaning
 
     def nearest(
-        self, query: Vectors, bonus: list[Scores] | None, count: int, exact: bool, threads: int
-    ) -> tuple[Rows, Scores]:
-        """Numbers and scores (up to `count`,) of the rows nearest to a query (dim,), plus their bonus.
+        self,
+        query: Vectors,
+        count: int,
+        threads: int,
+        exact: bool = True,
+        chosen: list[Rows] | None = None,
+        bonus: list[Scores] | None = None,
+    ) -> Scored:
+        """Numbers and scores (up to `count`,) of the rows nearest to a query (dim,).
 
-        exact: False to pass over most cells of a large segment, where there is no bonus: to sort that takes as long.
+        exact: False to pass over most cells of a large segment. chosen: for each part the rows that are compared; all where
+        None. bonus: for each part what is added to the cosine of each row.
         """
         numbers = [np.empty((1, 0), np.int64)]
         scores = [np.empty((1, 0), np.float32)]
         for at, part in enumerate(self.parts):
-            mask, own_bonus = self.allowed[at], None if bonus is None else bonus[at]
-            compared = None
-            if part.segment.cells is not None and bonus is None and not exact:
+            interrupt.get()()
+            mask = self.allowed[at]
+            compared = None if chosen is None else chosen[at].astype(np.int32)
+            if part.segment.cells is not None and not exact:
                 compared = part.segment.cells.candidates(query, mask, count, threads)
             rows, values = kernels.nearest_rows(
                 part.segment.rows,
                 compared,
                 None if mask is None else mask.view(np.uint8),
-                None if own_bonus is None else own_bonus[None],
+                None if bonus is None else bonus[at][None],
                 query[None],
                 count,
                 threads,
@@ -96,6 +126,31 @@ class Collection:
             scores.append(values)
         found, values = best(np.hstack(numbers), np.hstack(scores), count)
         return found[0], values[0]
+
+    def nearest_with(
+        self, bonus: list[Scores], query: Vectors, near: Scored, count: int, threads: int
+    ) -> Scored:
+        """As `nearest` with a bonus from 0 on, given the rows that are `near` without it, which saves most comparisons.
+
+        A row with no bonus is found only if it is near; and no cosine exceeds that of the nearest, so that a row needs a
+        bonus that makes up for what separates this one from the least of some that are found.
+        """
+        numbers, cosines = near
+        likely = self._split(np.union1d(numbers, self.largest(bonus, count)[0]))
+        _, scores = self.nearest(query, count, threads, chosen=likely, bonus=bonus)
+        least = scores[-1] if len(scores) == count else np.float32(-np.inf)
+        able = [
+            np.union1d(rows, np.flatnonzero((own > 0) & (own + cosines[0] >= least)))
+            for rows, own in zip(likely, bonus, strict=True)
+        ]
+        return self.nearest(query, count, threads, chosen=able, bonus=bonus)
+
+    def _split(self, numbers: Rows) -> list[Rows]:
+        """For each part, which of its rows are among these."""
+        rows = [np.empty(0, np.int64)] * len(self.parts)
+        for at, own, _ in self._by_part(numbers):
+            rows[at] = own
+        return rows
 
     def cosines(self, query: Vectors, numbers: Rows) -> list[float]:
         """The cosines of some rows with a query (dim,)."""
@@ -110,7 +165,7 @@ class Collection:
 
     def terms(self, query: str) -> list[Term]:
         """The terms of a query, in a fixed order."""
-        counted = Counter(terms_of(query))
+        counted = Counter(terms_of(query, self.split))
         return [Term(term, counted[term] * self._weight(term)) for term in sorted(counted)]
 
     def _weight(self, term: str) -> float:
@@ -132,6 +187,7 @@ class Collection:
             postings = part.segment.postings
             scores = np.zeros(len(part.segment), np.float32)
             for term in terms:
+                interrupt.get()()
                 rows, counts = postings.of(term.text)
                 kernels.add_term(scores, rows, counts, postings.lengths, term.weight, *self.norm)
             if mask is not None:
@@ -139,7 +195,7 @@ class Collection:
             every.append(scores)
         return every
 
-    def largest(self, every: list[Scores], count: int) -> tuple[Rows, Scores]:
+    def largest(self, every: list[Scores], count: int) -> Scored:
         """Numbers and scores (up to `count`,) of the rows with the largest scores above 0."""
         rows = [np.flatnonzero(scores) for scores in every]
         values = [scores[at] for scores, at in zip(every, rows, strict=True)]
@@ -191,25 +247,40 @@ def find(
     count: int,
     exact: bool,
     threads: int,
-) -> tuple[list[Found], list[Term]]:
-    """What one query finds, best first, and its terms; `vector` (dim,) is None for a query without a known word."""
+    is_known: Callable[[str], bool] = lambda term: True,
+) -> Answer:
+    """What one query finds; `vector` (dim,) is None for a query without a meaning.
+
+    is_known: whether the meaning of a term is in the vector.
+    """
     terms = [] if mode == MEANING else collection.terms(query)
     every = collection.word_scores(terms) if terms else []
     has_words = any(scores.any() for scores in every)
-    has_meaning = vector is not None and mode != WORDS
-    if not collection.count or not (has_words or has_meaning):
-        return [], terms
-    of_words = every
-    if mode == HYBRID:
-        most = sum(term.weight for term in terms)
-        of_words = [scores * np.float32((1 - WEIGHT) / most) for scores in every]
-    if not has_meaning:
-        numbers, scores = collection.largest(of_words, count)
-    else:
-        assert vector is not None
-        row = vector * np.float32(WEIGHT if mode == HYBRID else 1)
-        numbers, scores = collection.nearest(row, of_words or None, count, exact, threads)
-    return _described(collection, numbers, scores, vector if has_meaning else None, every), terms
+    asked = None if mode == WORDS else vector
+    if not collection.count or not (has_words or asked is not None):
+        return Answer([], terms, 0.0)
+    near: Scored = np.empty(0, np.int64), np.empty(0, np.float32)
+    if asked is not None:
+        near = collection.nearest(asked, count, threads, exact or mode == HYBRID)
+    weight = 1.0 if mode == WORDS else _word_weight(near, terms, is_known)
+    if has_words and weight:
+        bonus = [scores * np.float32(weight) for scores in every]
+        near = (
+            collection.largest(bonus, count)
+            if asked is None or not len(near[0])
+            else collection.nearest_with(bonus, asked, near, count, threads)
+        )
+    return Answer(_described(collection, *near, asked, every), terms, weight)
+
+
+def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool]) -> float:
+    """What a point of BM25 counts beside the cosine: nothing where a text means the same as all terms."""
+    most = sum(term.weight for term in terms)
+    if not most:
+        return 0.0
+    known = sum(term.weight for term in terms if is_known(term.text)) / most
+    sure = known * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
+    return WORDS_COUNT * (1 - sure) ** 2 / most
 
 
 def _described(

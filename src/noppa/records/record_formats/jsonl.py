@@ -50,9 +50,8 @@ class JsonLines(LineFormat):
         with closing(text_source(file, selection.encoding)) as source:
             column = selection.column or TEXT
             for batch, values in _parsed_batches(self.batches(source, file.address), column):
-                if selection.fields:
-                    batch.fields = [_other_fields(value, column) for value in values]
                 if selection.records:
+                    batch.column = column
                     batch.records = [
                         value if isinstance(value, dict) else {column: value} for value in values
                     ]
@@ -113,10 +112,6 @@ def _parsed(line: str, column: str) -> tuple[Any, str | None, str]:
     if not fault and not is_clean(text):
         fault = "it holds half of a surrogate pair, which is no character"
     return value, None if fault else text, fault
-
-
-def _other_fields(value: Any, text: str) -> dict[str, Any]:
-    return {name: value[name] for name in value if name != text} if isinstance(value, dict) else {}
 
 
 def _type_name(value: Any) -> str:

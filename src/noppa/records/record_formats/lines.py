@@ -27,9 +27,9 @@ class Lines(LineFormat):
     def stream(self, file: WholeFile, selection: Selection) -> Iterator[Batch]:
         with closing(text_source(file, selection.encoding)) as source:
             for batch in line_batches(source, file.address):
-                batch.fields = [{} for _ in batch.texts] if selection.fields else None
                 if selection.records:
-                    batch.records = [{selection.column or TEXT: text} for text in batch.texts]
+                    batch.column = selection.column or TEXT
+                    batch.records = [{batch.column: text} for text in batch.texts]
                 yield batch
 
     def fields(self, files: Sequence[CuttableFile], selection: Selection) -> Fields:

@@ -37,14 +37,12 @@ class Parquet:
             name = _text_name(schema, selection, file.address)
             size, rows = file.size(), max(1, table.metadata.num_rows + 1)
             number = 1
-            others = [other for other in schema.names if other != name]
-            columns = [name, *others] if selection.fields or selection.records else [name]
+            columns = schema.names if selection.records else [name]
             for arrow in _batches(file, table, range(table.metadata.num_row_groups), columns):
                 texts, bad = _texts(arrow.column(name), name)
                 number += len(texts)
-                fields = arrow.select(others).to_pylist() if selection.fields else None
-                records = arrow.select(schema.names).to_pylist() if selection.records else None
-                yield Batch(texts, bad, size * number // rows, fields=fields, records=records)
+                records = arrow.select(columns).to_pylist() if selection.records else None
+                yield Batch(texts, bad, size * number // rows, records=records, column=name)
 
     def schema(self, file: WholeFile) -> Any:
         """The Arrow schema of all columns."""

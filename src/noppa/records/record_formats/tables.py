@@ -14,7 +14,7 @@ from typing import Any
 from noppa.errors import FileError, ParameterError
 from noppa.io.compression import Source
 from noppa.records.batch import Batch, is_clean
-from noppa.records.columns import Fields, Selection, cell_value, text_column
+from noppa.records.columns import Fields, Selection, text_column
 from noppa.records.record_file import CuttableFile, WholeFile
 from noppa.records.record_formats.byte_ranges import LineFormat, in_memory, open_lines
 from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
@@ -52,9 +52,9 @@ class Table(LineFormat):
             for rows in blocks:
                 width = len(names) if selection.records and names is not None else None
                 batch = Batch(*_texts(rows, at, width), source.position())
-                if selection.fields:
-                    batch.fields = [_other_fields(row, names, at) for row in rows]
                 if selection.records:
+                    batch.written = True
+                    batch.column = str(at + 1) if names is None else names[at]
                     batch.records = [_record(row, names) for row in rows]
                 yield batch
 
@@ -218,7 +218,10 @@ def _delimiter(sample: bytes, header: bool) -> str | None:
 def _widths(lines: list[str], delimiter: str) -> set[int]:
     """How many columns the rows have; the last, which may be cut, aside."""
     csv.field_size_limit(LONGEST_VALUE)
-    rows = list(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter))
+    try:
+        rows = list(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter))
+    except csv.Error:  # is told with its line when the file is read
+        return set()
     return {len(row) for row in (rows[:-1] if len(rows) > 1 else rows) if row}
 
 
@@ -279,15 +282,6 @@ def _fault(row: Row, column: int, width: int | None) -> str:
     if width is not None and len(row) > width:
         return f"it has {len(row)} columns and the table has {width}"
     return ""
-
-
-def _other_fields(row: Row, names: Row | None, text: int) -> dict[str, Any]:
-    """The values beside the text by the names of their columns; a column without one is called by its number."""
-    return {
-        (names[at] if names and at < len(names) else "") or f"column{at + 1}": cell_value(cell)
-        for at, cell in enumerate(row)
-        if at != text
-    }
 
 
 def _record(row: Row, names: list[str] | None) -> dict[str, Any]:
