@@ -19,8 +19,9 @@ import pytest
 
 import noppa
 from noppa.cli import scoring
-from noppa.evaluate import experiments, report
+from noppa.evaluate import TASKS, experiments, report
 from noppa.evaluate import results as records
+from noppa.evaluate.study import Search, Study, Words
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
 
@@ -136,6 +137,17 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     assert all(row["transductive"] and row["protocol"] == "senteval" for row in authors)
     assert authors[0]["parameters"]["noise"] == authors[0]["parameters"]["position"] == "reference"
     run(*command, "--part", "nothing", code=2)
+
+
+def test_every_point_of_every_grid_is_a_method() -> None:
+    words = made_words(dim=300)
+    study = Study("nowhere", [Words(words, words, {})], [TASKS["TREC"]])
+    for item in experiments.tuned(study):
+        assert isinstance(item, Search)
+        (part,) = item.plan.space
+        for choice in part.choices:
+            made = item.plan.make({part.name: choice})
+            assert made.described()[part.name] == pytest.approx(float(choice))
 
 
 def test_the_table_is_printed_and_a_warning_said_once(place: Path, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def ceilings() -> str:
     rows = [
         [f"`{line['route']}`", line["request"], f"{line['peak_growth_mb']:.0f} of {line['ceiling_mb']:.0f}",
          f"{line['seconds']:.1f} of {line['ceiling_seconds']:.0f}",
-         f"{line['health_seconds']:.2f} of {line['ceiling_health_seconds']:.0f}"]
+         f"{line['health_seconds']:.2f} of {line['ceiling_health_seconds']:g}"]
         for line in lines_of("ceilings")
     ]  # fmt: skip
     return (
