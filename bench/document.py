@@ -41,6 +41,7 @@ BLOCKS = {
         "quality": embedded.quality,
         "cost": embedded.cost,
         "tried": embedded.tried,
+        "variants": embedded.variants,
     },
     "docs/files.md": {"fasttext": other_languages.fasttext, "warning": other_languages.warning},
     "docs/integrations.md": {
