@@ -15,6 +15,7 @@ from pages import (
     evaluation,
     integrations,
     languages,
+    other_languages,
     paper,
     pictures,
     reliability,
@@ -40,7 +41,9 @@ BLOCKS = {
         "quality": embedded.quality,
         "cost": embedded.cost,
         "tried": embedded.tried,
+        "variants": embedded.variants,
     },
+    "docs/files.md": {"fasttext": other_languages.fasttext, "warning": other_languages.warning},
     "docs/integrations.md": {
         "sklearn": integrations.sklearn,
         "mteb": integrations.mteb,

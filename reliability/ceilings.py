@@ -33,6 +33,7 @@ sys.path.insert(0, str(HERE.parent))
 import httpx  # noqa: E402
 
 import noppa  # noqa: E402
+from noppa.serve.explore import EXPLAINED_VALUES  # noqa: E402
 from tests.serving import Running, serving  # noqa: E402
 
 RESULTS = HERE / "results" / "ceilings.jsonl"
@@ -120,7 +121,11 @@ def long_lines(count: int) -> list[str]:
     ]
 
 
-#: Of 2²⁵ numbers in all, 20,000 lines may have 8 times the 192 dimensions of the model's words, 2,500 lines 64 times.
+#: Of 2²⁵ numbers in all, how many times the dimensions of the model's words 20,000 lines may have, and how many lines may
+#: have them 64 times, which is the most for a method.
+DIM = noppa.load("similarity").words.dim
+TIMES, WIDEST_LINES = (1 << 25) // (20_000 * DIM), (1 << 25) // (64 * DIM)
+WIDEST_TOKENS = EXPLAINED_VALUES // (64 * DIM)
 MANY_LINES: list[Case] = [
     Case("/lines", "30 MB of lines", lambda: json_body({"lines": long_lines(20_000)})(), 400, 10),
     Case(
@@ -133,8 +138,8 @@ MANY_LINES: list[Case] = [
     Case("/explain", "256 tokens", json_body({"text": "girl " * 256, "full": True}), 200, 10),
     Case(
         "/explain",
-        "42 tokens of the widest method",
-        json_body({"text": "girl " * 42, "full": True, **wide(64)}),
+        "as many tokens as the widest method takes",
+        json_body({"text": "girl " * WIDEST_TOKENS, "full": True, **wide(64)}),
         500,
         10,
     ),
@@ -142,25 +147,28 @@ MANY_LINES: list[Case] = [
         "/lines/vectors", "csv of the widest method", {"format": "csv", **wide(64)}, statuses=(413,)
     ),
     over_lines(
-        "/lines/vectors", "csv of all that is allowed", {"format": "csv", **wide(8)}, megabytes=100
+        "/lines/vectors",
+        "csv of all that is allowed",
+        {"format": "csv", **wide(TIMES)},
+        megabytes=100,
     ),
-    over_lines("/lines/map", "all that is allowed", wide(8)),
-    over_lines("/lines/map", "the widest method", wide(64), 2500),
+    over_lines("/lines/map", "all that is allowed", wide(TIMES)),
+    over_lines("/lines/map", "the widest method", wide(64), WIDEST_LINES),
     over_lines(
         "/lines/map",
         "within 2 seconds",
-        wide(8),
+        wide(TIMES),
         seconds=5,
         statuses=(503,),
         options=("--request-seconds", "2"),
     ),
-    over_lines("/lines/map", "8 at a time", wide(8), at_once=8, megabytes=800),
-    over_lines("/lines/clusters", "50 of all that is allowed", {"count": 50, **wide(8)}),
+    over_lines("/lines/map", "8 at a time", wide(TIMES), at_once=8, megabytes=800),
+    over_lines("/lines/clusters", "50 of all that is allowed", {"count": 50, **wide(TIMES)}),
     over_lines("/lines/duplicates", "different lines", {"threshold": 0.5}),
     over_lines(
         "/lines/duplicates", "equal lines", {"threshold": 0.5}, texts=lambda count: ["a"] * count
     ),
-    over_lines("/search", "all that is allowed", {"query": "a girl", "count": 1000, **wide(8)}),
+    over_lines("/search", "all that is allowed", {"query": "a girl", "count": 1000, **wide(TIMES)}),
     over_lines("/explain", "fit of k-means", fitted("vlawe", 64), texts=long_lines),
     over_lines("/explain", "fit of moments", fitted("noppa", 64), texts=long_lines),
 ]

@@ -19,8 +19,9 @@ import pytest
 
 import noppa
 from noppa.cli import scoring
-from noppa.evaluate import experiments, report
+from noppa.evaluate import TASKS, experiments, report
 from noppa.evaluate import results as records
+from noppa.evaluate.study import Search, Study, Words
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
 
@@ -138,6 +139,17 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     run(*command, "--part", "nothing", code=2)
 
 
+def test_every_point_of_every_grid_is_a_method() -> None:
+    words = made_words(dim=300)
+    study = Study("nowhere", [Words(words, words, {})], [TASKS["TREC"]])
+    for item in experiments.tuned(study):
+        assert isinstance(item, Search)
+        (part,) = item.plan.space
+        for choice in part.choices:
+            made = item.plan.make({part.name: choice})
+            assert made.described()[part.name] == pytest.approx(float(choice))
+
+
 def test_the_table_is_printed_and_a_warning_said_once(place: Path, tmp_path: Path) -> None:
     out, pdf = tmp_path / "results.jsonl", tmp_path / "means.pdf"
     (tmp_path / "counts.txt").write_text("the 9\nboy 1\n", "utf-8")
@@ -167,6 +179,26 @@ def test_the_table_is_printed_and_a_warning_said_once(place: Path, tmp_path: Pat
     assert head.split() == ["encoder", "CR", "SICK-E"]
     scores = [f"{row['score']:.2f}" for row in rows_of(out)]
     assert line.split()[-2:] == scores
+    again = [
+        *command,
+        "--counts",
+        tmp_path / "counts.txt",
+        "--tasks",
+        "SICK-R",
+        "--jobs",
+        1,
+        "-o",
+        out,
+    ]
+    run(*again)
+    run(*again, "--missing", "0")
+    last, other = rows_of(out)[-2:]
+    assert (last.get("missing"), other["missing"]) == (None, "0")
+    assert other["score"] != last["score"]
+    assert (
+        "missing must be 'smallest' or a probability"
+        in run(*again, "--missing", "none", code=2).stderr
+    )
     lines = run("bench", "report", out, "--format", "csv").stdout.splitlines()
     assert lines[1].startswith('"protocol fast, made.npy",NoPPA(k=0)')
     run("bench", "report", out, "--format", "pdf", "-o", pdf)

@@ -407,3 +407,14 @@ def test_short_pieces_of_unknown_words_mean_nothing() -> None:
 def test_metadata_that_no_json_holds(value: object) -> None:
     with pytest.raises(noppa.NoppaError, match=r"finite number|nested too deeply: up to 8"):
         noppa.Index().add(["a cake"], metadata=[{"far": value}])
+
+
+def test_terms_are_those_of_the_encoders_tokenizer() -> None:
+    words = noppa.WordVectors(["我", "喜欢", "音乐", "看", "书"], np.eye(5), tokenizer="zh")
+    index = noppa.Index(noppa.Encoder(words, noppa.Average()))
+    index.add(["我喜欢音乐", "我看书", "音 乐"])
+    found = index.search("音乐", mode="words")
+    assert [hit.text for hit in found] == ["我喜欢音乐"]
+    assert found[0].explain().terms.keys() == {"音乐"}
+    index.compact()
+    assert [hit.text for hit in index.search("音乐", mode="words")] == ["我喜欢音乐"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +18,7 @@ from noppa.serve import explore, overview, sessions
 from noppa.serve import line_routes as lines
 from noppa.serve.app import Application
 from noppa.serve.overview import alike, clustered, layouts, plane
+from noppa.serve.problems import Problem
 from noppa.serve.served_models import Watch
 from noppa.serve.sessions import Session
 from noppa.serve.settings import Settings
@@ -25,7 +26,7 @@ from noppa.serve.turns import Left
 from noppa.topics import groups
 from noppa.topics import plane as topic_plane
 from tests.conftest import made_texts, made_words
-from tests.serving import made_encoder
+from tests.serving import children, made_encoder
 
 LINES = made_texts(80, made_words(dim=8, extra=40), seed=3)
 WIDE = {"name": "dct", "k": 64}  # 512 dimensions here
@@ -250,11 +251,13 @@ def test_a_map_by_umap(
     (tmp_path / "umap.py").write_text(
         "class UMAP:\n"
         "    def __init__(self, **options): self.options = options\n"
-        "    def fit_transform(self, rows): return rows[:, :2] * self.options['n_components']\n"
+        "    def fit_transform(self, rows):\n"
+        "        while len(rows) == 7: pass\n"
+        "        return rows[:, :2] * self.options['n_components']\n"
     )
     assert layouts() == ["pca"] or find_spec("umap")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "umap", raising=False)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     settings = Settings(model=str(encoder.path), log_requests=False)
     with TestClient(Application(settings), base_url="http://127.0.0.1") as client:
         assert client.get("/methods").json()["layouts"] == ["pca", "umap"]
@@ -267,4 +270,10 @@ def test_a_map_by_umap(
         assert "UMAP takes up to 79" in refused.text
         client.post("/lines", json={"lines": LINES[:4]})
         assert client.post("/lines/map", json={"layout": "umap"}).json()["shares"]
-    sys.modules.pop("umap", None)
+    before = children(os.getpid())
+    with pytest.raises(Left):  # it would never end
+        plane(encoder.encode(LINES[:7]), leaving_after(5), "umap")
+    assert children(os.getpid()) == before
+    monkeypatch.setenv("PYTHONHASHSEED", "wrong")  # so that Python does not start
+    with pytest.raises(Problem, match="UMAP failed"):
+        plane(encoder.encode(LINES[:9]), leaving_after(10**6), "umap")

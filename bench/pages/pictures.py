@@ -1,23 +1,26 @@
-"""The plots of docs/default-model.md: quality against size and against speed."""
+"""The plots of docs/default-model.md: quality against size and speed, and variants of the default preset against time."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from itertools import cycle
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from noppa.evaluate import report
-from pages.embedded import cost_rows
-from pages.results import FIRST_EDITION, peer_rows
+from pages.embedded import TAKEN, cost_rows
+from pages.results import FIRST_EDITION, lines_of, peer_rows
 
 Point = tuple[str, float, float, float]  # name, size or speed, mean of eight, STS-B
 
 AXES = {
     "docs/images/quality-size.svg": "MB: wheel, or model file",
     "docs/images/quality-speed.svg": "speed by CPU time, model2vec = 1",
+    "docs/images/variants.svg": "µs of CPU time a text of SICK",
 }
+VARIANTS = "docs/images/variants.svg"
 #: Marker and colour of a model by a part of its name, the first that fits.
 LOOKS = {
     "alone": ("v", "#2a7a4b"),
@@ -27,11 +30,12 @@ LOOKS = {
     "WordLlama": ("D", "#b0582a"),
     "MiniLM": ("P", "#444444"),
 }
+MARKERS = "os^vDPX<>*hpd"
 PANELS = ("mean of eight", "STS-B")
 
 
 def points(path: str) -> list[Point]:
-    """What a plot shows, from the results; a model without all scores is left out."""
+    """What a plot shows of models, from the results; a model without all scores is left out."""
     (scores,) = report.tables(peer_rows())
     found = []
     for name, row in cost_rows().items():
@@ -48,9 +52,18 @@ def points(path: str) -> list[Point]:
     return found
 
 
+def variant_points() -> list[tuple[str, float, float]]:
+    """Name, time and mean score of each variant of the default preset."""
+    return [
+        (row["what"], row["microseconds"], round(fmean(row["left_out"].values()), 2))
+        for row in lines_of("variants")
+    ]
+
+
 def digest(path: str) -> str:
     """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
-    return hashlib.sha256(json.dumps([AXES[path], points(path)]).encode()).hexdigest()
+    shown = variant_points() if path == VARIANTS else points(path)
+    return hashlib.sha256(json.dumps([AXES[path], shown]).encode()).hexdigest()
 
 
 def stale(root: Path) -> list[str]:
@@ -70,12 +83,30 @@ def draw(root: Path, path: str) -> None:
     settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
     with rc_context(settings):
         figure = Figure(figsize=(10, 4.2), layout="constrained")
-        both = figure.subplots(1, 2)
-        for column, axes in enumerate(both):
-            panel(axes, points(path), column)
-            axes.set_xlabel(f"{AXES[path]} (logarithmic)")
-        figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        if path == VARIANTS:
+            variants_panel(figure)
+        else:
+            both = figure.subplots(1, 2)
+            for column, axes in enumerate(both):
+                panel(axes, points(path), column)
+                axes.set_xlabel(f"{AXES[path]} (logarithmic)")
+            handles = both[0].get_legend_handles_labels()
+            figure.legend(*handles, loc="outside lower center", ncols=4)
         figure.savefig(root / path, metadata={"Date": None, "Description": digest(path)})
+
+
+def variants_panel(figure: Any) -> None:
+    """A marker a variant, that of the preset filled."""
+    axes = figure.subplots()
+    colour = LOOKS["noppa"][1]
+    for marker, (name, x, y) in zip(cycle(MARKERS), variant_points(), strict=False):
+        inside = colour if name == TAKEN else "white"
+        label = name.replace("`", "")
+        axes.plot(x, y, marker, ms=8, color=colour, mfc=inside, alpha=0.8, label=label)
+    axes.set_xlabel(AXES[VARIANTS])
+    axes.set_title("mean of CR, SUBJ, TREC and MRPC, training rows left out one by one", loc="left")
+    axes.grid(alpha=0.25)
+    figure.legend(loc="outside right")
 
 
 def panel(axes: Any, shown: list[Point], column: int) -> None:

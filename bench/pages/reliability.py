@@ -177,12 +177,13 @@ def ceilings() -> str:
     rows = [
         [f"`{line['route']}`", line["request"], f"{line['peak_growth_mb']:.0f} of {line['ceiling_mb']:.0f}",
          f"{line['seconds']:.1f} of {line['ceiling_seconds']:.0f}",
-         f"{line['health_seconds']:.2f} of {line['ceiling_health_seconds']:.0f}"]
+         f"{line['health_seconds']:.2f} of {line['ceiling_health_seconds']:g}"]
         for line in lines_of("ceilings")
     ]  # fmt: skip
     return (
         "## Ceilings of the server\n\nThe worst request that each route allows: how far memory rose, how long the answer took, and how long "
-        "`/health` had to wait meanwhile, each of what is allowed.\n\n"
+        "the server itself kept `/health` waiting by its work, each of what is allowed. Rows with 1 second for `/health` are older: there it "
+        "is the whole wait by the clock.\n\n"
         + table("route|request|MB:|seconds:|seconds of /health:", rows)
     )
 

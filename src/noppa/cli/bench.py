@@ -9,7 +9,16 @@ import typer
 
 import noppa
 from noppa.cli import bench_paper, scoring
-from noppa.cli.encoder_options import Counts, Parameters, Vectors, kind_of, parameters_of, words_of
+from noppa.cli.encoder_options import (
+    SMALLEST,
+    Counts,
+    Missing,
+    Parameters,
+    Vectors,
+    kind_of,
+    parameters_of,
+    words_of,
+)
 from noppa.cli.options import Model
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
@@ -44,6 +53,7 @@ def bench(
     model: Model = None,
     vectors: Vectors = None,
     counts: Counts = None,
+    missing: Missing = SMALLEST,
     method: Method = "noppa",
     parameter: Parameters = None,
     protocol: scoring.Protocol = "fast",
@@ -74,7 +84,7 @@ def bench(
         raise typer.BadParameter("give SentEval's data folder", param_hint="--data")
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     refuse_input_as_output(output, [vectors, counts, corpus, model])
-    candidates = _candidates(model, vectors, counts, method, parameter or [], sbert)
+    candidates = _candidates(model, vectors, counts, missing, method, parameter or [], sbert)
     selected = scoring.tasks_in(data, tasks)
     conditions = scoring.conditions_of(
         data, protocol, seed, transductive, unchecked, corpus, shuffle_labels
@@ -83,7 +93,10 @@ def bench(
         rows = runs.results(selected, candidates, conditions, run)
         _show(
             scoring.write(
-                rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+                rows,
+                len(selected) * len(candidates),
+                output,
+                scoring.sources(vectors, counts, missing),
             )
         )
 
@@ -96,6 +109,7 @@ def _candidates(
     model: str | None,
     vectors: Path | None,
     counts: Path | None,
+    missing: str,
     method: str,
     parameter: list[str],
     sbert: str | None,
@@ -106,7 +120,7 @@ def _candidates(
         return [Fixed(noppa.load(model), Path(model or embedded.DEFAULT).name)]
     if model is not None:
         raise ParameterError("--model and --vectors are both given: choose one of them")
-    words = words_of(vectors, counts)
+    words = words_of(vectors, counts, missing=missing)
     if method == "all":
         return [*recipes.every_method(words)]
     kind = kind_of(method)
@@ -121,6 +135,7 @@ def ablations(
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
     counts: Counts = None,
+    missing: Missing = SMALLEST,
     a: Annotated[float, typer.Option(help="Strength of the frequency weight.")] = 0.05,
     k: Annotated[int, typer.Option(help="Directions that noise removal takes out.")] = 12,
     protocol: scoring.Protocol = "fast",
@@ -137,13 +152,16 @@ def ablations(
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     selected = scoring.tasks_in(data, tasks)
     refuse_input_as_output(output, [vectors, counts])
-    candidates = recipes.ablations(words_of(vectors, counts), a, k)
+    candidates = recipes.ablations(words_of(vectors, counts, missing=missing), a, k)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
     with processes(scoring.jobs_of(jobs)) as run:
         rows = runs.results(selected, candidates, conditions, run)
         _show(
             scoring.write(
-                rows, len(selected) * len(candidates), output, scoring.sources(vectors, counts)
+                rows,
+                len(selected) * len(candidates),
+                output,
+                scoring.sources(vectors, counts, missing),
             )
         )
 
@@ -154,6 +172,7 @@ def search_(
     vectors: scoring.RequiredVectors,
     output: scoring.Output,
     counts: Counts = None,
+    missing: Missing = SMALLEST,
     method: Method = "noppa",
     parameter: Parameters = None,
     space: Annotated[
@@ -184,7 +203,7 @@ def search_(
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     one_of(select_on, "select_on", tuning.SELECT_ON)
     refuse_input_as_output(output, [vectors, counts])
-    words = words_of(vectors, counts)
+    words = words_of(vectors, counts, missing=missing)
     ranges = [tuning.Range.of(text) for text in space or tuning.SPACE]
     kind = kind_of(method)
     fixed = parameters_of(parameter or [], kind)
@@ -198,7 +217,7 @@ def search_(
     seeds = search_seed or [0]
     plan = tuning.Plan(make, tuple(ranges), trials, select_on)
     conditions = scoring.conditions_of(data, protocol, seed, transductive, unchecked)
-    about = scoring.sources(vectors, counts)
+    about = scoring.sources(vectors, counts, missing)
     old = read_records([output]) if output.exists() else []
     old = [row for row in old if all(row.get(key) == value for key, value in about.items())]
     with processes(scoring.jobs_of(jobs)) as run:

@@ -22,6 +22,13 @@ Vectors = Annotated[
 Counts = Annotated[
     Path | None, typer.Option(help="Word counts, `word count` a line.", show_default=False)
 ]
+SMALLEST = "smallest"
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Probability of words without a count: smallest, or a number (0 as the paper's program)."
+    ),
+]
 Ranks = Annotated[
     bool, typer.Option("--ranks", help="Estimate word probabilities from the order of the words.")
 ]
@@ -160,14 +167,25 @@ def refuse_dim(encoder: noppa.Encoder, dim: int | None) -> None:
 
 
 def words_of(
-    vectors: Path, counts: Path | None, ranks: bool = False, tokenizer: str | None = None
+    vectors: Path,
+    counts: Path | None,
+    ranks: bool = False,
+    tokenizer: str | None = None,
+    missing: str = SMALLEST,
 ) -> noppa.WordVectors:
     """Word vectors from a file, with probabilities from counts, or from the order of the words with `ranks`."""
     with bytes_bar("vectors") as progress:
         words = noppa.WordVectors.load(vectors, tokenizer=tokenizer, progress=progress)
     if counts is not None:
-        return words.with_counts(counts)
+        return words.with_counts(counts, _probability(missing))
     return words.with_ranks() if ranks else words
+
+
+def _probability(missing: str) -> str | float:
+    try:
+        return float(missing)
+    except ValueError:
+        return missing  # `with_counts` knows the word, or refuses it
 
 
 def kind_of(name: str) -> type[Any]:

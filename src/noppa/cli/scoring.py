@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from noppa.cli.encoder_options import SMALLEST
 from noppa.errors import FileError, NoppaWarning
 from noppa.evaluate import results, task_files
 from noppa.evaluate.bench import Conditions
@@ -84,8 +85,10 @@ def fingerprint(path: Path | None) -> dict[str, str] | None:
     return {"file": path.name, "sha256": digest.hexdigest()}
 
 
-def sources(vectors: Path | None, counts: Path | None) -> Record:
-    return {"vectors": fingerprint(vectors), "counts": fingerprint(counts)}
+def sources(vectors: Path | None, counts: Path | None, missing: str = SMALLEST) -> Record:
+    """The files that words come from, and the probability of words without a count where it was given."""
+    files: Record = {"vectors": fingerprint(vectors), "counts": fingerprint(counts)}
+    return files if missing == SMALLEST else files | {"missing": missing}
 
 
 def jobs_of(jobs: int | None) -> int:

@@ -134,11 +134,17 @@ def tuned(study: Study) -> list[Item]:
 
 def _maker(words: WordVectors, kind: type[Any], **fixed: Any) -> tuning.Make:
     def make(values: dict[str, Any]) -> Candidate:
-        types = {name: type(getattr(kind(), name)) for name in values}
-        typed = {name: types[name](value) for name, value in values.items()}
-        return Recipe(words, kind(**fixed | typed), kind.__name__)
+        numbers = {name: _number(value) for name, value in values.items()}
+        return Recipe(words, kind(**fixed | numbers), kind.__name__)
 
     return make
+
+
+def _number(value: Any) -> Any:
+    """A choice of a grid, which is a text, as the number that it is."""
+    if not isinstance(value, str):
+        return value
+    return int(value) if value.isdecimal() else float(value)
 
 
 def searches(study: Study) -> list[Item]:

@@ -27,6 +27,7 @@ IDENTITY = (
     "encoder",
     "parameters",
     "vectors",
+    "missing",
     "protocol",
     "seed",
     "transductive",

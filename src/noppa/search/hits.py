@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
+from noppa.search.index_model import split_of
 from noppa.search.metadata import Metadata
 from noppa.search.postings import terms_of
 from noppa.search.query import Term
@@ -50,7 +51,7 @@ class Hit:
 
     def explain(self) -> HitExplanation:
         """Why this text was found: which of its words aligned with the query's, and which terms matched."""
-        counts = Counter(terms_of(self.text))
+        counts = Counter(terms_of(self.text, split_of(self.asked.encoder)))
         flat, sloped = self.asked.norm
         norm = flat + sloped * counts.total()
         matched = {

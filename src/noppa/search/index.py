@@ -178,7 +178,11 @@ class Index:
                 raise ParameterError(
                     f"the id {min(there)!r} is in the index already: use update, or another id"
                 )
-            made = Segment.made(list(map(Row, named, items, facts)), stored(rows, self.dtype))
+            made = Segment.made(
+                list(map(Row, named, items, facts)),
+                stored(rows, self.dtype),
+                index_model.split_of(self.encoder),
+            )
             self._commit(State((*state.parts, Part(made)), state.next_id + len(items)))
             self._merge_small()
         return named
@@ -206,7 +210,9 @@ class Index:
             items = [row.text for row in old] if items is None else items
             facts = [row.metadata for row in old] if facts is None else facts
             vectors = stored(self._vectors(items, None), self.dtype)
-            made = Segment.made(list(map(Row, named, items, facts)), vectors)
+            made = Segment.made(
+                list(map(Row, named, items, facts)), vectors, index_model.split_of(self.encoder)
+            )
             self._commit(State((*state.without(named).parts, Part(made)), state.next_id))
             self._merge_small()
 
@@ -214,14 +220,21 @@ class Index:
         """Write one segment in place of all, without the deleted rows: the fastest to search."""
         with self._writing() as state:
             if len(state.parts) > 1 or any(part.alive is not None for part in state.parts):
-                self._commit(State(merged(state.parts), state.next_id))
+                self._commit(
+                    State(merged(state.parts, index_model.split_of(self.encoder)), state.next_id)
+                )
 
     def _merge_small(self) -> None:
         """Keep the number of segments small."""
         parts = self._state.parts
         start = small_tail([len(part.segment) for part in parts])
         if start < len(parts):
-            self._commit(State((*parts[:start], *merged(parts[start:])), self._state.next_id))
+            self._commit(
+                State(
+                    (*parts[:start], *merged(parts[start:], index_model.split_of(self.encoder))),
+                    self._state.next_id,
+                )
+            )
 
     def _vectors(self, texts: list[str], given: NDArray[Any] | None) -> Vectors:
         if given is None:
@@ -281,7 +294,7 @@ class Index:
         one_of(mode, "mode", MODES)
         conditions = conditions_of(where)
         every = boolean(exact, "exact") or bool(conditions)
-        collection = Collection(self._now(), conditions)
+        collection = Collection(self._now(), conditions, index_model.split_of(self.encoder))
         threads = thread_count(self.threads)
         vectors, known = self._query_vectors(queries, mode)
         is_known = index_model.knows(self.encoder)

@@ -14,8 +14,10 @@ from noppa.encoder.identity import MEMORY, PRESET, Identity
 from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
+from noppa.kernels.backend import kernels
 from noppa.parameters import shown
 from noppa.search.stored_vectors import Vectors, unit
+from noppa.text.tokens import Split
 from noppa.threads import thread_count
 
 #: The preset for cosines.
@@ -87,6 +89,11 @@ def unit_vectors(
         return rows, known > 0
     rows = unit(np.asarray(encoder.encode(texts), np.float32))
     return rows, np.asarray(rows.any(axis=1))
+
+
+def split_of(encoder: Any) -> Split:
+    """How texts fall into terms: by the tokenizer of the encoder's words, or by the English rules."""
+    return encoder.words.tokens if isinstance(encoder, Encoder) else kernels.tokenize
 
 
 def knows(encoder: Any) -> Callable[[str], bool]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from noppa.errors import ParameterError
 from noppa.search.row_table import Row
 from noppa.search.segment import Segment
+from noppa.text.tokens import Split
 
 #: The place of a part and the number of a row in it, by id.
 Places = dict[str, tuple[int, int]]
@@ -113,8 +114,8 @@ def small_tail(sizes: Sequence[int]) -> int:
     return len(sizes)
 
 
-def merged(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """The rows of some parts that are alive, as one part; none where no row is."""
+def merged(parts: Sequence[Part], split: Split) -> tuple[Part, ...]:
+    """The rows of some parts that are alive, as one part; none where no row is. split: a text into tokens."""
     rows: list[Row] = []
     arrays: dict[str, list[NDArray[Any]]] = {}
     for part in parts:
@@ -127,4 +128,4 @@ def merged(parts: Sequence[Part]) -> tuple[Part, ...]:
     if not rows:
         return ()
     joined = {name: np.concatenate(pieces) for name, pieces in arrays.items()}
-    return (Part(Segment.made(rows, joined)),)
+    return (Part(Segment.made(rows, joined, split)),)

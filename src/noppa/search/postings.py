@@ -1,6 +1,6 @@
 """Which texts hold which words: the postings of a segment as flat arrays, and what BM25 makes of them.
 
-A term is a token of our tokenizer in lower case that begins or ends with a letter or a digit; punctuation is none.
+A term is a token in lower case, by the tokenizer of the encoder's words or the English rules, that begins or ends with a letter or a digit; punctuation is none.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from noppa.io import schema
 from noppa.kernels.backend import kernels
 from noppa.text.characters import DIGIT, IDEOGRAPH, LETTER, character_class, lower
+from noppa.text.tokens import Split
 
 #: BM25's saturation of repeated words, and how far a long text is held against itself.
 K1, B = 1.2, 0.75
@@ -36,9 +37,9 @@ ARRAYS = {
 _WORD = (LETTER, DIGIT, IDEOGRAPH)
 
 
-def terms_of(text: str) -> list[str]:
+def terms_of(text: str, split: Split = kernels.tokenize) -> list[str]:
     """The terms of a text, in order."""
-    return [lower(token) for token in kernels.tokenize(text) if _is_term(token)]
+    return [lower(token) for token in split(text) if _is_term(token)]
 
 
 def _is_term(token: str) -> bool:
@@ -47,13 +48,13 @@ def _is_term(token: str) -> bool:
     return character_class(token[0]) in _WORD or character_class(token[-1]) in _WORD
 
 
-def made_arrays(texts: Iterable[str]) -> dict[str, NDArray[Any]]:
+def made_arrays(texts: Iterable[str], split: Split = kernels.tokenize) -> dict[str, NDArray[Any]]:
     """The arrays of `ARRAYS` for the texts of a segment."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     flat, lengths = array("i"), array("I")
     for text in texts:
-        terms = terms_of(text)
+        terms = terms_of(text, split)
         lengths.append(len(terms))
         flat.extend([numbers[term] for term in terms])
     ordered = sorted(numbers)

@@ -22,6 +22,7 @@ from noppa.search.postings import K1, B, inverse_frequency, terms_of
 from noppa.search.row_table import Row
 from noppa.search.stored_vectors import Vectors, float_rows
 from noppa.search.where import Condition
+from noppa.text.tokens import Split
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
@@ -70,8 +71,13 @@ class Answer:
 class Collection:
     """The rows of a state, numbered in the order in which they were added, of which `conditions` let some pass."""
 
-    def __init__(self, state: State, conditions: Sequence[Condition] = ()) -> None:
-        self.parts = state.parts
+    def __init__(
+        self,
+        state: State,
+        conditions: Sequence[Condition] = (),
+        split: Split = kernels.tokenize,
+    ) -> None:
+        self.parts, self.split = state.parts, split
         self.starts = np.cumsum([0, *(len(part.segment) for part in self.parts)])
         self.texts = sum(part.count for part in self.parts)
         self.mean_length = sum(part.length for part in self.parts) / max(1, self.texts) or 1.0
@@ -159,7 +165,7 @@ class Collection:
 
     def terms(self, query: str) -> list[Term]:
         """The terms of a query, in a fixed order."""
-        counted = Counter(terms_of(query))
+        counted = Counter(terms_of(query, self.split))
         return [Term(term, counted[term] * self._weight(term)) for term in sorted(counted)]
 
     def _weight(self, term: str) -> float:

@@ -16,6 +16,7 @@ from noppa.search import cells, postings
 from noppa.search.cells import Cells
 from noppa.search.postings import Postings
 from noppa.search.row_table import Row, RowTable
+from noppa.text.tokens import Split
 
 KIND = "index segment"
 TABLE = "rows.sqlite"
@@ -40,9 +41,14 @@ class Segment:
         self.cells = Cells(arrays) if "centroids" in arrays else None
 
     @classmethod
-    def made(cls, rows: Sequence[Row], vectors: Mapping[str, NDArray[Any]]) -> Segment:
-        """A segment in memory; vectors: as `stored_vectors.stored` gives them."""
-        arrays = {**vectors, **postings.made_arrays(row.text for row in rows)}
+    def made(
+        cls,
+        rows: Sequence[Row],
+        vectors: Mapping[str, NDArray[Any]],
+        split: Split = kernels.tokenize,
+    ) -> Segment:
+        """A segment in memory; vectors: as `stored_vectors.stored` gives them. split: a text into tokens, for its terms."""
+        arrays = {**vectors, **postings.made_arrays((row.text for row in rows), split)}
         if len(rows) > cells.EXACT:
             arrays.update(cells.made_arrays(vectors))
         return cls(arrays, RowTable.made(rows))

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from noppa.serve.problems import too_large
 from noppa.serve.served_models import Watch
+from noppa.serve.umap_process import umap_plane
 from noppa.topics.groups import grouped, joined_groups
-from noppa.topics.plane import neighbour_plane, principal_plane
+from noppa.topics.plane import principal_plane
 
 LISTED_GROUPS = 500
-#: Lines that UMAP is given: it cannot be stopped, and takes some seconds for each thousand; and how many it needs.
+#: Lines that UMAP is given, which takes seconds for each thousand; and how many it needs.
 MOST_UMAP, FEWEST_UMAP = 5_000, 5
 
 Vectors = NDArray[np.float32]
@@ -45,8 +46,7 @@ def plane(rows: Vectors, watch: Watch, layout: str = "pca") -> dict[str, Any]:
             f"there are {len(rows)} lines and UMAP takes up to {MOST_UMAP} here: send layout pca, or fewer lines",
             "layout",
         )
-    watch.check()
-    return {"points": neighbour_plane(rows), "shares": []}
+    return {"points": umap_plane(rows, watch.check), "shares": []}
 
 
 def layouts() -> list[str]:

@@ -23,6 +23,7 @@ from noppa.serve import logs
 from noppa.serve.app import Application
 from noppa.serve.connections import bounded
 from noppa.serve.port import keep_out, listen, somebody_waits
+from noppa.serve.service import Service
 from noppa.serve.settings import VARIABLE, Settings
 from noppa.serve.workers import LAG_SECONDS, shared_folder, supervise
 from noppa.threads import available
@@ -69,43 +70,58 @@ def run(
     # Rows without a known word are counted in /metrics, and not reported one by one.
     warnings.filterwarnings("ignore", category=NoppaWarning)
     service, server = application.service, uvicorn.Server(_config(application, settings))
-    # A worker's port is closed by its parent, half a second before the worker itself closes it.
-    drain_seconds = settings.drain_seconds + (0 if parent is None else LAG_SECONDS)
-    stopped_at = math.inf
-
-    def stop(sig: int, frame: FrameType | None) -> None:
-        nonlocal stopped_at
-        if service.draining:  # a second signal: at once
-            server.should_exit = server.force_exit = True
-        service.draining = True
-        stopped_at = min(stopped_at, time.monotonic())
-
-    handlers = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
-    logged = shut = orphaned = False
+    stop, orphaned = Stop(service, server, listener, alone=parent is None), False
+    handlers = {sig: signal.signal(sig, stop.begin) for sig in (signal.SIGTERM, signal.SIGINT)}
     with ThreadPoolExecutor(1, "uvicorn") as thread:
         served = thread.submit(server.run, [listener])
         while not wait([served], TICK_SECONDS).done:
-            orphaned = parent is not None and os.getppid() != parent
-            if orphaned and not service.draining:
-                stop(signal.SIGTERM, None)
-            # Not in the signal handler, which may interrupt whoever holds the log's lock.
-            if service.draining and not logged and (orphaned or parent is None):
-                logged = logs.write("stopping", drain_seconds=settings.drain_seconds)
-            late = time.monotonic() - stopped_at - drain_seconds
-            if late < 0 or server.should_exit:
-                continue
-            if parent is None and not shut:
-                keep_out(listener)
-                shut = True
-            server.should_exit = late > QUEUE_SECONDS or not somebody_waits(listener)
+            if parent is not None and os.getppid() != parent and not orphaned:
+                orphaned = stop.alone = True
+                stop.begin()
+            stop.go_on()
         served.result()
     for sig, handler in handlers.items():
         signal.signal(sig, handler)
     service.close()
-    if (
-        orphaned and settings.lines_folder is not None
-    ):  # nobody else is left to remove what browsers sent
+    # Nobody else is left to remove what browsers sent.
+    if orphaned and settings.lines_folder is not None:
         shutil.rmtree(Path(settings.lines_folder).parent, ignore_errors=True)
+
+
+class Stop:
+    """The end of a server, which begins with a signal and goes on step by step.
+
+    alone: nobody else closes the port. The port of a worker is closed by its parent, half a second before.
+    """
+
+    def __init__(
+        self, service: Service, server: uvicorn.Server, listener: socket.socket, alone: bool
+    ) -> None:
+        self.service, self.server, self.listener, self.alone = service, server, listener, alone
+        self.began = math.inf
+        self.logged = self.refusing = False
+
+    def begin(self, sig: int = signal.SIGTERM, frame: FrameType | None = None) -> None:
+        if self.service.draining:  # a second signal: at once
+            self.server.should_exit = self.server.force_exit = True
+        self.service.draining = True
+        self.began = min(self.began, time.monotonic())
+
+    def go_on(self) -> None:
+        """Say so, answer 503 for a while, refuse newcomers, and close the port when nobody waits there."""
+        if not self.service.draining or self.server.should_exit:
+            return
+        drain_seconds = self.service.settings.drain_seconds
+        # Not in `begin`, a signal handler, which may interrupt whoever holds the log's lock.
+        if self.alone and not self.logged:
+            self.logged = logs.write("stopping", drain_seconds=drain_seconds)
+        late = time.monotonic() - self.began - drain_seconds - (0 if self.alone else LAG_SECONDS)
+        if late < 0:
+            return
+        if self.alone and not self.refusing:
+            keep_out(self.listener)
+            self.refusing = True
+        self.server.should_exit = late > QUEUE_SECONDS or not somebody_waits(self.listener)
 
 
 def _config(application: Application, settings: Settings) -> uvicorn.Config:

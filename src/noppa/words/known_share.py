@@ -11,7 +11,7 @@ from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon
 
 #: Below this share of known words a batch is reported: bench/unknown_words.py measures it on English and on other languages.
-FEW = 0.4
+FEW = 0.5
 #: Standard deviations that a small batch must lie below.
 DEVIATIONS = 1.0
 #: In Latin script at least so many words are judged: a few unknown ones may all be names.

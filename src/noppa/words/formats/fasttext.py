@@ -149,7 +149,7 @@ class FastText:
         found, offsets = kernels.ngram_buckets(
             text, bounds, self.shortest, self.longest, self.bucket
         )
-        there = np.repeat([name != end for name in names], np.diff(offsets))
+        there = np.repeat(np.array([name != end for name in names], bool), np.diff(offsets))
         if self.pruned is not None:
             buckets, numbers = self.pruned
             places = np.minimum(np.searchsorted(buckets, found), max(len(buckets) - 1, 0))
