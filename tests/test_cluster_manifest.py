@@ -90,7 +90,7 @@ def test_changes_are_noticed_and_refused(tmp_path, model) -> None:
     for match, call in {
         "another model": lambda: encode(path, out, other),
         "another set of options": lambda: encode(path, out, model, dtype="float16"),
-        "another column": lambda: encode(path, out, model, column="body"),
+        "another column": lambda: encode(path, out, model, header=False),
         "another input": lambda: encode([path, path], out, model),
     }.items():
         with pytest.raises(noppa.NoppaError, match=f"was begun with {match}: give the same again"):

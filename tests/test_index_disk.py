@@ -74,9 +74,9 @@ def test_what_needs_no_encoder_works_without_it(tmp_path: Path, model: noppa.Enc
     stored = Index.open_stored(tmp_path / "index")
     before = len(stored)
     stored.delete("a")
-    stored.compact()
     assert stored.described()["texts"] == len(stored) == before - 1
-    for call in (lambda: stored.search("cake"), lambda: stored.add("cake")):
+    # Compacting writes the terms anew, which are those of the encoder's tokenizer.
+    for call in (lambda: stored.search("cake"), lambda: stored.add("cake"), stored.compact):
         with pytest.raises(
             NoppaError, match=r"without its encoder: open it with noppa\.Index\.open"
         ):

@@ -259,11 +259,12 @@ def test_the_model_and_why(page: Any, server: Running) -> None:
     assert page.locator("#model option").first.inner_text() == "noppa-default (automatic)"
     page.get_by_role("tab", name="Pair").click()
     page.locator("#model-hint").filter(has_text="cosine").wait_for()
-    wait(page, "document.querySelector('#described-name').textContent === 'Average · 320 numbers'")
+    name = "document.querySelector('#described-name').textContent"
+    wait(page, f"{name} === 'Average · {noppa.load('similarity').dim:,} numbers'")
     assert 0 < float(page.locator("#gauge").get_attribute("aria-valuenow")) < 1
     assert page.locator(".tick").count() == 2
     page.get_by_label("Model").select_option("noppa-default")
-    wait(page, "document.querySelector('#described-name').textContent === 'NoPPA · 1,440 numbers'")
+    wait(page, f"{name} === 'NoPPA · {noppa.load().dim:,} numbers'")
     page.locator("#described-name").click()
     assert "attend_self" in page.locator("#parameters").inner_text()
     answer = {"warning": "only 3 % of the words are known"}

@@ -182,7 +182,8 @@ def ceilings() -> str:
     ]  # fmt: skip
     return (
         "## Ceilings of the server\n\nThe worst request that each route allows: how far memory rose, how long the answer took, and how long "
-        "`/health` had to wait meanwhile, each of what is allowed.\n\n"
+        "the server itself kept `/health` waiting by its work, each of what is allowed. Rows with 1 second for `/health` are older: there it "
+        "is the whole wait by the clock.\n\n"
         + table("route|request|MB:|seconds:|seconds of /health:", rows)
     )
 

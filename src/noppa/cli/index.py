@@ -152,12 +152,12 @@ def info(
 
 
 @group.command()
-def compact(folder: Folder) -> None:
+def compact(folder: Folder, model: Model = None) -> None:
     """Write an index anew without the deleted texts and in one piece: smaller, and faster to search.
 
     Example: noppa index compact reviews-index
     """
-    opened = Index.open_stored(folder)
+    opened = Index.open(folder, model, create=False)  # its tokenizer writes the terms anew
     opened.compact()
     typer.echo(f"{folder}: {_texts(len(opened))}, {opened.described()['bytes']} bytes")
 

@@ -98,7 +98,7 @@ class Index:
 
     @classmethod
     def open_stored(cls, folder: str | PathLike[str]) -> Index:
-        """The index in a folder without its encoder, for what needs none: `delete`, `compact`, `get`, `described`."""
+        """The index in a folder without its encoder, for what needs none: `delete`, `get`, `described`."""
         path = Path(folder)
         if not _is_there(path):
             raise _missing(path)

@@ -22,8 +22,8 @@ from noppa.threads import thread_count
 
 #: The preset for cosines.
 COSINES = "similarity"
-#: Letters of a piece, on the average of a word, above which its pieces mean something: of random letters 3 % have as many,
-#: of the words of English text that are not known whole 80 %.
+#: Letters of a piece, on the average of a word, above which its pieces mean something: of random strings 1 % have more, of the
+#: words of English text that are not known whole 70 %.
 LETTERS = 2.5
 #: Header fields of an index that name its encoder.
 FIELDS = {
