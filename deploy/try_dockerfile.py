@@ -247,15 +247,15 @@ def main() -> None:
     parser.add_argument(
         "--base", type=Path, help="a root file system of Debian 12, which is left as it is"
     )
-    parser.add_argument("--mirror", default="http://deb.debian.org/debian")
+    parser.add_argument("--mirror", help="of Debian's packages; debootstrap's own choice without it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="noppa-image-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # the image's user walks through it
         base = folder / "base"
         if options.base is None:
-            made = ["debootstrap", "--variant=minbase", "bookworm", str(base), options.mirror]
-            subprocess.run(made, check=True)
+            made = ["debootstrap", "--variant=minbase", "bookworm", str(base)]
+            subprocess.run(made + [options.mirror] * bool(options.mirror), check=True)
         else:
             subprocess.run(["cp", "-a", str(options.base), str(base)], check=True)
         slimmed(base)

@@ -247,7 +247,7 @@ def claims() -> list[Claim]:
         Claim(
             "Encoding takes O(n²d + k²d)",
             "The projection on k directions is k·d numbers: O(n²d + kd). Seen from the formula, not measured.",
-            HELD,
+            "held, as a bound that is not tight",
         ),
         Claim(
             "The scores of Table 1 themselves, and GEM's, USE's and SBERT's rows",
