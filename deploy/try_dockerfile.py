@@ -247,7 +247,9 @@ def main() -> None:
     parser.add_argument(
         "--base", type=Path, help="a root file system of Debian 12, which is left as it is"
     )
-    parser.add_argument("--mirror", help="of Debian's packages; debootstrap's own choice without it")
+    parser.add_argument(
+        "--mirror", help="of Debian's packages; debootstrap's own choice without it"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="noppa-image-") as name:
         folder = Path(name)
