@@ -411,6 +411,9 @@ def test_data_check(place: Path, shared: Callable[..., Path]) -> None:
     )
     wrong = run("data", "check", place, "--tasks", "CR", code=1)
     assert "custrev.pos is not the file that CR is scored on" in wrong.stdout
+    both = json.loads(run("data", "check", place, "--json", code=1).stdout)
+    assert "custrev.pos" in both["tasks"]["CR"]["fault"]
+    assert both["absent"] == [name for name in TASKS if name not in both["tasks"]]
 
 
 def test_without_optuna_the_install_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

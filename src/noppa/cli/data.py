@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from noppa.cli import scoring
+from noppa.cli.options import AsJson
 from noppa.errors import FileError
 from noppa.evaluate import senteval_files, task_files
-from noppa.evaluate.tasks import RAW, SENTEVAL, TASKS
+from noppa.evaluate.tasks import RAW, SENTEVAL, TASKS, Task
 
 group = typer.Typer(no_args_is_help=True, help="The data that encoders are scored on.")
 
@@ -24,29 +26,37 @@ Folder = Annotated[Path, typer.Argument(help="SentEval's data folder.", show_def
 
 
 @group.command()
-def check(folder: Folder, tasks: scoring.Tasks = None) -> None:
+def check(folder: Folder, tasks: scoring.Tasks = None, as_json: AsJson = False) -> None:
     """Whether the files of each task have the checksums of SentEval's copies, or of the files as they were published.
 
     Exit code 1 if one has not. Example: noppa data check SentEval/data --tasks TREC,CR
     """
     selected = scoring.tasks_in(folder, tasks)
-    failures = 0
-    for task in selected:
-        try:
-            hashes = task_files.check(folder, task)
-        except FileError as error:
-            failures += 1
-            typer.echo(f"{task.name:<8} {error}")
-        else:
-            rows = " + ".join(str(file.rows) for file in task.files)
-            typer.echo(
-                f"{task.name:<8} good: {rows} rows, {KINDS[task_files.source_of(task, hashes)]}"
-            )
+    states = {task.name: _state(folder, task) for task in selected}
     absent = [name for name, task in TASKS.items() if task not in selected] if tasks is None else []
-    if absent:
-        typer.echo(f"not there: {', '.join(absent)}")
-    if failures:
+    if as_json:
+        typer.echo(json.dumps({"tasks": states, "absent": absent}))
+    else:
+        for name, state in states.items():
+            typer.echo(f"{name:<8} {state.get('fault') or _summary(state)}")
+        if absent:
+            typer.echo(f"not there: {', '.join(absent)}")
+    if any("fault" in state for state in states.values()):
         raise typer.Exit(1)
+
+
+def _state(folder: Path, task: Task) -> dict[str, Any]:
+    try:
+        hashes = task_files.check(folder, task)
+    except FileError as error:
+        return {"fault": str(error)}
+    rows = [file.rows for file in task.files]
+    return {"rows": rows, "source": task_files.source_of(task, hashes)}
+
+
+def _summary(state: dict[str, Any]) -> str:
+    rows = " + ".join(str(count) for count in state["rows"])
+    return f"good: {rows} rows, {KINDS[state['source']]}"
 
 
 KINDS = {
