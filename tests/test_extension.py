@@ -366,7 +366,7 @@ def test_commands_know_what_a_named_module_registers(tmp_path: Path) -> None:
     assert "cake" in known.stdout
     missing = run(explain, NOPPA_IMPORT="nothing")
     assert "NOPPA_IMPORT names 'nothing', which cannot be imported" in missing.stderr
-    assert missing.returncode == 1
+    assert missing.returncode == 2
 
 
 class Liar(noppa.Method):
