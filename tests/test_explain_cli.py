@@ -107,7 +107,7 @@ def test_figures(vectors: Path, tmp_path: Path) -> None:
     [
         (["", "-m", "MODEL"], "the text is empty: give at least one word"),
         (["a", "--against", " ", "-m", "MODEL"], "--against is empty: give at least one word"),
-        (["a", "-m", "MODEL", "-o", "it.pdf"], "it.pdf ends in .pdf: give a name in .png, .svg, .html, .json"),
+        (["a", "-m", "MODEL", "-o", "it.gif"], "it.gif ends in .gif: give a name in"),
         (["a", "-m", "MODEL", "-o", "no/it.png"], "no/it.png cannot be written: there is no folder no"),
         (["a", "-m", "nowhere"], "nowhere"),
         (["a", "-m", "MODEL", "-v", "GLOVE"], "give --model or --vectors, not both"),
