@@ -25,7 +25,7 @@ from noppa.threads import thread_count
 #: A segment of more rows has cells; the others are compared row by row.
 EXACT = 1 << 18
 #: Of the cells, how many a query is compared with, and how many candidates more than are asked for: bench/index.py chose both.
-SHARE, FEWEST, MORE = 0.25, 16, 2000
+SHARE, FEWEST, MORE = 0.25, 16, 1200
 #: Of the dimensions, which share is compared in cells, in steps of how many.
 KEPT, STEP = 0.4, 32
 #: k-means: rows a cell, and how often the centroids move.
