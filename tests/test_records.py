@@ -14,7 +14,7 @@ from threading import Event, Timer
 import numpy as np
 import pytest
 
-from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, WordVectors
+from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, UnknownWordsWarning, WordVectors
 from noppa.records import Input, Job, read
 from noppa.records.write import WRITERS
 from tests.conftest import AWKWARD
@@ -248,6 +248,17 @@ def test_every_output_has_the_rows_of_encode(tmp_path, form):
     assert (outcome.records, outcome.rows, outcome.bad) == (8, 8, 0)
     assert outcome.zero == int((~expected.any(axis=1)).sum())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.txt", f"v.{form}"]
+
+
+def test_a_job_tells_of_few_known_words_once(tmp_path):
+    """However many batches it reads."""
+    source = tmp_path / "t.txt"
+    source.write_text("\n".join(["the girl", *["привет мир"] * 20_000]), encoding="utf-8")
+    with pytest.warns(NoppaWarning) as caught:
+        Job(MODEL, Input([str(source)]), str(tmp_path / "v.npy")).run()
+    told = [str(one.message) for one in caught if one.category is UnknownWordsWarning]
+    assert len(told) == 1
+    assert "Cyrillic" in told[0]
 
 
 def test_no_records_are_no_rows(tmp_path):
