@@ -1,17 +1,20 @@
-"""The plots of docs/default-model.md: quality against size and speed, and variants of the default preset against time."""
+"""The plots of docs/default-model.md (quality against size and speed, variants against time) and docs/evaluation.md (a and k)."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from noppa.evaluate import report
+from noppa.evaluate.experiments import GRID_A, GRID_K
 from pages.embedded import TAKEN, cost_rows
 from pages.results import FIRST_EDITION, lines_of, peer_rows
+from pages.studies import grids
 
 Point = tuple[str, float, float, float]  # name, size or speed, mean of eight, STS-B
 
@@ -19,8 +22,9 @@ AXES = {
     "docs/images/quality-size.svg": "MB: wheel, or model file",
     "docs/images/quality-speed.svg": "speed by CPU time, model2vec = 1",
     "docs/images/variants.svg": "µs of CPU time a text of SICK",
+    "docs/images/grid.svg": "k",
 }
-VARIANTS = "docs/images/variants.svg"
+VARIANTS, GRID = "docs/images/variants.svg", "docs/images/grid.svg"
 #: Marker and colour of a model by a part of its name, the first that fits.
 LOOKS = {
     "alone": ("v", "#2a7a4b"),
@@ -62,7 +66,8 @@ def variant_points() -> list[tuple[str, float, float]]:
 
 def digest(path: str) -> str:
     """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
-    shown = variant_points() if path == VARIANTS else points(path)
+    others: dict[str, Callable[[], Any]] = {VARIANTS: variant_points, GRID: grids}
+    shown = others[path]() if path in others else points(path)
     return hashlib.sha256(json.dumps([AXES[path], shown]).encode()).hexdigest()
 
 
@@ -85,6 +90,8 @@ def draw(root: Path, path: str) -> None:
         figure = Figure(figsize=(10, 4.2), layout="constrained")
         if path == VARIANTS:
             variants_panel(figure)
+        elif path == GRID:
+            grid_panels(figure)
         else:
             both = figure.subplots(1, 2)
             for column, axes in enumerate(both):
@@ -107,6 +114,29 @@ def variants_panel(figure: Any) -> None:
     axes.set_title("mean of CR, SUBJ, TREC and MRPC, training rows left out one by one", loc="left")
     axes.grid(alpha=0.25)
     figure.legend(loc="outside right")
+
+
+def grid_panels(figure: Any) -> None:
+    """A heat map a task: a down, k across, each cell with its score, the best in bold."""
+    tasks = grids()
+    for axes, (task, cells) in zip(figure.subplots(1, len(tasks)), tasks.items(), strict=True):
+        axes.imshow(cells, cmap="Blues", aspect="auto", alpha=0.55)
+        best = max(
+            (score, row, column)
+            for row, line in enumerate(cells)
+            for column, score in enumerate(line)
+        )
+        for row, line in enumerate(cells):
+            for column, score in enumerate(line):
+                weight = "bold" if (row, column) == best[1:] else "normal"
+                axes.text(
+                    column, row, f"{score:.1f}", ha="center", va="center", size=7, weight=weight
+                )
+        axes.set_xticks(range(len(GRID_K)), map(str, GRID_K))
+        axes.set_yticks(range(len(GRID_A)), [f"{a:g}" for a in GRID_A])
+        axes.set_xlabel(AXES[GRID])
+        axes.set_ylabel("a")
+        axes.set_title(task, loc="left")
 
 
 def panel(axes: Any, shown: list[Point], column: int) -> None:
