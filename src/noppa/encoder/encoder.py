@@ -18,7 +18,7 @@ from noppa.encoder import encoder_folder
 from noppa.encoder.encoder_folder import Contents
 from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
-from noppa.encoder.identity import IN_MEMORY, Identity
+from noppa.encoder.identity import IN_MEMORY, PRESET, Identity
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage
 from noppa.kernels.backend import kernels
@@ -499,6 +499,15 @@ def reopened(identity: Identity) -> Encoder:
         ) from error
     if encoder.identity.checksum != identity.checksum:
         raise FileError(
-            f"{identity.name} holds another encoder here than the one that was pickled: copy that one here"
+            f"{identity.name} holds another encoder here than the one that was pickled: {_remedy(identity)}"
         )
     return encoder
+
+
+def _remedy(identity: Identity) -> str:
+    if identity.kind != PRESET:
+        return "copy that one here"
+    return (
+        f'noppa.load("{identity.name}") is the preset of this version; for the one that was pickled, save it as a folder with the '
+        "version that pickled it, and load that"
+    )
