@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import pickle
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,9 @@ from noppa.io import storage
 from noppa.serve.served import Served
 from noppa.serve.settings import Settings
 from tests.command import run_command
+from tests.conftest import ROOT
 from tests.hub_server import TOKEN, Hub, Repository, serving
+from tests.test_docs import blocks
 
 TEXTS = ["w1 w2", "w3", "w44 w1"]
 ONE = "tester/one"
@@ -184,6 +188,22 @@ def test_commands_take_names(hub):
     wrong = run_command("similarity a b -m hf:tester/none")
     assert wrong.code == 1
     assert "there is no hf:tester/none" in wrong.errors
+
+
+def test_the_page_runs_with_a_client_that_nobody_touched(hub, tmp_path):
+    program = "\n".join(blocks(ROOT / "docs" / "hub.md", "python"))
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "HF_HUB_DISABLE_XET": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""  # no bars in a pipe
+    assert hub.repositories["your-name/reviews"].private
+    assert hub.repositories["your-name/your-model"].branches.keys() == {"main"}
+    assert any(one.startswith("PUT /lfs/") for one in hub.requests)
 
 
 # Errors: one sentence each
