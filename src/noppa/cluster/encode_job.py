@@ -282,6 +282,7 @@ class EncodeShard:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoppaWarning)
             # One thread: a worker is one of many on its machine.
+            encoder = encoder.for_texts(texts, 1)
             ids = encoder.look_up(texts, 1)
             vectors, known = encoder.encode_ids(*ids, 1, dim=self.dim, normalize=self.normalize)
         counts["rows"] += len(texts)

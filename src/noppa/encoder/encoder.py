@@ -127,9 +127,24 @@ class Encoder:
         """
         count = thread_count(threads)
         share = self.known_share()
+        if self.words.ngrams is not None:
+            return self.conclude({}, *self.composed_moments(texts, count))
         blocks = (self._ids(texts_of(block), count, share) for block in blocks_of(texts, FIT_BLOCK))
         refined = bool(self._refinements)
         return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
+
+    def composed_moments(
+        self, texts: Iterable[str], threads: int
+    ) -> tuple[Moments, NDArray[np.int64]]:
+        """What `conclude` takes besides what a method learns, which is nothing where words are composed for each block."""
+        share, refined = self.known_share(), bool(self._refinements)
+        moments = Moments.empty(self._width if refined else 0)
+        for block in blocks_of(texts, FIT_BLOCK):
+            batch = texts_of(block)
+            some = self.for_texts(batch, threads)
+            ids = some._ids(batch, threads, share)
+            moments += learnt_from(some.words, self.method, refined, [ids], threads)[1]
+        return moments, np.zeros(len(self.words) + 1, np.int64)
 
     def conclude(
         self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
@@ -224,6 +239,22 @@ class Encoder:
             return np.concatenate(blocks) if blocks else np.empty((0, cut), np.float32)
         return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
 
+    def for_texts(self, texts: list[str], threads: int | None = None) -> Encoder:
+        """An encoder for these texts alone, in which words of theirs have rows that were composed from n-grams: `look_up`
+        and `encode_ids` of it belong together. This one, where its words are no fastText model or no word is lacking.
+        """
+        if self.words.ngrams is None:
+            return self
+        return self._for_tokens(tokens_of(texts, self.split), thread_count(threads))
+
+    def _for_tokens(self, sentences: list[list[str]], threads: int) -> Encoder:
+        words = self.words.for_tokens(sentences, threads)
+        if words is self.words:
+            return self
+        other = self.__copy__()
+        other.words = words
+        return other
+
     def encode_tokens(
         self,
         token_lists: Any,
@@ -234,8 +265,10 @@ class Encoder:
     ) -> Vectors:
         """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
         cut = self._cut(dim)
-        batch = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
-        return self._vectors(batch, thread_count(threads), cut, normalize)
+        sentences, count = token_lists_of(token_lists), thread_count(threads)
+        encoder = self._for_tokens(sentences, count)
+        batch = encoder.words.vocabulary.look_up_tokens(sentences)
+        return encoder._vectors(batch, count, cut, normalize)
 
     def look_up(
         self, texts: Any, threads: int | None = None, share: KnownShare | None = None
@@ -307,7 +340,8 @@ class Encoder:
         share: KnownShare | None = None,
     ) -> Vectors:
         count = thread_count(threads)
-        return self._vectors(self._ids(texts, count, share), count, dim, normalize, first)
+        encoder = self.for_texts(texts, count)
+        return encoder._vectors(encoder._ids(texts, count, share), count, dim, normalize, first)
 
     def _vectors(
         self, batch: Ids, threads: int, dim: int, normalize: bool, first: int = 0
@@ -370,9 +404,10 @@ class Encoder:
         from noppa.explain.explain import explanation
 
         state = self._state
-        tokens = tokens_of(texts_of([text]), self.split)[0]
+        tokens = tokens_of(texts_of([text]), self.split)
+        words = self.words.for_tokens(tokens, 1)
         return explanation(
-            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+            text, tokens[0], words, self.method, state.learnt, state.steps, self._refinements
         )
 
     def explain_pair(self, a: str, b: str) -> PairExplanation:

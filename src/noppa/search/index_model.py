@@ -85,6 +85,7 @@ def unit_vectors(
     """The vectors of texts, of length one (texts, dim), and whether each has a known word, (texts,)."""
     if isinstance(encoder, Encoder):
         count = thread_count(threads)
+        encoder = encoder.for_texts(texts, count)
         rows, known = encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)
         return rows, known > 0
     rows = unit(np.asarray(encoder.encode(texts), np.float32))

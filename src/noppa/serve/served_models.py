@@ -156,6 +156,7 @@ class Models:
     ) -> tuple[NDArray[np.float32], Counts]:
         """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
         self.check_size(len(texts), dim or encoder.dim, param)
+        encoder = encoder.for_texts(list(texts), threads)
         parts, counts, share = [], Counts(), encoder.known_share()
         for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate, share):
             rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
