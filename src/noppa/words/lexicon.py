@@ -177,6 +177,11 @@ class Lexicon:
             joined, ends, None, len(composed), self.unknown, self.case, self.tokenizer, self
         )
 
+    def plain(self) -> Lexicon:
+        """All rows as whole words, and others skipped."""
+        slots = None if self.pieces else self._saved_slots
+        return Lexicon(self.text, self.bounds, slots, 0, "skip", self.case, self.tokenizer)
+
     def without_pieces(self) -> Lexicon:
         """The whole words alone; the policy `pieces` becomes `skip`."""
         bounds = self.bounds[: self.whole_words + 1]

@@ -200,6 +200,14 @@ class WordTable:
             word_probabilities=probabilities,
         )
 
+    def without_ngrams(self: T) -> T:
+        """The rows that are there alone, as a table like any other, nothing copied."""
+        return (
+            self
+            if self.ngrams is None
+            else self._changed(lexicon=self.lexicon.plain(), ngrams=None)
+        )
+
     def columns(self: T, start: int, stop: int) -> T:
         """The same words with the columns from `start` up to `stop` of their vectors, which are not copied."""
         self._require_table("some of their columns")

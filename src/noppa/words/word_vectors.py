@@ -18,12 +18,12 @@ from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import Split
 from noppa.threads import thread_count
 from noppa.words import frequencies, quantization, word_folder
-from noppa.words.counting import WordCounts, counts_of, words_of_texts
+from noppa.words.counting import BLOCK, WordCounts, counts_of, words_of_texts
 from noppa.words.coverage import Coverage, coverage_of
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
-from noppa.words.texts import texts_of
+from noppa.words.texts import blocks_of, texts_of, tokens_of
 from noppa.words.word_table import WordTable
 
 if TYPE_CHECKING:
@@ -190,6 +190,20 @@ class WordVectors(WordTable):
         self._require_table("other bits")
         return self._changed(rows=quantization.quantized(self.rows, bits, blocks))
 
+    def frozen(self, texts: Iterable[str], threads: int | None = None) -> WordVectors:
+        """The words of these texts as a table, where words are a whole fastText model: those that it does not list are
+        composed from their n-grams once and for all. Other words stay as they are.
+        """
+        if self.ngrams is None:
+            return self
+        blocks = (tokens_of(texts_of(block), self.tokens) for block in blocks_of(texts, BLOCK))
+        return self._table_of(
+            [sorted({token for block in blocks for one in block for token in one})], threads
+        )
+
+    def _table_of(self, sentences: list[list[str]], threads: int | None) -> WordVectors:
+        return self.for_tokens(sentences, thread_count(threads), always=True).without_ngrams()
+
     # Files
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -300,7 +314,11 @@ class WordVectors(WordTable):
         from noppa.words.formats.row_buffer import selected_rows
 
         if self.ngrams is not None and options.keep is not None:
-            return self._frozen(options)
+            from noppa.words.formats.row_buffer import in_dtype
+
+            asked = [word for word in options.keep if word not in options.drop]
+            table = self._table_of([asked], options.threads)
+            return table._changed(rows=Matrix(*in_dtype(table.matrix, options.dtype)))
         row_numbers, rows = selected_rows(self, options, as_stored)
         words = WordVectors(
             [self.words[row] for row in row_numbers.tolist()],
@@ -317,14 +335,3 @@ class WordVectors(WordTable):
             words.word_probabilities = self.word_probabilities.of_rows(row_numbers)
         words.ordered_columns = self.ordered_columns
         return words
-
-    def _frozen(self, options: Options) -> WordVectors:
-        """The words of `keep` as a table, those that these words lack composed from n-grams."""
-        from noppa.words.formats.row_buffer import in_dtype
-
-        asked = [word for word in options.keep or () if word not in options.drop]
-        some = self.for_tokens([asked], thread_count(options.threads), always=True)
-        lexicon = some.lexicon
-        rows = Matrix(*in_dtype(some.rows.vectors(np.arange(len(some))), options.dtype))
-        plain = Lexicon(lexicon.text, lexicon.bounds, None, 0, "skip", self.case, self.tokenizer)
-        return some._changed(lexicon=plain, rows=rows, ngrams=None)
