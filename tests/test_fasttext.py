@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import pickle
 import struct
 import sys
@@ -303,3 +305,21 @@ def test_n_grams_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(noppa.NoppaError, match="not finite"):
         noppa.WordVectors.load(path)["Kuchen"]
+
+
+@pytest.mark.parametrize("suffix", ["gz", "xz"])
+def test_a_compressed_model_is_unpacked(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    packed = tmp_path / f"made.bin.{suffix}"
+    packed.write_bytes({"gz": gzip, "xz": lzma}[suffix].compress(model.read_bytes()))
+    seen: list[tuple[int, int]] = []
+    words = noppa.WordVectors.load(packed, progress=lambda *done: seen.append(done))
+    assert (packed.stat().st_size,) * 2 in seen
+    assert words["Kuchen"].tolist() == noppa.WordVectors.load(model)["Kuchen"].tolist()
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(noppa.NoppaError, match="damaged or cut short"):
+        noppa.WordVectors.load(packed)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(noppa.NoppaError, match="name another folder in TMPDIR, or unpack it"):
+        noppa.WordVectors.load(packed)

@@ -7,16 +7,18 @@ its n-grams alone. The input matrix is mapped into memory, and only the rows tha
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError
+from noppa.io.compression import Source
 from noppa.kernels.backend import kernels
 from noppa.text.characters import lower
 from noppa.threads import thread_count
@@ -41,17 +43,45 @@ SUPERVISED = 3
 #: Of the twelve numbers and the double behind the version.
 ARGUMENTS = "<12id"
 MOST_ROWS = 2**31 - 1
+UNPACKED_AT_ONCE = 1 << 22
 
 
-def read_fasttext(path: Path, rows: Rows, options: Options) -> FastText:
-    """Read the words of a model into `rows`, with `keep` also those that it makes from n-grams."""
-    model = FastText.open(path)
+def read_fasttext(path: Path, plain: Source, rows: Rows, options: Options) -> FastText:
+    """Read the words of a model into `rows`, with `keep` also those that it makes from n-grams; `plain` is its content."""
+    if plain.compression == "none":
+        model = FastText.open(path)
+    else:
+        with _unpacked(path, plain, options) as file:
+            model = FastText(_File(path, file))
     names, numbers = model.chosen(options.keep)
     rows.report.declared = len(model.lexicon)
     add_matrix(
         names, _Vectors(model, names, numbers, thread_count(options.threads)), None, rows, options
     )
     return model
+
+
+@contextmanager
+def _unpacked(path: Path, plain: Source, options: Options) -> Iterator[IO[bytes]]:
+    """The content of a compressed model in a temporary file without a name: it is gone when nobody maps it any more."""
+    import tempfile
+
+    folder = str(options.scratch or tempfile.gettempdir())
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            while part := plain.read(UNPACKED_AT_ONCE):
+                file.write(part)
+                if options.progress is not None:
+                    options.progress(plain.position(), plain.size)
+            file.flush()
+            yield file
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"{path} is compressed and cannot be unpacked into {folder}: {error.strerror or error}; make room, name another "
+            "folder in TMPDIR, or unpack it yourself"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -141,9 +171,9 @@ class FastText:
 class _File:
     """A file that is mapped into memory and read from its beginning; every step is checked against its size."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, unpacked: IO[bytes] | None = None) -> None:
         self.path, self.position = path, 0
-        self.data: NDArray[np.uint8] = np.memmap(path, np.uint8, "r")
+        self.data: NDArray[np.uint8] = np.memmap(unpacked or path, np.uint8, "r")
 
     def damaged(self, reason: str) -> FileError:
         return FileError(

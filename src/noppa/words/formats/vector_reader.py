@@ -58,16 +58,16 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
         rows.report.format, rows.report.compression = content.format, plain.compression
         rows.report.declared = content.declared
         if content.format in MAPPED:
-            if plain.compression != "none":
-                raise FileError(
-                    f"{path} is a compressed {content.format} file: decompress it first"
-                )
             if not path.is_file():
                 raise FileError(
                     f"{path} is a pipe, and a matrix is read from a file: save it first"
                 )
             if content.format == "fastText model":
-                model = read_fasttext(path, rows, options)
+                model = read_fasttext(path, plain, rows, options)
+            elif plain.compression != "none":
+                raise FileError(
+                    f"{path} is a compressed {content.format} file: decompress it first"
+                )
             else:
                 read_arrays(path, content.format, rows, options)
         else:
