@@ -102,7 +102,7 @@ def encode(
     sent_model = Model.of(encoder, tokenizer)
     source.refuse_as_output(target, folders_of(encoder))
     facts = {
-        "model": sent_model.identity.checksum,
+        "model": sent_model.identity.fingerprint,
         **({} if sent_model.tokenizer is None else {"tokenizer": sent_model.tokenizer}),
         **source.facts(),
         "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],

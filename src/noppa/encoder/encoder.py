@@ -91,7 +91,8 @@ class Encoder:
         if words is self.words and self.tokenizer is None:
             return self
         other = self.__copy__()
-        other.words, other.tokenizer, other.identity = words, None, IN_MEMORY
+        other.words, other.tokenizer = words, None
+        other.identity = self.identity.with_tokenizer(words.tokenizer)
         return other
 
     @property
@@ -512,7 +513,8 @@ def reopened(identity: Identity) -> Encoder:
     if identity.path is None:
         raise ParameterError("an encoder that is only in memory cannot be opened again: save it")
     try:
-        encoder = Encoder.open_folder(identity.path, verified=identity.verified)
+        how = identity.tokenizer or None
+        encoder = Encoder.open_folder(identity.path, how, identity.verified)
     except FileError as error:
         raise FileError(
             f"an encoder was pickled as its folder {identity.name}, which cannot be loaded here: {error}"

@@ -272,7 +272,7 @@ class Job:
     @property
     def model_checksum(self) -> str:
         """Tells the model from any other one."""
-        return self.model.identity.checksum or _vectors_checksum(self.model)
+        return self.model.identity.fingerprint or _vectors_checksum(self.model)
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
