@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.cli.progress import counts_bar, records_bar
+from noppa.cli.progress import records_bar
 from noppa.cli.record_options import listed_faults, print_faults, size_of
 from noppa.cli.terminal import printable
 from noppa.encoder.cosines import unit_vectors
 from noppa.encoder.encoder import Encoder
 from noppa.io.atomic import scratch_folder
 from noppa.io.outputs import STREAM
+from noppa.progress_bar import counts_bar
 from noppa.records import Input
 from noppa.records.collected import Collected, collected
 from noppa.records.fingerprint import refuse_changed

@@ -13,18 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import refine
+from noppa.display import Displayed, Table, View, changed
 from noppa.encoder import encoder_folder
 from noppa.encoder.encoder_folder import Contents
 from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
-from noppa.encoder.identity import IN_MEMORY, Identity
+from noppa.encoder.identity import IN_MEMORY, PRESET, Identity
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage
 from noppa.kernels.backend import kernels
 from noppa.methods import registry
 from noppa.methods.corpus import Ids, checked_ids
 from noppa.methods.protocol import Method, Pooler
-from noppa.parameters import boolean, whole
+from noppa.parameters import boolean, shown, whole
+from noppa.progress_bar import followed
 from noppa.refine import Map, Moments, Refinement, steps_without_text
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import Split
@@ -43,7 +45,7 @@ BUILT = ("_pooler", "_steps")
 Vectors = NDArray[np.float32]
 
 
-class Encoder:
+class Encoder(Displayed):
     """Turns texts into vectors.
 
     words: a `WordVectors`. method: one of `METHODS`, for example `NoPPA(a=0.05, k=12)`, or your own: see `Method`.
@@ -116,8 +118,20 @@ class Encoder:
         return (*self.method.refinements(), *self.refine)
 
     def __repr__(self) -> str:
+        parts = [changed(self.method), *map(changed, self.refine)]
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
-        return f"Encoder({self.words!r}, {self.method!r}, refine={self.refine!r}, {state})"
+        return f"Encoder({', '.join([*parts, f'{self.words.lexicon.whole_words} words', state])})"
+
+    def _view(self) -> View:
+        state = (
+            "not fitted yet: call fit(texts)" if self._fitted is None else f"{self.dim} dimensions"
+        )
+        facts = [("words", repr(self.words)), ("method", repr(self.method))]
+        facts += [("then", repr(one)) for one in self.refine]
+        tokenizer = str(self.words.tokenizer) if self.tokenizer is None else shown(self.tokenizer)
+        facts += [("tokenizer", tokenizer), ("vectors", state)]
+        facts += [(self.identity.kind, self.identity.name)] if self.path else []
+        return View("Encoder", [Table(["", ""], facts)])
 
     # Learning
 
@@ -216,28 +230,29 @@ class Encoder:
         dim: int | None = None,
         normalize: bool = False,
         on_invalid: str = "error",
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
     ) -> Vectors:
         """Vectors of texts: (dim,) for one text, (n, dim) for a collection of n, always float32 and finite.
 
         dim: only the first dimensions; needs a `Whitening` in `refine`, which makes a prefix meaningful.
         normalize: scale each vector to length one, after any cut.
         on_invalid: "error", or "empty" to take a missing value (None, NaN) for an empty text.
+        batch_size: how many texts at a time; the vectors do not depend on it, and by default all come at once.
+        show_progress_bar: on a terminal or in a notebook.
         """
         cut = self._cut(dim)
         if isinstance(texts, str):
             return np.asarray(self._encode([texts], threads, cut, normalize)[0])
-        if isinstance(texts, Iterator):
-            blocks = list(
-                self.encode_iter(
-                    texts,
-                    FIT_BLOCK,
-                    threads,
-                    dim=dim,
-                    normalize=normalize,
-                    on_invalid=on_invalid,
-                )
+        size = whole(batch_size or FIT_BLOCK, "batch_size", 1)
+        if isinstance(texts, Iterator) or batch_size or show_progress_bar:
+            items = texts if isinstance(texts, Iterator) else texts_of(texts, on_invalid)
+            total = 0 if isinstance(items, Iterator) else len(items)
+            blocks = self.encode_iter(
+                items, size, threads, dim=dim, normalize=normalize, on_invalid=on_invalid
             )
-            return np.concatenate(blocks) if blocks else np.empty((0, cut), np.float32)
+            rows = list(followed(blocks, total, "encoding") if show_progress_bar else blocks)
+            return np.concatenate(rows) if rows else np.empty((0, cut), np.float32)
         return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
 
     def for_texts(self, texts: list[str], threads: int | None = None) -> Encoder:
@@ -521,6 +536,15 @@ def reopened(identity: Identity) -> Encoder:
         ) from error
     if encoder.identity.checksum != identity.checksum:
         raise FileError(
-            f"{identity.name} holds another encoder here than the one that was pickled: copy that one here"
+            f"{identity.name} holds another encoder here than the one that was pickled: {_remedy(identity)}"
         )
     return encoder
+
+
+def _remedy(identity: Identity) -> str:
+    if identity.kind != PRESET:
+        return "copy that one here"
+    return (
+        f'noppa.load("{identity.name}") is the preset of this version; for the one that was pickled, save it as a folder with the '
+        "version that pickled it, and load that"
+    )

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noppa.display import Displayed, Table, View
 from noppa.errors import ParameterError, UnknownWordError
 from noppa.kernels.backend import kernels
 from noppa.parameters import numbers, shown
@@ -26,7 +27,7 @@ NO_PROBABILITIES = (
 T = TypeVar("T", bound="WordTable")
 
 
-class WordTable:
+class WordTable(Displayed):
     """A lexicon, the matrix of its rows and their probabilities. A change gives another table that shares the rest.
 
     ordered_columns: (start, stop) of columns of which the first matter most, None where there are none such.
@@ -143,6 +144,17 @@ class WordTable:
             f"{type(self).__name__}({size}, dim={self.dim}, {self.rows.storage}, "
             f"probabilities: {source}{own})"
         )
+
+    def _view(self) -> View:
+        some = self.words[: min(5, self.lexicon.whole_words)]
+        known = self.probabilities
+        rows = [
+            (word, "" if known is None else float(known[row]), np.round(values, 3).tolist())
+            for row, (word, values) in enumerate(
+                zip(some, self.vectors(np.arange(len(some)))[:, :6], strict=True)
+            )
+        ]
+        return View(repr(self), [Table(["word", "probability", "first numbers"], rows)])
 
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Rows of the matrix as float32, (rows, dim)."""
