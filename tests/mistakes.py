@@ -104,6 +104,7 @@ MISTAKES: dict[str, list[str]] = {
         "fit lines.txt -v glove.txt",
         "fit lines.txt -v glove.txt -o f",
         "fit lines.txt --counts counts.txt -o f",
+        "fit lines.txt -v glove.txt --ranks --missing 0 -o f",
         "fit lines.txt -m small -v glove.txt -o f",
         "fit lines.txt -v none.txt -o f",
         "fit lines.txt -v page.html -o f",

@@ -13,7 +13,6 @@ import typer
 
 from noppa.cli.checked_output import output_of
 from noppa.cli.options import expanded
-from noppa.cli.progress import counts_bar
 from noppa.cli.record_options import Inputs, Reading, interruptible
 from noppa.cli.workspace import Comparing, collect, workspace
 from noppa.dedupe.deduplicate import THRESHOLD, compare
@@ -23,6 +22,7 @@ from noppa.errors import ParameterError
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table, write_table
+from noppa.progress_bar import counts_bar
 from noppa.records import Input
 from noppa.records.collected import Collected
 from noppa.records.copies import checked_form, copy_records

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import noppa
 from noppa.cli.checked_output import output_of
 from noppa.cli.options import Model, Threads, TokenizerName
-from noppa.cli.progress import counts_bar, records_bar
+from noppa.cli.progress import records_bar
 from noppa.cli.record_options import Column, Reading, listed_faults, print_faults, size_of
 from noppa.cli.terminal import printable
 from noppa.encoder.cosines import PRESET, unit_vectors
@@ -26,6 +26,7 @@ from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table
+from noppa.progress_bar import counts_bar
 from noppa.records import Input
 from noppa.records.collected import Collected, collected
 from noppa.records.fingerprint import refuse_changed

@@ -29,6 +29,7 @@ SEED = 1111
 #: The range of NumPy's RandomState, which draws the folds.
 seed_number = partial(whole, most=(1 << 32) - 1)
 OUTER_FOLDS = 10
+#: The names of the protocols: which probe is trained on the vectors.
 PROTOCOLS = tuple(PROBES)
 TRAIN = ("train", "all")
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.display import Displayed, Table, View
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
 from noppa.parameters import boolean, one_of, shown, whole
@@ -29,7 +30,7 @@ from noppa.threads import thread_count
 from noppa.words.texts import texts_of
 
 
-class Index:
+class Index(Displayed):
     """Texts with ids and metadata, found by meaning, by words, or by both.
 
     encoder: an `Encoder`, anything else with `encode`, or the name or folder of a saved one; None for the embedded preset
@@ -149,6 +150,13 @@ class Index:
     def __repr__(self) -> str:
         where = "in memory" if self._log is None else f"in {self._log.folder}"
         return f"Index({len(self)} texts of {self.dim} dimensions, {self.dtype}, {where})"
+
+    def _view(self) -> View:
+        facts = [("texts", f"{len(self):,}"), ("dimensions", self.dim), ("stored as", self.dtype)]
+        where = "memory" if self._log is None else str(self._log.folder)
+        return View(
+            "Index", [Table(["", ""], [*facts, ("in", where), ("encoder", repr(self._encoder))])]
+        )
 
     # Changing
 
@@ -342,7 +350,8 @@ class Index:
         if self._log is None:
             return facts
         size = sum(file.stat().st_size for file in self._log.folder.rglob("*") if file.is_file())
-        encoder = {name: self._log.header[name] for name in index_model.FIELDS}
+        header = self._log.header
+        encoder = {name: header[name] for name in index_model.NAMES if name in header}
         return {**facts, **encoder, "bytes": size}
 
 
