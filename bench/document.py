@@ -62,7 +62,7 @@ BLOCKS = {
         "distilled": languages.distilled,
     },
     "docs/scale.md": {"cost": scale.made},
-    "docs/search.md": {"quality": search.quality, "million": search.million},
+    "docs/search.md": {"quality": search.quality, "tries": search.tries, "million": search.million},
     "docs/server.md": {"load": server.measured},
 }
 

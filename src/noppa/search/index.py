@@ -350,7 +350,8 @@ class Index(Displayed):
         if self._log is None:
             return facts
         size = sum(file.stat().st_size for file in self._log.folder.rglob("*") if file.is_file())
-        encoder = {name: self._log.header[name] for name in index_model.FIELDS}
+        header = self._log.header
+        encoder = {name: header[name] for name in index_model.NAMES if name in header}
         return {**facts, **encoder, "bytes": size}
 
 
