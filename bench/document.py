@@ -34,8 +34,14 @@ WHOLE = {
     "docs/reliability.md": reliability.page,
 }
 BLOCKS = {
-    "README.md": {"results": tables.short_table},
+    "README.md": {"quality": tables.quality, "speed": tables.speed},
     "docs/classify.md": {"classifier": classify.measured},
+    "docs/comparison.md": {
+        "glance": tables.glance,
+        "model2vec": classify.model2vec_published,
+        "rows": classify.by_rows,
+        "sklearn": integrations.sklearn,
+    },
     "docs/dedupe.md": {"measured": dedupe.measured},
     "docs/default-model.md": {
         "quality": embedded.quality,

@@ -48,6 +48,8 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]  # it would name the home alone
     tops = {uri: name for name, uri in top_pages().items()}
     source = tops.get(page.file.src_uri, DOCS + page.file.src_uri)
     parts = FENCE.split(MARK.sub("", markdown))  # text, code, text, …
