@@ -309,7 +309,13 @@ def test_whoever_waits_can_stop_a_search(after: int) -> None:
 
 def test_nothing_to_search() -> None:
     assert Index(encoder()).search("cake").note == "the index is empty"
-    assert made_index().search("cake", where={"year": 1}).note == "no text satisfies where"
+    index = Index(encoder())
+    index.add(["a cake"], metadata=[{"year": 2, "lang": "en"}])
+    assert index.search("cake", where={"year": 1}).note == "no text satisfies where"
+    assert (
+        index.search("cake", where={"yeear": 1}).note
+        == "where asks for 'yeear', which no text has: the fields are 'lang', 'year'"
+    )
 
 
 def test_any_encoder_in_memory() -> None:

@@ -73,6 +73,8 @@ def dedupe(
     """  # fmt: skip
     if threshold is not None and keep is not None:
         raise typer.BadParameter("give --threshold or --keep, not both")
+    if removed is not None and removed.resolve() == Path(output).resolve():
+        raise typer.BadParameter(f"--output and --removed are both {removed}: give two names")
     try:
         given = reading.input_of(inputs, comparing.column)
         known = None

@@ -136,7 +136,7 @@ class HitExplanation(Displayed):
         if self.terms:
             ordered = sorted(self.terms.items(), key=lambda item: -item[1])
             gave = ", ".join(f"{term} {value:.2f}" for term, value in ordered)
-            counted = f"{self.hit.bm25:.2f} x {self.hit.asked.word_weight:.3f}"
+            counted = f"{self.hit.bm25:.2f} x {self.hit.asked.word_weight:.2g}"
             lines.append(f"  words, BM25 {counted}: {gave}")
         if self.pair is not None:
             pairs = [f"{a}~{b} {share:+.3f}" for a, b, share in self.aligned[:SHOWN_PAIRS]]

@@ -235,6 +235,7 @@ class Collection:
 def _allowed(part: Part, conditions: Sequence[Condition]) -> Mask | None:
     if not conditions:
         return part.alive
+    interrupt.get()()
     mask = part.segment.table.mask(conditions, len(part.segment))
     return mask if part.alive is None else mask & part.alive
 
