@@ -19,6 +19,7 @@ from noppa.classify.inspecting import Neighbour, Neighbours, strongest
 from noppa.classify.learning import learn, same_length
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport, report_of
 from noppa.classify.zero_shot import contents_of
+from noppa.display import Displayed, Table, View
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.io import storage
 from noppa.parameters import shown, whole
@@ -29,14 +30,14 @@ from noppa.threads import thread_count
 Float = NDArray[np.float64]
 
 
-class Classifier:
+class Classifier(Displayed):
     """Labels for texts: logistic regression on an encoder's vectors beside TF-IDF n-grams.
 
     encoder: an `Encoder`, the name of a preset or a saved folder; the embedded model where None, no vectors where False.
     ngrams: the shortest and the longest n-gram in words; None for none.
     l2_vectors, l2_ngrams: strengths of regularization; those that are None are chosen by `folds` folds.
     keep_texts: save the training texts with the model, so that `nearest` can name them.
-    threads: for encoding and training; predictions do not depend on them.
+    seed: of the folds. threads: for encoding and training; predictions do not depend on them.
 
     >>> import noppa
     >>> texts = ["a fine film", "a lovely story", "dull and long", "a boring mess"] * 3
@@ -76,6 +77,22 @@ class Classifier:
             and getattr(self, name) != parameter.default
         )
         return f"Classifier({given})"
+
+    def _view(self) -> View:
+        if not self.__sklearn_is_fitted__():
+            return View(repr(self), ["not fitted yet: call fit(texts, labels)"])
+        contents = self.contents
+        features = contents.features
+        ngrams = "none" if features.ngrams is None else f"{len(features.ngrams):,}"
+        vectors = "none" if features.encoder is None else repr(features.encoder)
+        facts = [
+            ("rows trained on", f"{contents.rows:,}"),
+            ("vectors", vectors),
+            ("n-grams", ngrams),
+        ]
+        classes = ", ".join(map(str, self.classes_.tolist()))
+        title = f"Classifier of {len(self.classes_)} classes"
+        return View(title, [Table(["", ""], [("classes", classes), *facts])])
 
     # Learning
 

@@ -23,8 +23,10 @@ def load(
 
     A preset goes before a folder of the same name; `./NAME` is the folder.
 
+    name_or_path: `"default"`, `"similarity"`, `"small"`, or a folder that `save` wrote; the default preset where None.
     tokenizer: how texts are split, by its name (`fr`, `zh`, `whitespace`) in place of what was saved; or the function that an
     encoder with one of its own was saved with.
+    verify: compare the checksums of large files, too, which reads them whole.
     """
     names = embedded.presets()
     if name_or_path is None:
