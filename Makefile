@@ -14,7 +14,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo check test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
+.PHONY: demo check docs test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -24,9 +24,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 
 # What a change of the core needs: format, types, and the tests of text to vectors, on the tree as it lies here. Where the
-# environment is there already, this needs no network, and never root, a browser or Java.
-CORE := characters tokens pieces inputs words quantization vector_text pooling kernels training refine methods noppa parts extension \
-  explain encoder embedded saved_folders atomic threads golden layers
+# environment is there already, this needs no network, and never root, a browser or Java. The same tests check every wheel.
 check:
 	@test -e $(VENV)/test || $(MAKE) --no-print-directory $(VENV)/test
 	$(BIN)/ruff check .
@@ -34,7 +32,11 @@ check:
 	$(BIN)/clang-format --dry-run --Werror $$(find src/native reliability/fuzz/native -name '*.?pp')
 	$(BIN)/mypy
 	$(MAKE) --no-print-directory build/dev/module
-	PYTHONPATH=$(abspath src) $(BIN)/python -m pytest -q $(CORE:%=tests/test_%.py)
+	PYTHONPATH=$(abspath src) $(BIN)/python -m pytest -q @tests/core.txt
+
+# The site, into build/site; open its index.html. Warnings are errors. tests/test_site.py builds it, too, and looks at what came out.
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # The native module beside the Python files that import it; only what changed is compiled.
 build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
@@ -103,6 +105,10 @@ $(VENV)/wheel: $(BIN)/pip $(SOURCES)
 $(VENV)/demo: $(VENV)/wheel
 	$(INSTALL) $(VENV)/wheels/*.whl
 	$(INSTALL) --force-reinstall --no-deps $(VENV)/wheels/*.whl
+	touch $@
+
+$(VENV)/docs: $(VENV)/demo
+	$(INSTALL) "$$(echo $(VENV)/wheels/*.whl)[docs]"
 	touch $@
 
 $(VENV)/test: $(VENV)/demo

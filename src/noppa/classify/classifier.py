@@ -38,7 +38,7 @@ class Classifier(Displayed):
     ngrams: the shortest and the longest n-gram in words; None for none.
     l2_vectors, l2_ngrams: strengths of regularization; those that are None are chosen by `folds` folds.
     keep_texts: save the training texts with the model, so that `nearest` can name them.
-    threads: for encoding and training; predictions do not depend on them.
+    seed: of the folds. threads: for encoding and training; predictions do not depend on them.
 
     >>> import noppa
     >>> texts = ["a fine film", "a lovely story", "dull and long", "a boring mess"] * 3

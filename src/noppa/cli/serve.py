@@ -41,6 +41,13 @@ def serve(
             callback=configure,
         ),
     ] = None,
+    tokenizer: Annotated[
+        str | None,
+        option(
+            help="How texts are split, in place of what the model says: a language such as fr or zh, or the name of rules.",
+            show_default=False,
+        ),
+    ] = None,
     index: Annotated[
         str | None,
         option(
@@ -133,6 +140,7 @@ def serve(
         logs.write("unknown settings", variables=unknown)
     settings = Settings(
         model=model,
+        tokenizer=tokenizer,
         index=index,
         name=served_model_name,
         any_model=any_model,

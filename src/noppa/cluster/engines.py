@@ -34,6 +34,7 @@ def single(scheduler: str | None = None, workers: int | None = None) -> Iterator
     yield run
 
 
+#: The engines by their names; `single` runs in this very process.
 ENGINES: dict[str, Engine] = {"dask": dask, "spark": spark, "single": single}
 
 

@@ -18,7 +18,7 @@ from noppa.encoder import encoder_folder
 from noppa.encoder.encoder_folder import Contents
 from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
-from noppa.encoder.identity import IN_MEMORY, Identity
+from noppa.encoder.identity import IN_MEMORY, PRESET, Identity
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage
 from noppa.kernels.backend import kernels
@@ -93,7 +93,8 @@ class Encoder(Displayed):
         if words is self.words and self.tokenizer is None:
             return self
         other = self.__copy__()
-        other.words, other.tokenizer, other.identity = words, None, IN_MEMORY
+        other.words, other.tokenizer = words, None
+        other.identity = self.identity.with_tokenizer(words.tokenizer)
         return other
 
     @property
@@ -148,9 +149,24 @@ class Encoder(Displayed):
         """
         count = thread_count(threads)
         share = self.known_share()
+        if self.words.ngrams is not None:
+            return self.conclude({}, *self.composed_moments(texts, count))
         blocks = (self._ids(texts_of(block), count, share) for block in blocks_of(texts, FIT_BLOCK))
         refined = bool(self._refinements)
         return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
+
+    def composed_moments(
+        self, texts: Iterable[str], threads: int
+    ) -> tuple[Moments, NDArray[np.int64]]:
+        """What `conclude` takes besides what a method learns, which is nothing where words are composed for each block."""
+        share, refined = self.known_share(), bool(self._refinements)
+        moments = Moments.empty(self._width if refined else 0)
+        for block in blocks_of(texts, FIT_BLOCK):
+            batch = texts_of(block)
+            some = self.for_texts(batch, threads)
+            ids = some._ids(batch, threads, share)
+            moments += learnt_from(some.words, self.method, refined, [ids], threads)[1]
+        return moments, np.zeros(len(self.words) + 1, np.int64)
 
     def conclude(
         self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
@@ -246,6 +262,22 @@ class Encoder(Displayed):
             return np.concatenate(rows) if rows else np.empty((0, cut), np.float32)
         return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
 
+    def for_texts(self, texts: list[str], threads: int | None = None) -> Encoder:
+        """An encoder for these texts alone, in which words of theirs have rows that were composed from n-grams: `look_up`
+        and `encode_ids` of it belong together. This one, where its words are no fastText model or no word is lacking.
+        """
+        if self.words.ngrams is None:
+            return self
+        return self._for_tokens(tokens_of(texts, self.split), thread_count(threads))
+
+    def _for_tokens(self, sentences: list[list[str]], threads: int) -> Encoder:
+        words = self.words.for_tokens(sentences, threads)
+        if words is self.words:
+            return self
+        other = self.__copy__()
+        other.words = words
+        return other
+
     def encode_tokens(
         self,
         token_lists: Any,
@@ -256,8 +288,10 @@ class Encoder(Displayed):
     ) -> Vectors:
         """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
         cut = self._cut(dim)
-        batch = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
-        return self._vectors(batch, thread_count(threads), cut, normalize)
+        sentences, count = token_lists_of(token_lists), thread_count(threads)
+        encoder = self._for_tokens(sentences, count)
+        batch = encoder.words.vocabulary.look_up_tokens(sentences)
+        return encoder._vectors(batch, count, cut, normalize)
 
     def look_up(
         self, texts: Any, threads: int | None = None, share: KnownShare | None = None
@@ -329,7 +363,8 @@ class Encoder(Displayed):
         share: KnownShare | None = None,
     ) -> Vectors:
         count = thread_count(threads)
-        return self._vectors(self._ids(texts, count, share), count, dim, normalize, first)
+        encoder = self.for_texts(texts, count)
+        return encoder._vectors(encoder._ids(texts, count, share), count, dim, normalize, first)
 
     def _vectors(
         self, batch: Ids, threads: int, dim: int, normalize: bool, first: int = 0
@@ -392,9 +427,10 @@ class Encoder(Displayed):
         from noppa.explain.explain import explanation
 
         state = self._state
-        tokens = tokens_of(texts_of([text]), self.split)[0]
+        tokens = tokens_of(texts_of([text]), self.split)
+        words = self.words.for_tokens(tokens, 1)
         return explanation(
-            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+            text, tokens[0], words, self.method, state.learnt, state.steps, self._refinements
         )
 
     def explain_pair(self, a: str, b: str) -> PairExplanation:
@@ -526,13 +562,23 @@ def reopened(identity: Identity) -> Encoder:
     if identity.path is None:
         raise ParameterError("an encoder that is only in memory cannot be opened again: save it")
     try:
-        encoder = Encoder.open_folder(identity.path, verified=identity.verified)
+        how = identity.tokenizer or None
+        encoder = Encoder.open_folder(identity.path, how, identity.verified)
     except FileError as error:
         raise FileError(
             f"an encoder was pickled as its folder {identity.name}, which cannot be loaded here: {error}"
         ) from error
     if encoder.identity.checksum != identity.checksum:
         raise FileError(
-            f"{identity.name} holds another encoder here than the one that was pickled: copy that one here"
+            f"{identity.name} holds another encoder here than the one that was pickled: {_remedy(identity)}"
         )
     return encoder
+
+
+def _remedy(identity: Identity) -> str:
+    if identity.kind != PRESET:
+        return "copy that one here"
+    return (
+        f'noppa.load("{identity.name}") is the preset of this version; for the one that was pickled, save it as a folder with the '
+        "version that pickled it, and load that"
+    )

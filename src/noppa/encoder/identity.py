@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from noppa.encoder import embedded, encoder_folder
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.repository import name_of, named
+from noppa.text.tokenizer_settings import Tokenizer
 
 PRESET, FOLDER, HUB, MEMORY = "preset", "folder", "hub", "memory"
 
@@ -18,11 +19,13 @@ class Identity:
     """A preset by its name, a saved encoder by its folder or its repository, or one that is in memory alone and has no name.
 
     checksum: of everything that the encoder and its words hold on disk; "" in memory.
+    tokenizer: the one that was given in place of that of the words; "" where none was.
     """
 
     kind: str
     name: str
     checksum: str
+    tokenizer: str = ""
 
     @classmethod
     def of_folder(cls, path: Path, checksum: str) -> Identity:
@@ -42,6 +45,23 @@ class Identity:
             repository = named(self.name)
             return repository.folder / repository.revision
         return embedded.FOLDER / self.name if self.kind == PRESET else Path(self.name)
+
+    @property
+    def is_preset(self) -> bool:
+        """Whether its name says all: a preset as it is."""
+        return self.kind == PRESET and not self.tokenizer
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells the encoder, with its tokenizer, from any other one; "" in memory."""
+        import hashlib
+
+        both = f"{self.checksum}{self.tokenizer}"
+        return hashlib.sha256(both.encode()).hexdigest() if self.tokenizer else self.checksum
+
+    def with_tokenizer(self, tokenizer: Tokenizer) -> Identity:
+        """The same encoder with another tokenizer than it has on disk."""
+        return self if self.kind == MEMORY else replace(self, tokenizer=str(tokenizer))
 
     @property
     def verified(self) -> int:

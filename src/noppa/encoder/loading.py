@@ -25,8 +25,10 @@ def load(
     A preset goes before a folder of the same name; `./NAME` is the folder. `hf:owner/name@revision` is a repository, downloaded
     once with its checksums compared; `identity.name` says which commit it is (`pip install 'noppa[hub]'`).
 
+    name_or_path: `"default"`, `"similarity"`, `"small"`, a folder that `save` wrote, or `hf:owner/name`; the default preset where None.
     tokenizer: how texts are split, by its name (`fr`, `zh`, `whitespace`) in place of what was saved; or the function that an
     encoder with one of its own was saved with.
+    verify: compare the checksums of large files, too, which reads them whole.
     refresh: ask the hub again which commit a branch or a tag is, which is remembered otherwise.
     """
     names = embedded.presets()

@@ -111,10 +111,12 @@ class Unit:
         return rows / (length if length > 0 else 1), None
 
 
+#: The kinds of steps, by the names of saved folders.
 STEPS: dict[str, type[Any]] = {"remove": Remove, "map": Map, "normalise": Unit}
 
 
 def kernel_steps(steps: Sequence[Step]) -> kernels.Steps:
+    """Fitted steps in the form that the kernels apply."""
     return kernels.Steps([step.described() for step in steps])
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import noppa
 from noppa.classify.classifier_folder import KIND as CLASSIFIER
-from noppa.encoder.identity import PRESET
 from noppa.io import storage
 from noppa.io.hub import located
 from noppa.serve.served_classifier import ServedClassifier
@@ -35,7 +34,7 @@ class Served:
         name = settings.name or name_of(settings.model or "")
         classifier = noppa.load_classifier(folder).set_params(threads=threads)
         encoders, own = preset_encoders("noppa"), classifier.encoder_
-        if own is not None and own.identity.kind != PRESET:
+        if own is not None and not own.identity.is_preset:
             encoders[name] = own
         return cls(Models(encoders, settings), ServedClassifier(name, classifier), index)
 

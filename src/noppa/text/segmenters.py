@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -14,6 +12,8 @@ Segmenter = Callable[[str], list[str]]
 
 
 def jieba() -> Segmenter:
+    import logging  # lazily, as all that only some languages need
+
     with needs("jieba", "this tokenizer"):
         package = import_module("jieba")
     package.setLogLevel(logging.WARNING)  # it tells every process that it builds its dictionary
@@ -21,6 +21,8 @@ def jieba() -> Segmenter:
 
 
 def fugashi() -> Segmenter:
+    import threading
+
     with needs("fugashi", "this tokenizer"):
         tagger = import_module("fugashi").Tagger
     of_thread = threading.local()  # a tagger holds the sentence that it parses
