@@ -26,10 +26,10 @@ from noppa.text.tokens import Split
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
-#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² times BM25 as a share of the most that the query could reach, where s is the
-#: best cosine of all texts, times the share of the query that the encoder knows: words count the more, the less sure the meaning
-#: is. bench/retrieval.py chose the constant.
-WORDS_COUNT = 6.0
+#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25, where s is the best cosine of all texts, times the share of the query
+#: that the encoder knows: words count the more, the less sure the meaning is. BM25 of a query that could reach more than
+#: `MOST_POINTS` is scaled down to that, or nothing but words would count for a page of text. bench/retrieval.py chose both.
+WORDS_COUNT, MOST_POINTS = 0.17, 150.0
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.float32]
@@ -235,6 +235,7 @@ class Collection:
 def _allowed(part: Part, conditions: Sequence[Condition]) -> Mask | None:
     if not conditions:
         return part.alive
+    interrupt.get()()
     mask = part.segment.table.mask(conditions, len(part.segment))
     return mask if part.alive is None else mask & part.alive
 
@@ -280,7 +281,7 @@ def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool
         return 0.0
     known = sum(term.weight for term in terms if is_known(term.text)) / most
     sure = known * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
-    return WORDS_COUNT * (1 - sure) ** 2 / most
+    return float(WORDS_COUNT * (1 - sure) ** 2 * min(1.0, MOST_POINTS / most))
 
 
 def _described(
