@@ -1,6 +1,6 @@
 """The extension of griffe: what our docstrings mean, said as the site's reference needs it.
 
-A paragraph of ours that begins `name: …`, where `name` is a parameter, tells of parameters, several in a row: it becomes a
+A paragraph of ours that begins `name: …` or `name (its shape): …`, where `name` is a parameter, tells of parameters, several in a row: it becomes a
 section of parameters. A paragraph that begins with `>>>` is an example and becomes a block of code. Lines that begin with `#:` are
 the docstring of the constant below them.
 """
@@ -61,7 +61,9 @@ def parameters_of(member: Object) -> list[str]:
 def sectioned(text: str, parameters: list[str]) -> str:
     """A docstring with what it says of parameters as one section `Args:`, and its examples as blocks."""
     name = "|".join(map(re.escape, parameters)) or r"(?!)"
-    entry = re.compile(rf"(?:^|(?<=[.:;] )|(?<=\n)[ ]*)((?:{name})(?:, (?:{name}))*): ")
+    entry = re.compile(
+        rf"(?:^|(?<=[.:;] )|(?<=\n)[ ]*)((?:{name})(?:, (?:{name}))*)( \([^()]*\))?: "
+    )
     prose, told, examples = [], [], []
     for paragraph in re.split(r"\n\s*\n", text):
         if paragraph.startswith(">>>"):
@@ -78,8 +80,9 @@ def entries(entry: re.Pattern[str], paragraph: str) -> list[str]:
     """One for each parameter; what is said of several at once stands at the first, and the others refer to it."""
     lines = []
     _, *parts = entry.split(paragraph)
-    for names, told in zip(parts[::2], parts[1::2], strict=True):
+    for names, shape, told in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         first, *others = names.split(", ")
-        lines.append(indent(f"{first}: {' '.join(told.split())}", "    "))
+        shown = f"{shape.strip()}: " if shape else ""
+        lines.append(indent(f"{first}: {shown}{' '.join(told.split())}", "    "))
         lines += [f"    {other}: See `{first}`." for other in others]
     return lines

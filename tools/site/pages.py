@@ -59,6 +59,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return "".join(parts)
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The theme's search is a dialog without a name, which screen readers need."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def linked(link: re.Match[str], source: str, uri: str) -> str:
     """A link of the page `source` of the repository, as it must be in the page `uri` of the site."""
     text, target, anchor = link[1], link[2], link[3] or ""

@@ -42,6 +42,7 @@ class Asked:
 class Hit(Displayed):
     """A text that was found.
 
+    id, text, metadata: as they were added.
     score: what the hits are sorted by: cosine, BM25, or in hybrid mode cosine + asked.word_weight · BM25.
     cosine, bm25: the two alone; NaN for one that took no part.
     """
@@ -166,6 +167,7 @@ class Hits(Displayed, Sequence[Hit]):
 
     @property
     def ids(self) -> list[str]:
+        """The ids of the hits, best first."""
         return [hit.id for hit in self._hits]
 
     def described(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Index(Displayed):
 
     encoder: an `Encoder`, anything else with `encode`, or the name or folder of a saved one; None for the embedded preset
         "similarity". dtype: how vectors are stored: "float32", "float16" or "int8".
-    first_id: the first of the ids that `add` gives by itself.
+    first_id: the first of the ids that `add` gives by itself. threads: for encoding and searching.
 
     This one is in memory; `Index.open(folder)` is one on disk.
 
