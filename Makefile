@@ -14,7 +14,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo check docs test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
+.PHONY: demo check docs test suite extras harness oldest sanitize fuzz chaos coverage chromium java clang clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -45,6 +45,15 @@ build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') C
 	$(BIN)/cmake --build build/dev > /dev/null
 	cp --remove-destination build/dev/_native*.so src/noppa/kernels/
 	touch $@
+
+# The core and the command line on the oldest versions that pyproject.toml allows.
+oldest: $(VENV)/wheel
+	$(PYTHON) -m venv --clear build/oldest
+	build/oldest/bin/python -m pip install --quiet uv
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
+	  -r pyproject.toml --extra test-core
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --no-deps $(VENV)/wheels/*.whl
+	build/oldest/bin/python -m pytest -q -p no:cacheprovider @tests/core.txt tests/test_cli.py
 
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel
