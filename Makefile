@@ -36,7 +36,7 @@ check:
 
 # The site, into build/site; open its index.html. Warnings are errors. tests/test_site.py builds it, too, and looks at what came out.
 docs: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The native module beside the Python files that import it; only what changed is compiled.
 build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
