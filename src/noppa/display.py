@@ -162,7 +162,8 @@ def _lines(block: Block) -> Iterable[str]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
-        return f"{value:.4f}" if value == 0 or 5e-5 <= abs(value) < 1e6 else f"{value:.1e}"
+        size = abs(float(value))
+        return f"{value:.4f}" if size == 0 or 5e-5 <= size < 1e6 else f"{value:.1e}"
     if isinstance(value, (tuple, list)):
         return ", ".join(map(_plain, value))
     return str(value)
