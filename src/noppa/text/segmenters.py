@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -16,6 +14,8 @@ Segmenter = Callable[[str], list[str]]
 def jieba() -> Segmenter:
     with needs("jieba", "this tokenizer"):
         package = import_module("jieba")
+    import logging
+
     package.setLogLevel(logging.WARNING)  # it tells every process that it builds its dictionary
     return lambda run: [word for word in package.cut(run) if word]
 
@@ -23,6 +23,8 @@ def jieba() -> Segmenter:
 def fugashi() -> Segmenter:
     with needs("fugashi", "this tokenizer"):
         tagger = import_module("fugashi").Tagger
+    import threading  # lazily, as logging above: every start would pay for them
+
     of_thread = threading.local()  # a tagger holds the sentence that it parses
 
     def words(run: str) -> list[str]:
