@@ -14,7 +14,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo check test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
+.PHONY: demo check docs test suite extras harness oldest sanitize fuzz chaos coverage chromium java clang clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -24,9 +24,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 
 # What a change of the core needs: format, types, and the tests of text to vectors, on the tree as it lies here. Where the
-# environment is there already, this needs no network, and never root, a browser or Java.
-CORE := characters tokens pieces inputs words quantization vector_text pooling kernels training refine methods noppa parts extension \
-  explain encoder embedded saved_folders atomic threads golden layers
+# environment is there already, this needs no network, and never root, a browser or Java. The same tests check every wheel.
 check:
 	@test -e $(VENV)/test || $(MAKE) --no-print-directory $(VENV)/test
 	$(BIN)/ruff check .
@@ -34,7 +32,11 @@ check:
 	$(BIN)/clang-format --dry-run --Werror $$(find src/native reliability/fuzz/native -name '*.?pp')
 	$(BIN)/mypy
 	$(MAKE) --no-print-directory build/dev/module
-	PYTHONPATH=$(abspath src) $(BIN)/python -m pytest -q $(CORE:%=tests/test_%.py)
+	PYTHONPATH=$(abspath src) $(BIN)/python -m pytest -q @tests/core.txt
+
+# The site, into build/site; open its index.html. Warnings are errors. tests/test_site.py builds it, too, and looks at what came out.
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # The native module beside the Python files that import it; only what changed is compiled.
 build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
@@ -43,6 +45,15 @@ build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') C
 	$(BIN)/cmake --build build/dev > /dev/null
 	cp --remove-destination build/dev/_native*.so src/noppa/kernels/
 	touch $@
+
+# The core and the command line on the oldest versions that pyproject.toml allows.
+oldest: $(VENV)/wheel
+	$(PYTHON) -m venv --clear build/oldest
+	build/oldest/bin/python -m pip install --quiet uv
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
+	  -r pyproject.toml --extra test-core
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --no-deps $(VENV)/wheels/*.whl
+	build/oldest/bin/python -m pytest -q -p no:cacheprovider @tests/core.txt tests/test_cli.py
 
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel
@@ -103,6 +114,11 @@ $(VENV)/wheel: $(BIN)/pip $(SOURCES)
 $(VENV)/demo: $(VENV)/wheel
 	$(INSTALL) $(VENV)/wheels/*.whl
 	$(INSTALL) --force-reinstall --no-deps $(VENV)/wheels/*.whl
+	touch $@
+
+# The extra `docs` alone, from its line in pyproject.toml: the site is made from the sources as they lie, without a compiler.
+$(VENV)/docs: $(BIN)/pip pyproject.toml
+	$(INSTALL) $$(sed -n 's/^docs = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d '"' | sed 's/, / /g')
 	touch $@
 
 $(VENV)/test: $(VENV)/demo

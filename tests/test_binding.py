@@ -292,6 +292,23 @@ for parse in (_native.parse_vectors, _native.parse_records):
     assert printed[8:] == ["0 2"] * 2 + ["0 0"] * 2 + ["refused"] * 4
 
 
+def test_texts_that_change_their_list_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python normalizes texts, and may run other threads meanwhile."""
+    texts = ["\u0905\u0902 cake"] * 1_000
+    monkeypatch.setattr("unicodedata.normalize", lambda form, text: texts.clear() or text)
+    ids, offsets = vocabulary().look_up(texts, 1)
+    assert len(offsets) == 1_001
+    assert (ids == WORDS.index("cake")).sum() == 1_000
+
+
+def test_a_str_that_claims_to_be_ascii_is_read_as_it_is() -> None:
+    class Liar(str):
+        def isascii(self) -> bool:
+            return True
+
+    assert _native.tokenize(Liar("caf\u00e9 \U0001f370")) == ["caf\u00e9", "\U0001f370"]
+
+
 @pytest.mark.unsanitized
 @pytest.mark.found(
     "outside review", "Memory of the scanner was never given back: 310 MB after a text of 40 MB."

@@ -232,17 +232,20 @@ def test_killed_and_resumed_is_byte_identical(model, tmp_path, long):
 
 
 def test_fit(glove, tmp_path):
-    (tmp_path / "counts.txt").write_text("the 50\ngirl 5\neats 3\na 40\ncake 2\n")
+    (tmp_path / "counts.txt").write_text("the 50\ngirl 5\neats 3\na 40\n")
     (tmp_path / "t.txt").write_text("the girl eats\na cake\nthe cake\ngirl eats a cake\n")
     done = run(
-        "fit", tmp_path / "t.txt", "-v", glove, "--counts", tmp_path / "counts.txt",
+        "fit", tmp_path / "t.txt", "-v", glove, "--counts", tmp_path / "counts.txt", "--missing", "0",
         "-p", "a=0.1", "-p", "k=1", "-p", "kernel=abs", "-o", tmp_path / "m",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     fitted = noppa.load(tmp_path / "m")
     assert fitted.method == NoPPA(a=0.1, k=1, kernel="abs")
-    words = WordVectors.load(glove).with_counts(tmp_path / "counts.txt")
-    with pytest.warns(noppa.NoppaWarning, match="too few"):
+    assert fitted.words.probabilities[list(fitted.words.words).index("cake")] == 0, (
+        "it has no count"
+    )
+    words = WordVectors.load(glove).with_counts(tmp_path / "counts.txt", missing=0)
+    with pytest.warns(match="too few"), pytest.warns(match="no count"):
         ours = Encoder(words, fitted.method).fit((tmp_path / "t.txt").read_text().splitlines())
     np.testing.assert_array_equal(fitted.encode(["a girl"]), ours.encode(["a girl"]))
 

@@ -329,6 +329,16 @@ def test_a_preset_with_scales_of_its_own(tmp_path: Path) -> None:
         noppa.WordVectors(["a"], [[1.0]]).with_scales([2.0])
 
 
+def test_a_pickle_of_another_edition_s_preset_says_what_to_do(model: Path) -> None:
+    sent = pickle.dumps(noppa.load("similarity"))
+    words = made_model_words().with_ranks()
+    shutil.rmtree(model)
+    model_writer.write_model(model, words, made_presets(words))
+    message = r'^similarity holds another .* noppa\.load\("similarity"\) is the preset of this version; .* and load that$'
+    with pytest.raises(noppa.NoppaError, match=message):
+        pickle.loads(sent)
+
+
 def test_a_preset_is_pickled_by_its_name() -> None:
     """Not by its path, which is another one on another machine."""
     content = pickle.dumps(noppa.load("similarity"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa.errors import NoppaError
 from noppa.evaluate import TASKS, Fixed, Recipe, read, score
 from noppa.evaluate.bench import Conditions, results, shuffled
 from noppa.evaluate.protocols import PROTOCOLS, splits_of, texts_to_fit
@@ -18,6 +20,7 @@ from noppa.evaluate.recipes import ablations, every_method
 from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import CLASSIFICATION
 from noppa.evaluate.tuning import Plan, Range, chosen, trials
+from noppa.processes import processes
 from tests.conftest import made_words
 from tests.made_senteval import write_folder
 
@@ -245,3 +248,8 @@ def test_ranges() -> None:
     for wrong in ("a", "=1:2", "a=low:high"):
         with pytest.raises(noppa.NoppaError, match="is no range"):
             Range.of(wrong)
+
+
+def test_a_process_that_is_killed_ends_the_work_with_a_sentence() -> None:
+    with processes(1) as run, pytest.raises(NoppaError, match="ended before its work was done"):
+        list(run(os._exit, [9]))

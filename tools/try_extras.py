@@ -1,6 +1,6 @@
 """The wheel alone, then each section of docs/integrations.md, in a fresh environment each.
 
-The wheel alone runs examples/own_method.py; a section installs its extra, runs its example, then its tests.
+The wheel alone is tried as `tools/try_wheel.py` does; a section installs its extra, runs its example, then its tests.
 
     python tools/try_extras.py [EXTRA ...] [--wheel FILE]
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,20 +21,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from try_wheel import ROOT, Environment, try_alone
+
 PAGE = ROOT / "docs" / "integrations.md"
 TESTS = ROOT / "tests" / "integrations"
 SOURCES = ROOT / "src" / "noppa" / "integrations"
 # Keeps environments small; see the file.
 CONSTRAINTS = TESTS / "constraints.txt"
 AT_ONCE = 2
-# No telemetry, no download of prices. Bytecode is written at first import, because --no-compile leaves it out at installation.
-ENVIRONMENT = {
-    **os.environ,
+# No telemetry, no download of prices; some packages call programs of the system.
+VARIABLES = {
     "HAYSTACK_TELEMETRY_ENABLED": "false",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "PATH": os.environ["PATH"],
 }
-ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
 # Packages installed with --no-deps, and the dependencies they really need. This is BERTopic's own light installation: the
 # full one brings UMAP and torch, 1.4 GB, and imports for most of a minute.
 LIGHT = {
@@ -50,16 +49,6 @@ runpy.run_path(example, run_name="__main__")
 os.chdir(root)
 import pytest
 sys.exit(pytest.main(tests))
-"""
-
-
-# What examples/own_method.py leaves behind; its rows are those of the method itself.
-ALONE = """
-import csv, numpy as np, noppa, own_method
-texts = [row["text"] for row in csv.DictReader(open("rows.csv"))]
-encoder = noppa.Encoder(noppa.load().words, own_method.PowerMean())
-assert np.load("rows.npy").tobytes() == encoder.encode(texts).tobytes()
-assert noppa.load("power").fitted_on == len(texts)
 """
 
 
@@ -88,30 +77,33 @@ def also_installs(tests: Path) -> tuple[str, ...]:
     return tuple(line[1].split()) if line else ()
 
 
-def run(*command: str | Path, cwd: Path) -> None:
-    """Run a command without output; a failure raises with what it printed."""
-    done = subprocess.run(
-        command, cwd=cwd, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    if done.returncode:
-        raise RuntimeError(done.stdout.decode(errors="replace"))
+def fresh(folder: Path, **variables: str) -> Environment:
+    """An environment without pip, which is quicker: ours installs into it."""
+    folder.mkdir()
+    environment = Environment(folder, **variables)
+    environment.run(sys.executable, "-m", "venv", "--without-pip", folder / "env")
+    return environment
+
+
+def install(environment: Environment, *what: str | Path) -> None:
+    # Bytecode is written at first import, because --no-compile leaves it out at installation.
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python")
+    environment.run(*pip, environment.python, "install", "--quiet", "--no-compile", *what)
 
 
 def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
     """Try one extra; the error message, or an empty string."""
     begun = time.monotonic()
-    python = folder / "env" / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
     try:
-        run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
-        install = (*pip, "install", "--quiet", "--no-compile", "-c", CONSTRAINTS)
+        environment = fresh(folder, **VARIABLES)
+        constrained = ("-c", CONSTRAINTS)
         requirements = ("pytest>=8", *also_installs(TESTS / f"test_{extra}.py"))
         if extra in LIGHT:
             package, *needed = LIGHT[extra]
-            run(*install, "--no-deps", package, cwd=folder)
-            run(*install, wheel, *requirements, *needed, cwd=folder)
+            install(environment, *constrained, "--no-deps", package)
+            install(environment, *constrained, wheel, *requirements, *needed)
         else:
-            run(*install, f"{wheel}[{extra}]", *requirements, cwd=folder)
+            install(environment, *constrained, f"{wheel}[{extra}]", *requirements)
         installed = time.monotonic()
         example = folder / "example.py"
         example.write_text(program, encoding="utf-8")
@@ -119,7 +111,7 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
         chosen: list[str | Path] = [TESTS / f"test_{extra}.py"]
         if (SOURCES / f"{extra}.py").is_file():
             chosen += ["--doctest-modules", "--pyargs", f"noppa.integrations.{extra}"]
-        run(python, "-c", PROGRAM, example, ROOT, *tests, *chosen, cwd=folder)
+        environment.run(environment.python, "-c", PROGRAM, example, ROOT, *tests, *chosen)
     except RuntimeError as error:
         return f"\nnoppa[{extra}] failed:\n{error}"
     ended = time.monotonic()
@@ -130,27 +122,15 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
     return ""
 
 
-def try_alone(wheel: Path, folder: Path) -> str:
-    """A method of one's own where nothing but the wheel is installed; the error message, or an empty string."""
-    binaries = folder / "env" / "bin"
-    pip = (
-        sys.executable,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--python",
-        binaries / "python",
-    )
-    path = f"{binaries}{os.pathsep}{ENVIRONMENT['PATH']}"
+def try_nothing_else(wheel: Path, folder: Path) -> str:
+    """The wheel and what it depends on; the error message, or an empty string."""
     try:
-        run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
-        run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=folder)
-        shutil.copy(ROOT / "examples" / "own_method.py", folder)
-        run("env", f"PATH={path}", binaries / "python", "own_method.py", cwd=folder)
-        run(binaries / "python", "-c", ALONE, cwd=folder)
+        environment = fresh(folder)
+        install(environment, wheel)
+        try_alone(environment)
     except RuntimeError as error:
-        return f"\nexamples/own_method.py failed in an environment with the wheel alone:\n{error}"
-    print("the wheel alone: examples/own_method.py ran", flush=True)
+        return f"\nfailed in an environment with the wheel alone:\n{error}"
+    print("the wheel alone: quick start, noppa info and examples/own_method.py ran", flush=True)
     return ""
 
 
@@ -178,21 +158,19 @@ def main() -> None:
         wheel = (options.wheel or built(place)).resolve()
 
         def one(extra: str) -> str:
-            folder = place / extra
-            folder.mkdir()
-            return try_extra(extra, programs[extra], wheel, folder)
+            return try_extra(extra, programs[extra], wheel, place / extra)
 
         errors = ""
         if not options.extras:
-            (place / "alone").mkdir()
-            errors = try_alone(wheel, place / "alone")
+            errors = try_nothing_else(wheel, place / "alone")
         with ThreadPoolExecutor(AT_ONCE) as pool:
             errors += "".join(pool.map(one, options.extras or programs))
     sys.exit(errors or 0)
 
 
 def built(place: Path) -> Path:
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", place, ROOT, cwd=place)
+    command = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps")
+    subprocess.run([*command, "-w", str(place), str(ROOT)], check=True)
     return next(place.glob("noppa-*.whl"))
 
 

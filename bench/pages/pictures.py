@@ -1,4 +1,4 @@
-"""The plots of docs/default-model.md: quality against size and speed, and variants of the default preset against time."""
+"""The plots of README.md (models of today), docs/default-model.md (quality against size and speed, of models and of what was tried) and docs/evaluation.md (a and k)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,26 @@ from statistics import fmean
 from typing import Any
 
 from noppa.evaluate import report
+from noppa.evaluate.experiments import GRID_A, GRID_K
 from pages.embedded import TAKEN, cost_rows
-from pages.results import FIRST_EDITION, lines_of, peer_rows
+from pages.results import FIRST_EDITION, PRESETS, lines_of, peer_rows
+from pages.studies import grids
 
 Point = tuple[str, float, float, float]  # name, size or speed, mean of eight, STS-B
+Attempt = tuple[str, float, float, bool]  # name, size or speed, score, whether it is the preset
 
 AXES = {
     "docs/images/quality-size.svg": "MB: wheel, or model file",
     "docs/images/quality-speed.svg": "speed by CPU time, model2vec = 1",
-    "docs/images/variants.svg": "µs of CPU time a text of SICK",
+    "docs/images/overview-speed.svg": "speed by CPU time, model2vec = 1",
+    "docs/images/grid.svg": "k",
 }
-VARIANTS = "docs/images/variants.svg"
+OVERVIEW = "docs/images/overview-speed.svg"
+GRID = "docs/images/grid.svg"
+TRIED = {
+    "docs/images/quality-size.svg": "tried for noppa.load(): difference from the model as first built, training and development rows",
+    "docs/images/quality-speed.svg": "tried for noppa.load(): mean of CR, SUBJ, TREC and MRPC, training rows left out one by one",
+}
 #: Marker and colour of a model by a part of its name, the first that fits.
 LOOKS = {
     "alone": ("v", "#2a7a4b"),
@@ -30,7 +39,9 @@ LOOKS = {
     "WordLlama": ("D", "#b0582a"),
     "MiniLM": ("P", "#444444"),
 }
-MARKERS = "os^vDPX<>*hpd"
+MARKERS = "os^vDPX<>*hpdH8"
+#: The row of tried.jsonl that the differences in it are measured from.
+FIRST_BUILT = "as first built"
 PANELS = ("mean of eight", "STS-B")
 
 
@@ -42,6 +53,8 @@ def points(path: str) -> list[Point]:
         mean = scores.mean(name) if name in scores.rows else None
         if mean is None or "STS-B" not in scores.rows[name]:
             continue
+        if path == OVERVIEW and FIRST_EDITION in name:
+            continue
         quality = round(mean, 2), round(fmean(scores.rows[name]["STS-B"]), 2)
         if "speed" in path:
             found.append((name, round(row["cpu_ratio"], 4), *quality))
@@ -52,17 +65,40 @@ def points(path: str) -> list[Point]:
     return found
 
 
-def variant_points() -> list[tuple[str, float, float]]:
-    """Name, time and mean score of each variant of the default preset."""
+def attempts(path: str) -> list[Attempt]:
+    """What was tried for the default preset: sources by the size of the wheel, settings by their speed."""
+    if "speed" in path:
+        rows = lines_of("variants")
+        (taken,) = (row for row in rows if row["what"] == TAKEN)
+        # The speed of the preset is measured beside model2vec, that of the others beside the preset.
+        per_text = cost_rows()[PRESETS["default"]]["cpu_ratio"] * taken["microseconds"]
+        return [
+            (
+                row["what"].replace("`", ""),
+                round(per_text / row["microseconds"], 3),
+                round(fmean(row["left_out"].values()), 2),
+                row is taken,
+            )
+            for row in rows
+        ]
+    rows = [row for row in lines_of("tried") if "megabytes" in row]
+    (built,) = (row["mean"] for row in rows if row["short"] == FIRST_BUILT)
     return [
-        (row["what"], row["microseconds"], round(fmean(row["left_out"].values()), 2))
-        for row in lines_of("variants")
+        (
+            row["short"],
+            row["megabytes"],
+            float(row["mean"]) if isinstance(row["mean"], str) else round(row["mean"] - built, 2),
+            "taken" in row["short"],
+        )
+        for row in rows
     ]
 
 
 def digest(path: str) -> str:
     """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
-    shown = variant_points() if path == VARIANTS else points(path)
+    shown: Any = grids() if path == GRID else [points(path)]
+    if path in TRIED:
+        shown = [TRIED[path], points(path), attempts(path)]
     return hashlib.sha256(json.dumps([AXES[path], shown]).encode()).hexdigest()
 
 
@@ -82,31 +118,66 @@ def draw(root: Path, path: str) -> None:
 
     settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
     with rc_context(settings):
-        figure = Figure(figsize=(10, 4.2), layout="constrained")
-        if path == VARIANTS:
-            variants_panel(figure)
+        figure = Figure(figsize=(10, 8 if path in TRIED else 4.2), layout="constrained")
+        if path == GRID:
+            grid_panels(figure)
+        elif path == OVERVIEW:
+            model_panels(figure, path)
         else:
-            both = figure.subplots(1, 2)
-            for column, axes in enumerate(both):
-                panel(axes, points(path), column)
-                axes.set_xlabel(f"{AXES[path]} (logarithmic)")
-            handles = both[0].get_legend_handles_labels()
-            figure.legend(*handles, loc="outside lower center", ncols=4)
+            quality_panels(figure, path)
         figure.savefig(root / path, metadata={"Date": None, "Description": digest(path)})
 
 
-def variants_panel(figure: Any) -> None:
-    """A marker a variant, that of the preset filled."""
+def quality_panels(figure: Any, path: str) -> None:
+    """Models on test above, what was tried below."""
+    upper, lower = figure.subfigures(2)
+    model_panels(upper, path)
+    attempts_panel(lower, path)
+
+
+def model_panels(figure: Any, path: str) -> None:
+    both = figure.subplots(1, 2)
+    for column, axes in enumerate(both):
+        panel(axes, points(path), column)
+        axes.set_xlabel(f"{AXES[path]} (logarithmic)")
+    handles = both[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=4 if path in TRIED else 5)
+
+
+def attempts_panel(figure: Any, path: str) -> None:
+    """A marker an attempt, that of the preset filled."""
     axes = figure.subplots()
     colour = LOOKS["noppa"][1]
-    for marker, (name, x, y) in zip(cycle(MARKERS), variant_points(), strict=False):
-        inside = colour if name == TAKEN else "white"
-        label = name.replace("`", "")
-        axes.plot(x, y, marker, ms=8, color=colour, mfc=inside, alpha=0.8, label=label)
-    axes.set_xlabel(AXES[VARIANTS])
-    axes.set_title("mean of CR, SUBJ, TREC and MRPC, training rows left out one by one", loc="left")
+    for marker, (name, x, y, taken) in zip(cycle(MARKERS), attempts(path), strict=False):
+        inside = colour if taken else "white"
+        axes.plot(x, y, marker, ms=8, color=colour, mfc=inside, alpha=0.8, label=name)
+    axes.set_xlabel(AXES[path])
+    axes.set_title(TRIED[path], loc="left")
     axes.grid(alpha=0.25)
     figure.legend(loc="outside right")
+
+
+def grid_panels(figure: Any) -> None:
+    """A heat map a task: a down, k across, each cell with its score, the best in bold."""
+    tasks = grids()
+    for axes, (task, cells) in zip(figure.subplots(1, len(tasks)), tasks.items(), strict=True):
+        axes.imshow(cells, cmap="Blues", aspect="auto", alpha=0.55)
+        best = max(
+            (score, row, column)
+            for row, line in enumerate(cells)
+            for column, score in enumerate(line)
+        )
+        for row, line in enumerate(cells):
+            for column, score in enumerate(line):
+                weight = "bold" if (row, column) == best[1:] else "normal"
+                axes.text(
+                    column, row, f"{score:.1f}", ha="center", va="center", size=7, weight=weight
+                )
+        axes.set_xticks(range(len(GRID_K)), map(str, GRID_K))
+        axes.set_yticks(range(len(GRID_A)), [f"{a:g}" for a in GRID_A])
+        axes.set_xlabel(AXES[GRID])
+        axes.set_ylabel("a")
+        axes.set_title(task, loc="left")
 
 
 def panel(axes: Any, shown: list[Point], column: int) -> None:

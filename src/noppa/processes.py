@@ -6,7 +6,10 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing.pool import Pool
 from typing import Any
+
+from noppa.errors import NoppaError
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
@@ -22,6 +25,7 @@ ONE_THREAD = (
 @contextmanager
 def processes(jobs: int) -> Iterator[Run]:
     """An ordered `map` over that many processes, which end with the block."""
+    others = set(multiprocessing.active_children())
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     try:
@@ -33,8 +37,29 @@ def processes(jobs: int) -> Iterator[Run]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+    workers = set(multiprocessing.active_children()) - others
     with pool:
-        yield pool.imap
+        yield lambda function, items: _results(pool, workers, function, items)
+
+
+def _results(
+    pool: Pool,
+    workers: set[multiprocessing.process.BaseProcess],
+    function: Callable[[Any], Any],
+    items: Iterable[Any],
+) -> Iterator[Any]:
+    """`pool.imap`, which alone would wait forever for the result of a process that was killed."""
+    results = pool.imap(function, items)
+    while True:
+        try:
+            yield results.next(timeout=1)
+        except StopIteration:
+            return
+        except multiprocessing.TimeoutError:
+            if not all(worker.is_alive() for worker in workers):
+                raise NoppaError(
+                    "a process ended before its work was done, most likely for want of memory: give fewer --jobs"
+                ) from None
 
 
 def _ignore_interrupts() -> None:

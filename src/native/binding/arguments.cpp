@@ -39,7 +39,7 @@ Arguments::Value value_of(nb::handle value, const std::string& label) {
     AnyArray array;
     if (value.is_none()) return std::monostate{};
     if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
-    if (PyFloat_Check(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
+    if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
     if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) {
         std::vector<int64_t> items;
         for (nb::handle item : value) items.push_back(integer_of(item, label));

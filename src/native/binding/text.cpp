@@ -1,6 +1,7 @@
 // Texts and tokens to row numbers.
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstring>
 #include <tuple>
 
@@ -13,33 +14,58 @@
 namespace noppa::binding {
 namespace {
 
-// Strings whose memory stays valid without the GIL: this holds a reference to each.
+// `str.isascii` itself, whatever a subclass makes of it: the stable ABI has no other way to ask.
+PyObject* is_ascii_method = nullptr;
+
+bool is_ascii(nb::handle text) {
+    PyObject* argument = text.ptr();
+    const nb::object answer = nb::steal(PyObject_Vectorcall(is_ascii_method, &argument, 1, nullptr));
+    if (!answer.is_valid()) throw nb::python_error();
+    return answer.is(Py_True);
+}
+
+// Strings whose memory stays valid without the GIL: this holds a reference to each ASCII text, and copies of the others.
 class Strings {
   public:
     // Text above U+02FF may need NFC, any but ASCII NFKC: Python's tables do it, unless a character is newer than the oldest
     // Python we support.
     void add_text(nb::handle text, int form) {
+        add(nb::borrow(text));
+        const Text here = texts.back();
         const Code safe = form == FORM_NFC ? 0x300 : form == FORM_NFKC ? 0x80 : 0x110000;
-        if (!PyUnicode_Check(text.ptr()) || PyUnicode_MAX_CHAR_VALUE(text.ptr()) < safe) return add(nb::borrow(text));
-        const Text here = text_of(text);
+        if (largest_of(here) < safe) return;
         bool stable = true;
         for (int64_t at = 0; at < here.length; ++at) stable &= is_stable(code_at(here, at));
+        copies_.pop_back();
+        texts.pop_back();
         if (stable) add(nb::module_::import_("unicodedata").attr("normalize")(form == FORM_NFC ? "NFC" : "NFKC", text));
         else add(nb::module_::import_("noppa.text.characters").attr("normalize")(text, form));
     }
     void add(nb::object text) {
         require(PyUnicode_Check(text.ptr()), "every item must be a str");
-        texts.push_back(text_of(text));
-        held_.push_back(std::move(text));
+        const int64_t length = int64_t(PyUnicode_GetLength(text.ptr()));
+        if (is_ascii(text)) {
+            texts.push_back({PyUnicode_AsUTF8AndSize(text.ptr(), nullptr), length, 1});
+            held_.push_back(std::move(text));
+            return;
+        }
+        std::vector<Code> codes(static_cast<size_t>(length));
+        if (!PyUnicode_AsUCS4(text.ptr(), codes.data(), Py_ssize_t(length), 0)) throw nb::python_error();
+        texts.push_back({codes.data(), length, 4});
+        copies_.push_back(std::move(codes));
     }
 
     std::vector<Text> texts;
 
   private:
-    static Text text_of(nb::handle text) {
-        return {PyUnicode_DATA(text.ptr()), int64_t(PyUnicode_GET_LENGTH(text.ptr())), int(PyUnicode_KIND(text.ptr()))};
+    static Code largest_of(const Text& text) {
+        if (text.width == 1) return 0;  // ASCII
+        Code largest = 0;
+        for (int64_t at = 0; at < text.length; ++at) largest = std::max(largest, code_at(text, at));
+        return largest;
     }
     std::vector<nb::object> held_;
+    std::vector<std::vector<Code>> copies_;
 };
 
 // The numbers of a Splitting of noppa/text/tokens.py.
@@ -106,14 +132,15 @@ struct PyVocabulary {
     // `slots` are those of all words but the last `pieces`, which have `piece_slots`. Damaged arrays are refused here,
     // so that no lookup reads outside of them or loops forever.
     PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
-                 int64_t pieces, std::optional<Array1<uint64_t>> p, const Numbers& how)
+                 int64_t pieces, std::optional<Array1<uint64_t>> p, const Numbers& how, bool composed)
         : text(t), bounds(b), slots(s), piece_slots(p) {
         checked_bounds(text, bounds);
         const int64_t rows = int64_t(bounds.shape(0)) - 1;
         require(pieces >= 0 && pieces <= rows && (!pieces || p), "pieces do not fit the words");
         require(letter_case >= CASE_EXACT_THEN_LOWER && letter_case <= CASE_LOWER, "no such letter case");
         require(unknown >= DROPPED, "unknown is no row");
-        vocabulary = {index(0, rows - pieces, slots), {}, letter_case, unknown, checked_splitting(how), {}};
+        vocabulary = {index(0, rows - pieces, slots), {}, composed && pieces, letter_case, unknown,
+                      checked_splitting(how),         {}};
         if (vocabulary.how.run == RUN_VOCABULARY) vocabulary.beginnings = Beginnings(vocabulary.words);
         if (!pieces) return;  // only a search for pieces asks how long a word can be
         vocabulary.pieces = index(rows - pieces, pieces, *piece_slots);
@@ -146,7 +173,8 @@ struct PyVocabulary {
 
     nb::tuple look_up(nb::list texts, int threads, Seen seen) const {
         Strings strings;
-        for (nb::handle text : texts) strings.add_text(text, vocabulary.how.form);
+        const nb::tuple items(texts);  // a copy: while Python normalizes a text, other threads may change the list
+        for (nb::handle text : items) strings.add_text(text, vocabulary.how.form);
         Ids rows;
         {
             nb::gil_scoped_release released;
@@ -207,6 +235,8 @@ int64_t first_other(nb::list items) {
 }  // namespace
 
 void bind_text(nb::module_& module) {
+    is_ascii_method =
+        nb::borrow(reinterpret_cast<PyObject*>(&PyUnicode_Type)).attr("isascii").ptr();  // a type never goes
     module.def("tokenize", &tokenize, "text"_a, "how"_a = Numbers{});
     module.def("first_other", &first_other, "items"_a);
     module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);
@@ -215,9 +245,9 @@ void bind_text(nb::module_& module) {
         "words"_a);
     nb::class_<PyVocabulary>(module, "Vocabulary")
         .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
-                      std::optional<Array1<uint64_t>>, const Numbers&>(),
+                      std::optional<Array1<uint64_t>>, const Numbers&, bool>(),
              "text"_a, "bounds"_a, "slots"_a, "letter_case"_a, "unknown"_a, "pieces"_a = 0,
-             "piece_slots"_a = nb::none(), "how"_a = Numbers{})
+             "piece_slots"_a = nb::none(), "how"_a = Numbers{}, "composed"_a = false)
         .def("tokenize", &PyVocabulary::tokenize, "text"_a)
         .def("find", &PyVocabulary::find, "word"_a)
         .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a, "seen"_a = nb::none())

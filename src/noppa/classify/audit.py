@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.learning import Training
 from noppa.classify.linear_fit import probabilities
+from noppa.display import short_repr
 
 Float = NDArray[np.float64]
 
@@ -33,6 +34,8 @@ class Doubt:
     probability: float
     suggested: Any
     reason: str
+
+    __repr__ = short_repr
 
 
 def own_probabilities(training: Training) -> Float:

@@ -15,9 +15,9 @@ from noppa.classify.features import Features
 from noppa.classify.labels import KINDS, Labels
 from noppa.classify.linear_model import LinearModel
 from noppa.classify.ngrams import CASE, Ngrams
+from noppa.display import short_repr
 from noppa.encoder import encoder_folder
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.identity import PRESET
 from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
@@ -64,6 +64,9 @@ class Contents(NamedTuple):
     members: NDArray[np.float32] | None = None
     text_columns: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 def write(path: str | PathLike[str], contents: Contents) -> None:
     """Write a folder; an existing classifier is replaced only by a complete new one."""
@@ -73,7 +76,7 @@ def write(path: str | PathLike[str], contents: Contents) -> None:
             f"a classifier on a {type(encoder).__name__} cannot be saved: its encoder is not one of noppa's"
         )
     place = None
-    if encoder is not None and encoder.identity.kind == PRESET:
+    if encoder is not None and encoder.identity.is_preset:
         place = {"preset": encoder.identity.name, "checksum": encoder.identity.checksum}
 
     def inside(new: Path) -> Mapping[str, Any]:

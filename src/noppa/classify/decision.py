@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.features import Features, Texts
 from noppa.classify.linear_model import LinearModel
+from noppa.display import Displayed, Table, View, Words, cut, frame, short_repr, text_of
 from noppa.errors import ParameterError
 from noppa.explain.explanation import Explanation
 from noppa.kernels.backend import kernels
@@ -27,6 +28,8 @@ class Side:
     tokens: tuple[str, ...]
     shares: Float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, eq=False)
 class NgramShare:
@@ -36,9 +39,11 @@ class NgramShare:
     shares: Float
     places: tuple[tuple[int, int, int], ...]
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class Decision(Displayed):
     """One text, or one pair, explained.
 
     sides: one for a text, two for a pair. ngrams: those of the model that the text has. rest: what belongs to no word, by
@@ -126,18 +131,29 @@ class Decision:
             "rest": {name: values.tolist() for name, values in self.rest.items()},
         }
 
-    def _repr_html_(self) -> str:
-        from noppa.classify.decision_html import coloured
+    def to_pandas(self) -> Any:
+        """A row for each reason, the strongest for the likeliest class first: its shares in the logit of every class."""
+        names = [name for name, _ in self.reasons()]
+        shares = {label: dict(self.reasons(label)) for label in self.classes}
+        return frame({label: [of[name] for name in names] for label, of in shares.items()}, names)
 
+    def __repr__(self) -> str:
+        texts = " / ".join(side.text for side in self.sides)
+        return f"Decision({cut(texts, 80)!r}, label={cut(self.label, 40)}, probability={self.probabilities[self.best]:.4f})"
+
+    def __str__(self) -> str:
+        return text_of(self._view())
+
+    def _view(self) -> View:
         best = self.best
         texts = [
-            list(zip(side.tokens, shares[:, best].tolist(), strict=True))
+            Words(side.tokens, shares[:, best].tolist())
             for side, shares in zip(self.sides, self.token_shares(), strict=True)
         ]
         verdict = (
             f"{self.label}: {100 * self.probabilities[best]:.1f} %, logit {self.logits[best]:+.3f}"
         )
-        return coloured(verdict, texts, self.reasons())
+        return View(verdict, [*texts, Table(["reason", "share of the logit"], self.reasons())])
 
 
 @dataclass(frozen=True, eq=False)

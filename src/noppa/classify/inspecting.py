@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.classifier_folder import Contents
 from noppa.classify.features import Features, Texts
+from noppa.display import short_repr
 from noppa.errors import NoppaWarning, ParameterError
 
 Float = NDArray[np.float64]
@@ -26,6 +27,8 @@ class Neighbour:
     text: Any
     label: Any
     cosine: float
+
+    __repr__ = short_repr
 
 
 def strongest(contents: Contents, count: int, threads: int) -> dict[Any, list[tuple[str, float]]]:

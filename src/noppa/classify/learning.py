@@ -19,6 +19,7 @@ from noppa.classify.labels import Labels
 from noppa.classify.linear_fit import Axes, Design, Folds
 from noppa.classify.linear_model import LinearModel
 from noppa.classify.memory import require_memory
+from noppa.display import short_repr
 from noppa.encoder.loading import load
 from noppa.errors import InputError, ParameterError
 from noppa.parameters import boolean, optional, positive, seed_number, shown, whole
@@ -78,6 +79,8 @@ class Training:
 
     train (n,): the rows that were trained on; the others are development rows.
     """
+
+    __repr__ = short_repr
 
     texts: Texts
     labels: Labels

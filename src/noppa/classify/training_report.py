@@ -13,6 +13,7 @@ from noppa.classify.audit import Doubt, class_probabilities, conflicts, doubts
 from noppa.classify.calibration import calibration_error, reliability, temperature
 from noppa.classify.learning import Training
 from noppa.classify.linear_fit import Folds
+from noppa.display import Block, Displayed, Grid, Table, View, frame, text_of
 
 Float = NDArray[np.float64]
 
@@ -21,10 +22,12 @@ SHARES, CURVE_FOLDS = (1 / 16, 1 / 8, 1 / 4, 1 / 2), 2
 SUSPICIOUS = 20
 #: Larger tables of confusion are read by nobody: the classes that are confused most are shown.
 MOST_CONFUSED = 30
+#: What a table of doubtful labels shows.
+DOUBT = ("row", "label", "probability", "suggested", "text")
 
 
 @dataclass(frozen=True)
-class TrainingReport:
+class TrainingReport(Displayed):
     """All figures are of rows that the scoring models were not trained on.
 
     folds: the accuracy in each. confusion (classes, classes): rows of a class (row) by what was predicted (column); empty
@@ -48,6 +51,7 @@ class TrainingReport:
 
     @property
     def accuracy(self) -> float:
+        """The mean over the folds."""
         return float(np.mean(self.folds))
 
     @property
@@ -58,6 +62,32 @@ class TrainingReport:
             if len(self.folds) > 1
             else 0.0
         )
+
+    def __repr__(self) -> str:
+        return f"TrainingReport({self.rows} rows, {len(self.classes)} classes, accuracy={self.accuracy:.4f}, error={self.error:.4f})"
+
+    def __str__(self) -> str:
+        return text_of(self._view())
+
+    def to_pandas(self) -> Any:
+        """The most suspicious labels, a row each."""
+        return frame({name: [getattr(one, name) for one in self.suspicious] for name in DOUBT})
+
+    def _view(self) -> View:
+        title = f"accuracy {self.accuracy:.1%} ± {self.error:.1%} on held-out rows of {self.rows:,}"
+        blocks: list[Block] = []
+        if self.confusion:
+            shares = np.array(self.confusion, float)
+            shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1)
+            names = [str(label) for label in self.classes]
+            blocks += [
+                "share of each class (row) that was given each class (column)",
+                Grid(names, names, shares),
+            ]
+        if self.suspicious:
+            rows = [[getattr(one, name) for name in DOUBT] for one in self.suspicious]
+            blocks += ["labels that may be wrong", Table(DOUBT, rows)]
+        return View(title, blocks)
 
     def described(self) -> dict[str, Any]:
         """Everything as JSON."""

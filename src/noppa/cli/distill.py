@@ -10,7 +10,6 @@ import typer
 
 from noppa.cli.checked_output import output_of
 from noppa.cli.options import TokenizerName, expanded
-from noppa.cli.progress import counts_bar
 from noppa.cli.record_options import Column, Reading, texts_of_inputs
 from noppa.distill import pipeline
 from noppa.distill.teacher import Teacher
@@ -19,6 +18,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.methods import Average
 from noppa.parameters import one_of, whole
+from noppa.progress_bar import counts_bar
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words import frequencies
 from noppa.words.formats.arrays import read_words

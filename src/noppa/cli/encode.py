@@ -9,10 +9,12 @@ import typer
 
 from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import (
+    SMALLEST,
     Counts,
     FittedMethod,
     Method,
     MethodParameters,
+    Missing,
     Ranks,
     Vectors,
     encoder_to_fit,
@@ -92,6 +94,7 @@ def fit(
         Path | None, typer.Option("--output", "-o", help="Folder for the encoder.")
     ] = None,
     counts: Counts = None,
+    missing: Missing = SMALLEST,
     ranks: Ranks = False,
     method: FittedMethod = None,
     parameters: MethodParameters = None,
@@ -107,7 +110,9 @@ def fit(
         raise typer.BadParameter("give --output FOLDER for the encoder")
     output_of(output, [vectors, counts, *(inputs or [])])
     texts = texts_of_inputs(inputs, column, reading)
-    encoder = encoder_to_fit(model, vectors, counts, ranks, method, parameters or [], tokenizer)
+    encoder = encoder_to_fit(
+        model, vectors, counts, ranks, method, parameters or [], tokenizer, missing
+    )
     output_of(output, folders_of(encoder), said=True)
     encoder.fit(texts, threads).save(output)
 

@@ -124,21 +124,22 @@ def encoder_to_fit(
     method: str | None,
     parameters: list[str],
     tokenizer: str | None = None,
+    missing: str = SMALLEST,
 ) -> noppa.Encoder:
     """A saved or embedded encoder or bare vectors, with another method or other parameters where they are given."""
     if model is not None and vectors is not None:
         raise typer.BadParameter("give --model or --vectors, not both")
     try:
         if vectors is None:
-            if counts is not None or ranks:
+            if counts is not None or ranks or missing != SMALLEST:
                 raise typer.BadParameter(
-                    "--counts and --ranks belong to --vectors: give --vectors FILE, too"
+                    "--counts, --missing and --ranks belong to --vectors: give --vectors FILE, too"
                 )
             return _refitted(noppa.load(model, tokenizer), method, parameters)
         made = method_of(method or "noppa", parameters)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    return noppa.Encoder(words_of(vectors, counts, ranks, tokenizer), made)
+    return noppa.Encoder(words_of(vectors, counts, ranks, tokenizer, missing), made)
 
 
 def _refitted(old: noppa.Encoder, method: str | None, parameters: list[str]) -> noppa.Encoder:
@@ -174,6 +175,8 @@ def words_of(
     missing: str = SMALLEST,
 ) -> noppa.WordVectors:
     """Word vectors from a file, with probabilities from counts, or from the order of the words with `ranks`."""
+    if counts is None and missing != SMALLEST:
+        raise typer.BadParameter("--missing belongs to --counts: give --counts FILE, too")
     with bytes_bar("vectors") as progress:
         words = noppa.WordVectors.load(vectors, tokenizer=tokenizer, progress=progress)
     if counts is not None:

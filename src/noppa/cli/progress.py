@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, none in a pipe."""
+"""Progress bars of files on a terminal, none in a pipe; those of counts are in `noppa.progress_bar`."""
 
 from __future__ import annotations
 
@@ -58,31 +58,3 @@ def records_bar(what: str, total: int) -> Iterator[Callable[[int, int], None]]:
             progress.update(task, completed=done, records=records, rate=records / elapsed)
 
         yield update
-
-
-@contextmanager
-def counts_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A callback (description, done, total)."""
-    if not sys.stderr.isatty():
-        yield lambda what, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda what, done, total: progress.update(
-            task, description=what, completed=done, total=total
-        )

@@ -12,13 +12,14 @@ from noppa.classify.classifier import Classifier
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport
 from noppa.cli.checked_output import output_of
 from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
-from noppa.cli.progress import counts_bar, records_bar
+from noppa.cli.progress import records_bar
 from noppa.cli.record_options import Reading, interruptible, size_of
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
 from noppa.encoder.loading import load
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page
+from noppa.progress_bar import counts_bar
 from noppa.records.labelled import Labelled, read_labelled
 
 TextColumns = Annotated[

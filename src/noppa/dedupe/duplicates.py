@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.dedupe.near_duplicates import NearDuplicates, Progress
+from noppa.display import Displayed, Table, View, cut, frame, short_repr
 from noppa.errors import ParameterError
-from noppa.extras import needs
 from noppa.io.table_file import arrow_table, write_table
 from noppa.kernels.backend import kernels
 from noppa.parameters import number, whole
@@ -30,6 +30,7 @@ Numbers = NDArray[np.int64]
 class Removed(NamedTuple):
     """A row that repeats another: of the texts, or of the reference where `in_reference`.
 
+    row, repeats: the numbers of both. similarity: their cosine. text, repeated_text: the texts themselves.
     words: those that both texts have, in the order of the removed one, in lower case.
     """
 
@@ -40,6 +41,9 @@ class Removed(NamedTuple):
     words: tuple[str, ...]
     text: str
     repeated_text: str
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,8 @@ class Compared:
     tokenizer: Split | None
     threads: int | None = None
     progress: Progress | None = None
+
+    __repr__ = short_repr
 
     @property
     def copies(self) -> int:
@@ -81,7 +87,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Duplicates:
+class Duplicates(Displayed):
     """Rows of texts that repeat an earlier kept one, or one of the reference, with a cosine from `threshold` on."""
 
     compared: Compared
@@ -92,6 +98,7 @@ class Duplicates:
 
     @property
     def texts(self) -> Sequence[str]:
+        """All texts that were given, the reference not among them."""
         return self.compared.texts
 
     @property
@@ -106,6 +113,7 @@ class Duplicates:
 
     @property
     def kept_texts(self) -> list[str]:
+        """The texts of the kept rows, in order."""
         return [self.texts[row] for row in self.kept.tolist()]
 
     def at(self, threshold: float) -> Duplicates:
@@ -150,13 +158,23 @@ class Duplicates:
 
     def __str__(self) -> str:
         removed = self.removed
-        lines = [
-            f"{len(self.texts):,} texts: {len(self.kept):,} kept, {len(removed):,} repeat another "
-            f"with a cosine of {self.threshold:g} or more"
-        ]
-        lines += [_line(one) for one in removed[:SHOWN]]
+        lines = [self._summary, *(_line(one) for one in removed[:SHOWN])]
         more = len(removed) - SHOWN
         return "\n".join([*lines, *([f"… and {more:,} more"] if more > 0 else [])])
+
+    @property
+    def _summary(self) -> str:
+        return (
+            f"{len(self.texts):,} texts: {len(self.kept):,} kept, {len(self.removed):,} repeat another "
+            f"with a cosine of {self.threshold:g} or more"
+        )
+
+    def _view(self) -> View:
+        columns = ("row", "text", "repeats", "repeated_text", "similarity", "words")
+        rows = [[getattr(one, name) for name in columns] for one in self.removed[:SHOWN]]
+        more = len(self.removed) - SHOWN
+        blocks = [Table(columns, rows)] if rows else []
+        return View(self._summary, [*blocks, *([f"… and {more:,} more"] if more > 0 else [])])
 
     def to_arrow(self) -> Any:
         """The removed rows as an Arrow table with the fields of `Removed` as columns."""
@@ -164,9 +182,8 @@ class Duplicates:
 
     def to_pandas(self) -> Any:
         """The removed rows as a frame with the fields of `Removed` as columns."""
-        with needs("pandas", "to_pandas"):
-            import pandas
-        return pandas.DataFrame(list(self.removed), columns=list(Removed._fields))
+        rows = list(self.removed)
+        return frame({name: [getattr(one, name) for one in rows] for name in Removed._fields})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the removed rows to a .csv, .jsonl or .parquet file."""
@@ -219,9 +236,4 @@ def _words(tokens: Iterable[str]) -> Iterator[str]:
 
 def _line(one: Removed) -> str:
     where = "reference row" if one.in_reference else "row"
-    return f"{one.similarity:.4f}  row {one.row} {_short(one.text)} repeats {where} {one.repeats} {_short(one.repeated_text)}"
-
-
-def _short(text: str) -> str:
-    plain = " ".join(text.split())
-    return repr(plain if len(plain) <= WIDTH else plain[: WIDTH - 1] + "…")
+    return f"{one.similarity:.4f}  row {one.row} {cut(one.text, WIDTH)!r} repeats {where} {one.repeats} {cut(one.repeated_text, WIDTH)!r}"

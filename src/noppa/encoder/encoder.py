@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from os import PathLike
@@ -13,18 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import refine
+from noppa.display import Displayed, Table, View, changed
 from noppa.encoder import encoder_folder
 from noppa.encoder.encoder_folder import Contents
 from noppa.encoder.fitted import Fitted
 from noppa.encoder.fitting import learnt_from, warn_of_uncounted
-from noppa.encoder.identity import IN_MEMORY, Identity
+from noppa.encoder.identity import IN_MEMORY, PRESET, Identity
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage
 from noppa.kernels.backend import kernels
 from noppa.methods import registry
 from noppa.methods.corpus import Ids, checked_ids
 from noppa.methods.protocol import Method, Pooler
-from noppa.parameters import boolean, whole
+from noppa.parameters import boolean, shown, whole
+from noppa.progress_bar import followed
 from noppa.refine import Map, Moments, Refinement, steps_without_text
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import Split
@@ -45,7 +47,7 @@ BUILT = ("_pooler", "_steps")
 Vectors = NDArray[np.float32]
 
 
-class Encoder:
+class Encoder(Displayed):
     """Turns texts into vectors.
 
     words: a `WordVectors`. method: one of `METHODS`, for example `NoPPA(a=0.05, k=12)`, or your own: see `Method`.
@@ -93,7 +95,8 @@ class Encoder:
         if words is self.words and self.tokenizer is None:
             return self
         other = self.__copy__()
-        other.words, other.tokenizer, other.identity = words, None, IN_MEMORY
+        other.words, other.tokenizer = words, None
+        other.identity = self.identity.with_tokenizer(words.tokenizer)
         return other
 
     @property
@@ -117,8 +120,27 @@ class Encoder:
         return (*self.method.refinements(), *self.refine)
 
     def __repr__(self) -> str:
+        parts = [changed(self.method), *map(changed, self.refine)]
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
-        return f"Encoder({self.words!r}, {self.method!r}, refine={self.refine!r}, {state})"
+        return f"Encoder({', '.join([*parts, f'{self.words.lexicon.whole_words} words', state])})"
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        """What this encoder is, by name."""
+        state = (
+            "not fitted yet: call fit(texts)" if self._fitted is None else f"{self.dim} dimensions"
+        )
+        tokenizer = str(self.words.tokenizer) if self.tokenizer is None else shown(self.tokenizer)
+        facts = {"words": repr(self.words), "method": repr(self.method)}
+        if self.refine:
+            facts["refinements"] = ", ".join(map(repr, self.refine))
+        if self._fitted is not None and self._fitted.sentences:
+            facts["fitted on"] = f"{self._fitted.sentences:,} sentences"
+        return {**facts, "tokenizer": tokenizer, "vectors": state}
+
+    def _view(self) -> View:
+        source = {self.identity.kind: self.identity.name} if self.path else {}
+        return View("Encoder", [Table(["", ""], list({**self._facts, **source}.items()))])
 
     # Learning
 
@@ -129,9 +151,24 @@ class Encoder:
         """
         count = thread_count(threads)
         share = self.known_share()
+        if self.words.ngrams is not None:
+            return self.conclude({}, *self.composed_moments(texts, count))
         blocks = (self._ids(texts_of(block), count, share) for block in blocks_of(texts, FIT_BLOCK))
         refined = bool(self._refinements)
         return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
+
+    def composed_moments(
+        self, texts: Iterable[str], threads: int
+    ) -> tuple[Moments, NDArray[np.int64]]:
+        """What `conclude` takes besides what a method learns, which is nothing where words are composed for each block."""
+        share, refined = self.known_share(), bool(self._refinements)
+        moments = Moments.empty(self._width if refined else 0)
+        for block in blocks_of(texts, FIT_BLOCK):
+            batch = texts_of(block)
+            some = self.for_texts(batch, threads)
+            ids = some._ids(batch, threads, share)
+            moments += learnt_from(some.words, self.method, refined, [ids], threads)[1]
+        return moments, np.zeros(len(self.words) + 1, np.int64)
 
     def conclude(
         self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
@@ -202,29 +239,46 @@ class Encoder:
         dim: int | None = None,
         normalize: bool = False,
         on_invalid: str = "error",
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
     ) -> Vectors:
         """Vectors of texts: (dim,) for one text, (n, dim) for a collection of n, always float32 and finite.
 
         dim: only the first dimensions; needs a `Whitening` in `refine`, which makes a prefix meaningful.
         normalize: scale each vector to length one, after any cut.
         on_invalid: "error", or "empty" to take a missing value (None, NaN) for an empty text.
+        batch_size: how many texts at a time; the vectors do not depend on it, and by default all come at once.
+        show_progress_bar: on a terminal or in a notebook.
         """
         cut = self._cut(dim)
         if isinstance(texts, str):
             return np.asarray(self._encode([texts], threads, cut, normalize)[0])
-        if isinstance(texts, Iterator):
-            blocks = list(
-                self.encode_iter(
-                    texts,
-                    FIT_BLOCK,
-                    threads,
-                    dim=dim,
-                    normalize=normalize,
-                    on_invalid=on_invalid,
-                )
+        size = whole(batch_size or FIT_BLOCK, "batch_size", 1)
+        if isinstance(texts, Iterator) or batch_size or show_progress_bar:
+            items = texts if isinstance(texts, Iterator) else texts_of(texts, on_invalid)
+            total = 0 if isinstance(items, Iterator) else len(items)
+            blocks = self.encode_iter(
+                items, size, threads, dim=dim, normalize=normalize, on_invalid=on_invalid
             )
-            return np.concatenate(blocks) if blocks else np.empty((0, cut), np.float32)
+            rows = list(followed(blocks, total, "encoding") if show_progress_bar else blocks)
+            return np.concatenate(rows) if rows else np.empty((0, cut), np.float32)
         return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
+
+    def for_texts(self, texts: list[str], threads: int | None = None) -> Encoder:
+        """An encoder for these texts alone, in which words of theirs have rows that were composed from n-grams: `look_up`
+        and `encode_ids` of it belong together. This one, where its words are no fastText model or no word is lacking.
+        """
+        if self.words.ngrams is None:
+            return self
+        return self._for_tokens(tokens_of(texts, self.split), thread_count(threads))
+
+    def _for_tokens(self, sentences: list[list[str]], threads: int) -> Encoder:
+        words = self.words.for_tokens(sentences, threads)
+        if words is self.words:
+            return self
+        other = self.__copy__()
+        other.words = words
+        return other
 
     def encode_tokens(
         self,
@@ -236,8 +290,10 @@ class Encoder:
     ) -> Vectors:
         """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
         cut = self._cut(dim)
-        batch = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
-        return self._vectors(batch, thread_count(threads), cut, normalize)
+        sentences, count = token_lists_of(token_lists), thread_count(threads)
+        encoder = self._for_tokens(sentences, count)
+        batch = encoder.words.vocabulary.look_up_tokens(sentences)
+        return encoder._vectors(batch, count, cut, normalize)
 
     def look_up(
         self, texts: Any, threads: int | None = None, share: KnownShare | None = None
@@ -312,7 +368,8 @@ class Encoder:
     ) -> Vectors:
         is_small = len(texts) == 1 and len(texts[0]) < SHARED_CHARACTERS
         count = thread_count(threads, is_small)
-        return self._vectors(self._ids(texts, count, share), count, dim, normalize, first)
+        encoder = self.for_texts(texts, count)
+        return encoder._vectors(encoder._ids(texts, count, share), count, dim, normalize, first)
 
     def _vectors(
         self, batch: Ids, threads: int, dim: int, normalize: bool, first: int = 0
@@ -375,9 +432,10 @@ class Encoder:
         from noppa.explain.explain import explanation
 
         state = self._state
-        tokens = tokens_of(texts_of([text]), self.split)[0]
+        tokens = tokens_of(texts_of([text]), self.split)
+        words = self.words.for_tokens(tokens, 1)
         return explanation(
-            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+            text, tokens[0], words, self.method, state.learnt, state.steps, self._refinements
         )
 
     def explain_pair(self, a: str, b: str) -> PairExplanation:
@@ -407,6 +465,33 @@ class Encoder:
         are float32, as the native kernels apply them.
         """
         encoder_folder.write_beside(path, self._contents, words, columns, scales)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        revision: str | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+        message: str | None = None,
+        license: str | None = None,
+        figures: Mapping[str, float] | None = None,
+    ) -> str:
+        """Save to a repository of the Hugging Face Hub, `owner/name`, which is made where there is none; returns its pinned name,
+        `hf:owner/name@commit`.
+
+        revision: a branch, made where there is none. token: in place of `hf auth login` and HF_TOKEN. message: of the commit.
+        license, figures: for the model card, written where the repository has none: a licence by its name on the hub, and
+        results by their names.
+        """
+        from noppa.encoder.encoder_card import encoder_card, license_of
+        from noppa.io.hub_transfer import Destination, push
+
+        def card(folder: Path) -> str:
+            given = license or license_of(self.words)
+            return encoder_card(repo_id, folder, self._facts, given, figures)
+
+        return push(Destination(repo_id, revision, private, token, message), self.save, card)
 
     @property
     def _contents(self) -> Contents:
@@ -482,13 +567,23 @@ def reopened(identity: Identity) -> Encoder:
     if identity.path is None:
         raise ParameterError("an encoder that is only in memory cannot be opened again: save it")
     try:
-        encoder = Encoder.open_folder(identity.path, verified=identity.verified)
+        how = identity.tokenizer or None
+        encoder = Encoder.open_folder(identity.path, how, identity.verified)
     except FileError as error:
         raise FileError(
             f"an encoder was pickled as its folder {identity.name}, which cannot be loaded here: {error}"
         ) from error
     if encoder.identity.checksum != identity.checksum:
         raise FileError(
-            f"{identity.name} holds another encoder here than the one that was pickled: copy that one here"
+            f"{identity.name} holds another encoder here than the one that was pickled: {_remedy(identity)}"
         )
     return encoder
+
+
+def _remedy(identity: Identity) -> str:
+    if identity.kind != PRESET:
+        return "copy that one here"
+    return (
+        f'noppa.load("{identity.name}") is the preset of this version; for the one that was pickled, save it as a folder with the '
+        "version that pickled it, and load that"
+    )

@@ -160,9 +160,7 @@ def checksum(path: Path) -> str:
 
 
 def _checksum(folder: Folder, words_checksum: str) -> str:
-    import hashlib
-
-    return hashlib.sha256((folder.header_checksum + words_checksum).encode()).hexdigest()
+    return storage.checksum_of(folder.header_checksum + words_checksum)
 
 
 def _place_of_words(folder: Folder) -> Path:

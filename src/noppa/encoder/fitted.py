@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.display import short_repr
 from noppa.errors import FileError
 from noppa.io import schema
 from noppa.io.schema import Field
@@ -33,6 +34,8 @@ FIELDS = {
 @dataclass(frozen=True)
 class Fitted:
     """The steps after pooling, the method's own arrays, and from how many sentences they were learnt."""
+
+    __repr__ = short_repr
 
     steps: tuple[Step, ...] = ()
     learnt: dict[str, NDArray[Any]] = field(default_factory=dict)

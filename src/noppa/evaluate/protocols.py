@@ -29,6 +29,7 @@ SEED = 1111
 #: The range of NumPy's RandomState, which draws the folds.
 seed_number = partial(whole, most=(1 << 32) - 1)
 OUTER_FOLDS = 10
+#: The names of the protocols: which probe is trained on the vectors.
 PROTOCOLS = tuple(PROBES)
 TRAIN = ("train", "all")
 
@@ -39,6 +40,7 @@ Parts = Mapping[str, Sequence[Row]]
 class Outcome:
     """Percent on test rows, percent on development rows (None where there are none), and both for each outer fold.
 
+    more: what a protocol adds, such as the l2 that was chosen.
     cpu_seconds: of encoding and of the probes, over all processes.
     """
 
@@ -72,6 +74,8 @@ def score(
 ) -> Outcome:
     """How good a candidate is on a task, whose rows are `parts` by name.
 
+    protocol: which probe is trained on the vectors, one of `PROTOCOLS`. seed: of the folds and of the probe.
+    transductive: fit on the text of test rows, too, as some published numbers do.
     corpus: texts to fit on where a task has no training rows. run: a `map`, such as that of a pool of processes.
     """
     one_of(protocol, "protocol", PROTOCOLS)

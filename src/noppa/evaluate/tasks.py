@@ -155,6 +155,7 @@ _ROWS = (
     ),
 )
 
+#: Every task by its name, in the order of the tables.
 TASKS: dict[str, Task] = {task.name: task for task in _ROWS}
 
 #: The paper's Table 1.

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.display import Displayed, Grid, Table, View, Words, cut, frame, short_repr, text_of
+
 Float = NDArray[np.float64]
 
 
@@ -25,9 +27,11 @@ class Refined:
     removed: Float | None
     share: float | None
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Displayed):
     """One text taken apart.
 
     tokens: those of the encoder's tokenizer; a word known by its pieces is there as these, such as `##ing`.
@@ -71,6 +75,34 @@ class Explanation:
     constants: Mapping[str, Float]
     vector: Float
 
+    def __repr__(self) -> str:
+        return f"Explanation({cut(self.text, 80)!r}, {len(self.tokens)} tokens, dim={len(self.vector)})"
+
+    def __str__(self) -> str:
+        return text_of(self._view())
+
+    def to_pandas(self) -> Any:
+        """A row for each token: what is known of it alone."""
+        return frame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "token": list(self.tokens),
+            "known": self.known,
+            "position": self.positions,
+            "weight": self.weights,
+            "share": self.shares,
+            "cosine": self.cosines,
+        }
+
+    def _view(self) -> View:
+        columns = self._columns()
+        rows = list(zip(*columns.values(), strict=True))
+        notes = [f"{self.method}; a share is what a token gives to the vector before refinement"]
+        notes += [f"{step.name} removed {step.share:.1%}" for step in self.steps if step.share]
+        words = Words(self.tokens, self.shares.tolist())
+        return View(f"“{self.text}”", [words, Table(list(columns), rows), *notes])
+
     @property
     def weighted_attention(self) -> Float | None:
         """Attention times the weight of the row's token, w_i A_ij: rows add up to the weights, not to 1."""
@@ -103,7 +135,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, eq=False)
-class PairExplanation:
+class PairExplanation(Displayed):
     """The cosine of two texts divided: `pairs` (tokens of a, tokens of b) and `remainders` add up to `cosine`.
 
     The remainders are there only where a refinement adds a constant or a method gives something that no token owns.
@@ -114,6 +146,21 @@ class PairExplanation:
     pairs: Float
     remainders: Mapping[str, float]
     cosine: float
+
+    def __repr__(self) -> str:
+        return f"PairExplanation({cut(self.a.text, 60)!r}, {cut(self.b.text, 60)!r}, cosine={self.cosine:.4f})"
+
+    def __str__(self) -> str:
+        return text_of(self._view())
+
+    def to_pandas(self) -> Any:
+        """What each token of the first text (row) and of the second (column) give to the cosine together."""
+        return frame(self.pairs, self.a.tokens, self.b.tokens)
+
+    def _view(self) -> View:
+        title = f"cosine {self.cosine:.4f} of “{cut(self.a.text, 60)}” and “{cut(self.b.text, 60)}”"
+        rest = [f"{name}: {value:+.4f}" for name, value in self.remainders.items()]
+        return View(title, [Grid(self.a.tokens, self.b.tokens, self.pairs), *rest])
 
     def described(self) -> dict[str, Any]:
         """Everything as JSON."""

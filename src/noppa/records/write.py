@@ -242,6 +242,7 @@ def _lists(vectors: Any, kind: Any) -> Any:
     return pyarrow.FixedSizeListArray.from_arrays(values, type=kind)
 
 
+#: The writer of each output format.
 WRITERS: dict[str, type[Writer]] = {"npy": Npy, "jsonl": Jsonl, "csv": Csv, "parquet": Parquet}
 
 

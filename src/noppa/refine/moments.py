@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noppa.display import short_repr
 from noppa.errors import ParameterError
 from noppa.parameters import numbers
 
@@ -17,12 +18,15 @@ Float = NDArray[np.float64]
 class Moments:
     """Count, sum (dim,) and sum of outer products (dim, dim) of vectors, in float64. Adding two merges them."""
 
+    __repr__ = short_repr
+
     count: int
     total: Float
     products: Float
 
     @classmethod
     def empty(cls, dim: int) -> Moments:
+        """Moments of no vector yet."""
         return cls(0, np.zeros(dim), np.zeros((dim, dim)))
 
     @classmethod
@@ -40,10 +44,12 @@ class Moments:
 
     @property
     def dim(self) -> int:
+        """Length of a vector."""
         return len(self.total)
 
     @property
     def mean(self) -> Float:
+        """The mean vector, (dim,)."""
         return self.total / max(self.count, 1)
 
     @property
@@ -53,6 +59,7 @@ class Moments:
 
     @property
     def covariance(self) -> Float:
+        """E[x x'] without the mean, (dim, dim)."""
         return self.second - np.outer(self.mean, self.mean)
 
     def mapped(self, matrix: Float, bias: Float) -> Moments:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.display import short_repr
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
 from noppa.refine.moments import Float, Moments
@@ -37,6 +38,8 @@ class Step(Protocol):
 class Remove:
     """x - (left x - bias) right: takes the directions `right` (k, dim) out of x as far as `left` (k, dim) sees them."""
 
+    __repr__ = short_repr
+
     ARRAYS: ClassVar = {"left": "f4|f8 k width", "right": "f4|f8 k width", "bias": "f4|f8 k"}
 
     left: Float
@@ -64,6 +67,8 @@ class Remove:
 @dataclass(frozen=True)
 class Map:
     """x matrix + bias, matrix (in, out), its columns in falling order of importance."""
+
+    __repr__ = short_repr
 
     ARRAYS: ClassVar = {"matrix": "f4|f8 width out", "bias": "f4|f8 out"}
 
@@ -106,10 +111,12 @@ class Unit:
         return rows / (length if length > 0 else 1), None
 
 
+#: The kinds of steps, by the names of saved folders.
 STEPS: dict[str, type[Any]] = {"remove": Remove, "map": Map, "normalise": Unit}
 
 
 def kernel_steps(steps: Sequence[Step]) -> kernels.Steps:
+    """Fitted steps in the form that the kernels apply."""
     return kernels.Steps([step.described() for step in steps])
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
+from noppa.display import Displayed, Table, View, cut, frame, short_repr
 from noppa.search.index_model import split_of
 from noppa.search.metadata import Metadata
 from noppa.search.postings import terms_of
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Characters of a text in a printed line, and pairs of words in a printed explanation.
 SHOWN_TEXT, SHOWN_PAIRS = 100, 8
+#: The fields of a hit in a table.
+COLUMNS = ("id", "score", "cosine", "bm25", "text")
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,14 @@ class Asked:
     norm: tuple[float, float]
     word_weight: float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
-class Hit:
+class Hit(Displayed):
     """A text that was found.
 
+    id, text, metadata: as they were added.
     score: what the hits are sorted by: cosine, BM25, or in hybrid mode cosine + asked.word_weight · BM25.
     cosine, bm25: the two alone; NaN for one that took no part.
     """
@@ -48,6 +54,8 @@ class Hit:
     cosine: float
     bm25: float
     asked: Asked = field(repr=False, compare=False)
+
+    __repr__ = short_repr
 
     def explain(self) -> HitExplanation:
         """Why this text was found: which of its words aligned with the query's, and which terms matched."""
@@ -72,14 +80,17 @@ class Hit:
         return {**found, "metadata": self.metadata}
 
     def __str__(self) -> str:
-        line = " ".join(self.text.split())
-        line = line if len(line) <= SHOWN_TEXT else line[: SHOWN_TEXT - 1] + "…"
         facts = "".join(f"  {name}={value}" for name, value in self.metadata.items())
-        return f"{self.score:.4f}  {self.id}  {line}{facts}"
+        return f"{self.score:.4f}  {self.id}  {cut(self.text, SHOWN_TEXT)}{facts}"
+
+    def _view(self) -> View:
+        return View(
+            f"{self.score:.4f}  {self.id}", [Table(["", ""], list(self.described().items()))]
+        )
 
 
 @dataclass(frozen=True)
-class HitExplanation:
+class HitExplanation(Displayed):
     """Why a text was found.
 
     terms: what each matched term gave to BM25; they add up to `hit.bm25`.
@@ -90,6 +101,18 @@ class HitExplanation:
     hit: Hit
     terms: dict[str, float]
     pair: PairExplanation | None
+
+    __repr__ = short_repr
+
+    def _view(self) -> View:
+        terms = Table(["term", "BM25"], sorted(self.terms.items(), key=lambda item: -item[1]))
+        shares: dict[tuple[str, str], float] = {}
+        for a, b, share in self.aligned:  # a word that the text repeats is one line
+            shares[a, b] = shares.get((a, b), 0.0) + share
+        pairs = sorted(((*pair, share) for pair, share in shares.items()), key=lambda row: -row[2])
+        aligned = Table(["query", "text", "share of the cosine"], pairs)
+        found = [terms] * bool(self.terms) + [aligned] * bool(pairs)
+        return View(f"“{self.hit.asked.query}” found “{self.hit.text}”", found)
 
     @property
     def aligned(self) -> list[tuple[str, str, float]]:
@@ -114,7 +137,7 @@ class HitExplanation:
         if self.terms:
             ordered = sorted(self.terms.items(), key=lambda item: -item[1])
             gave = ", ".join(f"{term} {value:.2f}" for term, value in ordered)
-            counted = f"{self.hit.bm25:.2f} x {self.hit.asked.word_weight:.3f}"
+            counted = f"{self.hit.bm25:.2f} x {self.hit.asked.word_weight:.2g}"
             lines.append(f"  words, BM25 {counted}: {gave}")
         if self.pair is not None:
             pairs = [f"{a}~{b} {share:+.3f}" for a, b, share in self.aligned[:SHOWN_PAIRS]]
@@ -122,7 +145,7 @@ class HitExplanation:
         return "\n".join(lines)
 
 
-class Hits(Sequence[Hit]):
+class Hits(Displayed, Sequence[Hit]):
     """The hits of one query, best first.
 
     note: why there are none, where there are none.
@@ -144,6 +167,7 @@ class Hits(Sequence[Hit]):
 
     @property
     def ids(self) -> list[str]:
+        """The ids of the hits, best first."""
         return [hit.id for hit in self._hits]
 
     def described(self) -> dict[str, Any]:
@@ -152,4 +176,32 @@ class Hits(Sequence[Hit]):
         return {"query": self.query, "mode": self.mode, "hits": hits, "note": self.note}
 
     def __repr__(self) -> str:
+        return f"Hits({cut(self.query, 80)!r}, {len(self)} hits, mode={self.mode!r})"
+
+    def __str__(self) -> str:
         return "\n".join(map(str, self._hits)) or f"no hits: {self.note}"
+
+    def to_pandas(self) -> Any:
+        """A row for each hit, best first; the metadata are columns, NaN where a hit has none of that name."""
+        return frame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Fields that a hit and its metadata both have are the hit's."""
+        names = dict.fromkeys(name for hit in self._hits for name in hit.metadata)
+        own = {name: [getattr(hit, name) for hit in self._hits] for name in COLUMNS}
+        return own | {
+            name: [hit.metadata.get(name) for hit in self._hits]
+            for name in names
+            if name not in own
+        }
+
+    def _view(self) -> View:
+        columns = {
+            name: values
+            for name, values in self._columns().items()
+            if name not in ("cosine", "bm25") or not any(map(math.isnan, values))
+        }
+        table = Table(list(columns), list(zip(*columns.values(), strict=True)))
+        return View(
+            f"“{self.query}”, by {self.mode}", [table if len(self) else f"no hits: {self.note}"]
+        )

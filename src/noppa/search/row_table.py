@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.display import short_repr
 from noppa.errors import FileError, ParameterError
 from noppa.search import metadata
 from noppa.search.metadata import Metadata
@@ -32,6 +33,9 @@ class Row(NamedTuple):
     id: str
     text: str
     metadata: Metadata
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class RowTable:

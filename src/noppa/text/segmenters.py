@@ -12,6 +12,8 @@ Segmenter = Callable[[str], list[str]]
 
 
 def jieba() -> Segmenter:
+    import logging  # lazily, as all that only some languages need
+
     with needs("jieba", "this tokenizer"):
         package = import_module("jieba")
     import logging
@@ -21,6 +23,8 @@ def jieba() -> Segmenter:
 
 
 def fugashi() -> Segmenter:
+    import threading
+
     with needs("fugashi", "this tokenizer"):
         tagger = import_module("fugashi").Tagger
     import threading  # lazily, as logging above: every start would pay for them

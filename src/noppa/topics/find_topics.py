@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.display import Displayed, Table, View, cut, frame
 from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import External
@@ -34,11 +35,12 @@ class Topic(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Its words, with commas between them."""
         return ", ".join(self.words)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Topics:
+class Topics(Displayed):
     """texts and their unit vectors (texts, dim); `topics`, the largest first; labels (texts,): the topic of each text.
 
     nearness (texts,): the cosine of each text with the middle of its topic. outlier_scores (texts,): how unlike all others.
@@ -63,8 +65,28 @@ class Topics:
         lines = [f"{len(self.topics)} topics of {len(self.texts):,} texts"]
         for topic in self.topics:
             lines += [f"{topic.size:7,}  {topic.name}"]
-            lines += [f"         {_short(self.texts[row])}" for row in topic.representatives[:1]]
+            lines += [
+                f"         {cut(self.texts[row], WIDTH)}" for row in topic.representatives[:1]
+            ]
         return "\n".join(lines)
+
+    def to_pandas(self) -> Any:
+        """A row for each text: its topic by number and name, its nearness to the topic's middle, and its outlier score."""
+        names = [topic.name for topic in self.topics]
+        columns = {
+            "text": list(self.texts),
+            "topic": self.labels,
+            "name": [names[at] for at in self.labels.tolist()],
+        }
+        return frame(columns | {"nearness": self.nearness, "outlier_score": self.outlier_scores})
+
+    def _view(self) -> View:
+        rows = [
+            (topic.size, topic.name, *(self.texts[row] for row in topic.representatives[:1]))
+            for topic in self.topics
+        ]
+        title = f"{len(self.topics)} topics of {len(self.texts):,} texts"
+        return View(title, [Table(["texts", "name", "representative"], rows)])
 
     def described(self) -> dict[str, Any]:
         """The topics and the outliers with their texts, as JSON."""
@@ -125,8 +147,3 @@ def topics_of(
 def _topics(groups: Groups, names: list[tuple[str, ...]]) -> list[Topic]:
     rows = zip(names, groups.sizes.tolist(), groups.central, strict=True)
     return [Topic(words, size, tuple(central.tolist())) for words, size, central in rows]
-
-
-def _short(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= WIDTH else plain[: WIDTH - 1] + "…"

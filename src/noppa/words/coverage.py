@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from noppa.display import Displayed, Table, View, frame, short_repr
 from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import blocks_of, texts_of, tokens_of
@@ -17,7 +19,7 @@ WHOLE, PIECES, UNKNOWN = range(3)
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(Displayed):
     """How much of some texts the vocabulary knows."""
 
     tokens: int
@@ -32,12 +34,25 @@ class Coverage:
     piece_types: int = 0
     """Tokens and different words that only have vectors from their pieces."""
 
+    __repr__ = short_repr
+
+    def to_pandas(self) -> Any:
+        """The unknown words with their counts, most frequent first."""
+        words, counts = zip(*self.unknown, strict=True) if self.unknown else ((), ())
+        return frame({"word": list(words), "count": list(counts)})
+
+    def _view(self) -> View:
+        unknown = [Table(["unknown word", "count"], self.unknown)] if self.unknown else []
+        return View(str(self).partition("; most frequent")[0], unknown)
+
     @property
     def token_share(self) -> float:
+        """The share of all tokens that are known."""
         return self.known_tokens / self.tokens if self.tokens else 0.0
 
     @property
     def type_share(self) -> float:
+        """The share of the different words that are known."""
         return self.known_types / self.types if self.types else 0.0
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.display import short_repr
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.io.inputs import read_whole
@@ -58,6 +59,8 @@ LARGEST_COUNT = 1e18
 @dataclass(frozen=True)
 class Probabilities:
     """Probability of each word, which of them were really counted, and where they come from."""
+
+    __repr__ = short_repr
 
     values: NDArray[np.float64]
     counted: NDArray[np.bool_]

@@ -12,6 +12,7 @@ from noppa.records.record_formats.parquet import Parquet
 from noppa.records.record_formats.record_format import RecordFormat, Section
 from noppa.records.record_formats.tables import CSV, TSV
 
+#: How texts are read from each format; add to it for one of your own.
 FORMATS: dict[str, RecordFormat] = {
     "lines": Lines(),
     "jsonl": JsonLines(),

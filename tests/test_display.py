@@ -1,0 +1,183 @@
+"""What notebooks and consoles show: short `repr`s, HTML that escapes, frames, and progress bars."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import noppa
+from noppa import display
+from noppa.topics.find_topics import find_topics
+
+HOSTILE = '<script>alert("1")</script> & <b>good</b> film \ud800'
+TEXTS = ["a fine film", "a lovely story", "dull and long", HOSTILE] * 3
+LABELS = ["good", "good", "<i>bad</i>", "<i>bad</i>"] * 3
+
+
+@pytest.fixture(scope="module")
+def objects():
+    """One of each kind that users meet, made of hostile text where it holds text."""
+    similar = noppa.load("similarity")
+    model = noppa.Classifier(keep_texts=True).fit(TEXTS, LABELS)
+    index = noppa.Index()
+    index.add([HOSTILE * 9, "a train"], metadata=[{"<u>": "</td><script>"}, {"year": 2019}])
+    hits = index.search("fine film <script>")
+    found = noppa.deduplicate(TEXTS)
+    topics = find_topics(TEXTS, 2)
+    explanation = noppa.load().explain(HOSTILE * 20)
+    decision = model.explain(HOSTILE)
+    coverage = similar.words.coverage([HOSTILE, "zzqx <script>"])
+    made = [
+        similar, noppa.load(), similar.words, explanation, similar.explain_pair(HOSTILE, HOSTILE), model, noppa.Classifier(),
+        decision, model.report(), index, hits, hits[0], hits[0].explain(), hits[0].asked, index.get(hits[0].id), found, found.removed,
+        found.removed[0], found.compared, topics, topics.topics[0], coverage, model.contents, model.training_, decision.sides[0],
+        decision.ngrams[0], model.nearest("a fine film")[0], similar.fitted, similar.words.word_probabilities,
+        noppa.Encoder(similar.words, noppa.NoPPA(), [noppa.Whitening(), noppa.Normalize()]),
+        noppa.Moments.of(np.ones((3, 9))), similar.words.count(TEXTS),
+    ]  # fmt: skip
+    return {f"{at} {type(one).__name__}": one for at, one in enumerate(made)}
+
+
+def test_every_repr_is_short_and_on_one_line(objects):
+    for name, one in objects.items():
+        assert len(repr(one)) <= display.LONGEST, name
+        assert "\n" not in repr(one), name
+
+
+def kinds_of(kind: type) -> set[type]:
+    return {kind, *(one for below in kind.__subclasses__() for one in kinds_of(below))}
+
+
+def test_every_kind_that_notebooks_display_is_tried_here(objects):
+    bases = {display.Displayed, noppa.WordVectors.__base__}
+    tried = {type(one) for one in objects.values()}
+    ours = {kind for kind in kinds_of(display.Displayed) if kind.__module__.startswith("noppa.")}
+    assert ours - bases <= tried
+
+
+class Balanced(HTMLParser):
+    """Which tags stand open, and all that were met."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.met: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.met.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_html_is_whole_and_nothing_of_a_user_is_markup(objects):
+    shown = [one for one in objects.values() if isinstance(one, display.Displayed)]
+    assert len(shown) > 14
+    for one in shown:
+        bundle = one._repr_mimebundle_()
+        page = Balanced()
+        page.feed(bundle["text/html"])
+        page.close()
+        assert page.open == []
+        assert page.met <= {"div", "p", "b", "span", "table", "tr", "th", "td"}, type(one)
+        bundle["text/html"].encode()  # what a notebook file can hold
+        assert len(bundle["text/html"]) < 100_000
+        assert bundle["text/plain"] == str(one)
+        assert len(str(one)) < 4_000
+    assert "&lt;/td&gt;&lt;script&gt;" in objects["10 Hits"]._repr_html_()
+
+
+def test_a_bundle_has_what_is_asked_for(objects):
+    hits = objects["10 Hits"]
+    assert hits._repr_mimebundle_(include=["text/plain"]).keys() == {"text/plain"}
+    assert hits._repr_mimebundle_(exclude=["text/plain"]).keys() == {"text/html"}
+
+
+def test_colours_leave_text_readable_on_light_and_dark():
+    """Contrast of at least 4.5 with the strongest tint below black on white and white on near-black."""
+
+    def luminance(colour):
+        parts = [part / 255 for part in colour]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for text, paper in (((0, 0, 0), (255, 255, 255)), ((230, 237, 243), (17, 17, 17))):
+        for share in (1.0, -1.0):
+            *tint, alpha = map(float, re.findall(r"[\d.]+", display._tint(share)))
+            below = [alpha * t + (1 - alpha) * p for t, p in zip(tint, paper, strict=True)]
+            low, high = sorted((luminance(text), luminance(below)))
+            assert (high + 0.05) / (low + 0.05) > 4.5
+
+
+def test_frames(objects):
+    explanation, pair = objects["3 Explanation"], objects["4 PairExplanation"]
+    frame = explanation.to_pandas()
+    assert frame["token"].tolist() == list(explanation.tokens)
+    assert np.allclose(frame["share"], explanation.shares)
+    assert pair.to_pandas().to_numpy().sum() == pytest.approx(pair.cosine)
+    hits, topics = objects["10 Hits"].to_pandas(), objects["19 Topics"]
+    assert hits.columns.tolist() == ["id", "score", "cosine", "bm25", "text", "<u>", "year"]
+    assert len(topics.to_pandas()) == len(TEXTS)
+    assert topics.to_pandas()["topic"].tolist() == topics.labels.tolist()
+    decision = objects["7 Decision"]
+    assert decision.to_pandas().sum().to_numpy() == pytest.approx(decision.logits)
+    assert objects["15 Duplicates"].to_pandas()["row"].tolist() == [*range(4, 12)]
+    assert "<" in objects["21 Coverage"].to_pandas()["word"].tolist()
+    assert objects["8 TrainingReport"].to_pandas().columns[0] == "row"
+
+
+def test_a_frame_without_pandas_names_the_extra(objects, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[pandas\]'"):
+        objects["10 Hits"].to_pandas()
+
+
+def test_nothing_found_is_shown_as_that():
+    hits = noppa.Index().search("anything")
+    assert "no hits" in hits._repr_html_()
+    assert hits.to_pandas().empty
+    assert "Duplicates(0 kept" in repr(noppa.deduplicate([]))
+    assert noppa.load("similarity").explain("")._repr_html_()
+
+
+# Batches and progress
+
+
+@pytest.mark.parametrize("size", [1, 7, 97, 5000])
+def test_batches_and_bars_change_no_byte(size, capfd):
+    model = noppa.load("similarity")
+    texts = [f"a girl eats {at} cakes" for at in range(97)]
+    whole = model.encode(texts)
+    assert model.encode(texts, batch_size=size).tobytes() == whole.tobytes()
+    barred = model.encode(texts, batch_size=size, show_progress_bar=True)
+    assert barred.tobytes() == whole.tobytes()
+    assert model.encode(iter(texts), show_progress_bar=True).tobytes() == whole.tobytes()
+    assert capfd.readouterr().err == ""  # neither a terminal nor a notebook
+
+
+def test_odd_batches():
+    model = noppa.load("similarity")
+    assert model.encode([], batch_size=3, show_progress_bar=True).shape == (0, model.dim)
+    assert model.encode("a", batch_size=3, show_progress_bar=False).shape == (model.dim,)
+    with pytest.raises(noppa.NoppaError, match="batch_size must be a whole number from 1"):
+        model.encode(["a"], batch_size=-1)
+
+
+def test_a_bar_on_a_terminal(monkeypatch):
+    """rich writes to what it takes for a terminal."""
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    noppa.load("similarity").encode(["a cake"] * 9, batch_size=2, show_progress_bar=True)
+    assert "encoding" in sys.stderr.getvalue()
+    assert "9/9" in sys.stderr.getvalue()

@@ -1,0 +1,88 @@
+"""The extension of griffe: what our docstrings mean, said as the site's reference needs it.
+
+A paragraph of ours that begins `name: …` or `name (its shape): …`, where `name` is a parameter, tells of parameters, several in a row: it becomes a
+section of parameters. A paragraph that begins with `>>>` is an example and becomes a block of code. Lines that begin with `#:` are
+the docstring of the constant below them.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from griffe import Alias, Attribute, Class, Docstring, Extension, Function, Module, Object
+
+
+class HouseStyle(Extension):
+    """Rewrites every docstring of a package once it is loaded."""
+
+    def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
+        rewrite(pkg)
+
+
+def rewrite(owner: Object) -> None:
+    for member in owner.members.values():
+        if not isinstance(member, Alias):
+            if isinstance(member, Attribute):
+                complete(member)
+            if member.docstring:
+                member.docstring.value = sectioned(member.docstring.value, parameters_of(member))
+            rewrite(member)
+
+
+def complete(constant: Attribute) -> None:
+    """What griffe does not see of a constant or a field."""
+    if str(constant.annotation) == "ClassVar":
+        # Without brackets griffe takes it for a field, and so for a parameter of the dataclass.
+        constant.labels.discard("instance-attribute")
+    path = constant.filepath
+    if not constant.docstring and constant.lineno and isinstance(path, Path):
+        above = reversed(constant.lines_collection[path][: constant.lineno - 1])
+        told = [
+            line.strip()[2:] for line in takewhile(lambda line: line.strip()[:2] == "#:", above)
+        ]
+        if told:
+            constant.docstring = Docstring(" ".join(reversed(told)).strip(), parent=constant)
+
+
+def parameters_of(member: Object) -> list[str]:
+    """The parameters that a docstring may tell of; for a class those of its constructor, or its fields."""
+    if isinstance(member, Class):
+        made = member.members.get("__init__")
+        if not isinstance(made, Function):
+            return [name for name, field in member.members.items() if field.is_attribute]
+        member = made
+    return [one.name for one in member.parameters] if isinstance(member, Function) else []
+
+
+def sectioned(text: str, parameters: list[str]) -> str:
+    """A docstring with what it says of parameters as one section `Args:`, and its examples as blocks."""
+    name = "|".join(map(re.escape, parameters)) or r"(?!)"
+    entry = re.compile(
+        rf"(?:^|(?<=[.:;] )|(?<=\n)[ ]*)((?:{name})(?:, (?:{name}))*)( \([^()]*\))?: "
+    )
+    prose, told, examples = [], [], []
+    for paragraph in re.split(r"\n\s*\n", text):
+        if paragraph.startswith(">>>"):
+            examples.append(f"```pycon\n{paragraph}\n```")
+        elif entry.match(paragraph):
+            told += entries(entry, paragraph)
+        else:
+            prose.append(paragraph)
+    section = ["Args:\n" + "\n".join(told)] if told else []
+    return "\n\n".join([*prose, *section, *examples])
+
+
+def entries(entry: re.Pattern[str], paragraph: str) -> list[str]:
+    """One for each parameter; what is said of several at once stands at the first, and the others refer to it."""
+    lines = []
+    _, *parts = entry.split(paragraph)
+    for names, shape, told in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        first, *others = names.split(", ")
+        shown = f"{shape.strip()}: " if shape else ""
+        lines.append(indent(f"{first}: {shown}{' '.join(told.split())}", "    "))
+        lines += [f"    {other}: See `{first}`." for other in others]
+    return lines
