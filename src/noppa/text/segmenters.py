@@ -16,8 +16,6 @@ def jieba() -> Segmenter:
 
     with needs("jieba", "this tokenizer"):
         package = import_module("jieba")
-    import logging
-
     package.setLogLevel(logging.WARNING)  # it tells every process that it builds its dictionary
     return lambda run: [word for word in package.cut(run) if word]
 
@@ -27,8 +25,6 @@ def fugashi() -> Segmenter:
 
     with needs("fugashi", "this tokenizer"):
         tagger = import_module("fugashi").Tagger
-    import threading  # lazily, as logging above: every start would pay for them
-
     of_thread = threading.local()  # a tagger holds the sentence that it parses
 
     def words(run: str) -> list[str]:
