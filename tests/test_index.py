@@ -175,11 +175,12 @@ def test_comparing_some_rows_finds_what_comparing_all_does(count: int) -> None:
         every = collection.word_scores(collection.terms(query))
         for weight in (0.02, 0.1, 0.5):
             bonus = [scores * np.float32(weight) for scores in every]
-            near = collection.nearest(vector, count, 2)
-            found = collection.nearest_with(bonus, vector, near, count, 2)
             wanted = collection.nearest(vector, count, 2, bonus=bonus)
-            assert found[0].tolist() == wanted[0].tolist()
-            assert found[1].tobytes() == wanted[1].tobytes()
+            for more in (0, 50):
+                near = collection.nearest(vector, count + more, 2)
+                found = collection.nearest_with(bonus, vector, near, count, 2)
+                assert found[0].tolist() == wanted[0].tolist()
+                assert found[1].tobytes() == wanted[1].tobytes()
 
 
 def test_words_count_where_the_meaning_does_not_know_them() -> None:

@@ -46,7 +46,7 @@ class Document(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     run = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -111,7 +111,7 @@ def public() -> Iterator[str]:
     for module in (importlib.import_module(f"noppa.{name}") for name in OPEN):
         own = (name for name in module.__all__ if name not in noppa.__all__)
         yield from (f"{module.__name__}.{name}" for name in own)
-    for page in {*PAGES, ELSEWHERE} - {ROOT / "CONTRIBUTING.md"}:
+    for page in {*PAGES, *ELSEWHERE} - {ROOT / "CONTRIBUTING.md"}:
         for node in ast.walk(ast.parse("\n".join(blocks(page, "python")))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("noppa."):
                 yield from (f"{node.module}.{name.name}" for name in node.names)
