@@ -4,6 +4,8 @@ python bench/fasttext_models.py --save bench/results/fasttext_models.jsonl
 
 Needs fasttext-wheel and gensim. Trains a skipgram model on the shared English text; each reader loads it in a process of its
 own, three times, of which the fastest counts. Memory is the resident size after loading less that before, and the most of it.
+Vectors are compared as a table of 10,000 words has them, as texts get them while they are encoded, and so again from a saved
+folder. What it costs to compose words while texts are encoded is CPU time beside that of the frozen table, in one process.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +26,8 @@ import noppa
 DIM, BUCKET, WORDS = 300, 200_000, 10_000
 #: Lines of the shared text that the model is trained on.
 LINES = 60_000
+#: Lines after them that are encoded.
+ENCODED, RUNS = 10_000, 3
 
 READERS = {
     "fastText": "import fasttext; fasttext.FastText.eprint = print",
@@ -80,6 +85,13 @@ def equality(path: Path) -> dict[str, object]:
     asked = asked_words(known)
     words = noppa.WordVectors.load(path, keep=asked)
     expected = np.array([model.get_word_vector(word) for word in words.words])
+    encoder = noppa.Encoder(noppa.WordVectors.load(path, case="exact"), noppa.Average())
+    encoder.save(path.parent / "saved")
+    sentences = [[word] for word in words.words]
+    encoded, saved = (
+        float(np.abs(one.encode_tokens(sentences) - expected).max())
+        for one in (encoder, noppa.load(path.parent / "saved"))
+    )
     return {
         "what": "equality",
         "dictionary": len(known),
@@ -89,6 +101,30 @@ def equality(path: Path) -> dict[str, object]:
         "known": len(set(asked) & set(known)),
         "unknown": len(words) - len(set(asked) & set(known)),
         "largest difference": float(np.abs(words.matrix - expected).max()),
+        "largest difference while encoding": encoded,
+        "largest difference of the saved": saved,
+    }
+
+
+def encoding(path: Path, texts: list[str]) -> dict[str, object]:
+    """CPU time of texts with a whole model beside that with the table of their words, and the share of words it lacks."""
+    words = noppa.WordVectors.load(path)
+    share = words.coverage(texts).token_share
+    whole, table = (noppa.Encoder(one, noppa.NoPPA(k=0)) for one in (words, words.frozen(texts)))
+    times: dict[noppa.Encoder, list[float]] = {whole: [], table: []}
+    rows = {}
+    for _ in range(RUNS):
+        for encoder, spent in times.items():
+            start = time.process_time()
+            rows[encoder] = encoder.encode(texts, threads=1)
+            spent.append(time.process_time() - start)
+    return {
+        "what": "encoding",
+        "texts": len(texts),
+        "unknown": round(1 - share, 4),
+        "seconds": round(min(times[whole]), 3),
+        "seconds of the table": round(min(times[table]), 3),
+        "same bytes": rows[whole].tobytes() == rows[table].tobytes(),
     }
 
 
@@ -116,6 +152,9 @@ def main() -> None:
         path, asked = trained(options.data, folder), folder / "asked.txt"
         rows = [equality(path)]
         print(json.dumps(rows[0]), flush=True)
+        content = (options.data / "text" / "neutral.en.txt").read_text(encoding="utf-8")
+        rows.append(encoding(path, content.splitlines()[LINES : LINES + ENCODED]))
+        print(json.dumps(rows[1]), flush=True)
         known = noppa.WordVectors.load(path).words
         asked.write_text("\n".join(random.Random(8).sample(known, 1000)), encoding="utf-8")
         for reader in READERS:

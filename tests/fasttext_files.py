@@ -12,12 +12,20 @@ WORDS = (("</s>", 10), ("the", 60), ("cake", 3), ("Straße", 1))
 DICTIONARY = 8 + 12 * 4 + 8
 
 
-def made_model(dim: int = 3, bucket: int = 11, shortest: int = 2, longest: int = 4) -> bytes:
-    """A skipgram model of four words whose rows are 0, 1, 2, …"""
+def made_model(
+    dim: int = 3,
+    bucket: int = 11,
+    shortest: int = 2,
+    longest: int = 4,
+    words: tuple[tuple[str, int], ...] = WORDS,
+) -> bytes:
+    """A skipgram model of a few words whose rows are 0, 1, 2, …"""
     arguments = struct.pack("<12id", dim, 5, 5, 1, 5, 1, 2, 2, bucket, shortest, longest, 100, 1e-4)
-    words = b"".join(word.encode() + b"\0" + struct.pack("<qb", count, 0) for word, count in WORDS)
-    dictionary = struct.pack("<3i2q", len(WORDS), len(WORDS), 0, 74, -1) + words
-    rows = len(WORDS) + bucket
+    entries = b"".join(
+        word.encode() + b"\0" + struct.pack("<qb", count, 0) for word, count in words
+    )
+    dictionary = struct.pack("<3i2q", len(words), len(words), 0, 74, -1) + entries
+    rows = len(words) + bucket
     matrix = b"\0" + struct.pack("<2q", rows, dim)
     matrix += np.arange(rows * dim, dtype="<f4").tobytes()
     return struct.pack("<2i", MAGIC, 12) + arguments + dictionary + matrix

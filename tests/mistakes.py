@@ -133,6 +133,7 @@ MISTAKES: dict[str, list[str]] = {
         "index add none lines.txt",
         "dedupe lines.txt --threshold 2",
         "dedupe lines.txt --threshold 0.9 --keep 3",
+        "dedupe lines.txt -o unique.txt --removed unique.txt",
         "dedupe reviews.csv lines.txt",
         "topics empty.txt",
         "topics lines.txt -o t.xyz",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
+import pickle
 import struct
 import sys
 from pathlib import Path
@@ -69,6 +72,26 @@ if sys.version_info < (3, 12) and sys.platform == "linux":  # as in pyproject.to
         # Without n-grams a word that the dictionary lacks has no vector, and fastText gives zeros.
         made = set(asked) if name == "skipgram" else set(model.get_words())
         assert set(words.words) == {word for word in made if word}
+
+    @pytest.mark.parametrize("name", ["skipgram.bin", "norms-True.ftz"])
+    def test_unknown_words_of_texts_equal_fasttext_and_survive_saving(
+        trained: Path, tmp_path: Path, name: str
+    ) -> None:
+        source, path = trained / name, tmp_path / name
+        content = source.read_bytes()
+        path.write_bytes(unlabelled(content) if name.endswith("ftz") else content)
+        model = fasttext.load_model(str(source))
+        words = noppa.WordVectors.load(path, case="exact")
+        asked = [*model.get_words(), *dict.fromkeys(made_words(2000, 3))]
+        asked.remove("</s>")
+        encoder = noppa.Encoder(words, noppa.Average())
+        encoder.save(tmp_path / "saved")
+        expected = np.array([model.get_word_vector(word) for word in asked])
+        for one in (encoder, noppa.load(tmp_path / "saved")):
+            rows = one.encode_tokens([[word] for word in asked])
+            assert np.abs(rows - expected).max() < 1e-6
+            unknown = next(word for word in reversed(asked) if word not in words)
+            assert np.abs(one.words[unknown] - model.get_word_vector(unknown)).max() < 1e-6
 
     @pytest.mark.parametrize("norms", [True, False])
     def test_quantized_and_pruned_rows_equal_fasttext(
@@ -198,3 +221,105 @@ def test_values_that_are_not_finite(model: Path) -> None:
     model.write_bytes(content)
     with pytest.raises(noppa.NoppaError, match="not finite or too large"):
         noppa.WordVectors.load(model, keep=[f"{letter}x" for letter in "abcdefgh"])
+
+
+TEXTS = ["the Kuchen!", "cake", "the cake", "Straße x Kuchen", "Kuchen Kuchen", "xyz"] * 4
+
+
+@pytest.mark.twin
+def test_a_text_has_the_same_bytes_in_any_company(model: Path, tmp_path: Path) -> None:
+    words = noppa.WordVectors.load(model)
+    assert words.unknown == "ngrams"
+    assert "Kuchen" not in words
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0), noppa.Whitening(2)).fit(TEXTS)
+    assert encoder.fitted_on == 24
+    rows = encoder.encode(TEXTS)
+    encoder.save(tmp_path / "saved")
+    saved = noppa.load(tmp_path / "saved")
+    for one, threads in ((encoder, 1), (encoder, 2), (saved, 2)):
+        assert one.encode(TEXTS, threads).tobytes() == rows.tobytes()
+        assert np.concatenate([one.encode(t)[None] for t in TEXTS]).tobytes() == rows.tobytes()
+    assert pickle.loads(pickle.dumps(saved)).encode(TEXTS).tobytes() == rows.tobytes()
+    told = saved.explain("the Kuchen!")
+    assert told.tokens == ("the", "Kuchen", "!")
+    assert told.known.all()
+    assert np.allclose(told.vector, rows[0], atol=1e-5)
+
+
+def test_frozen_words_give_what_composed_ones_give(model: Path, tmp_path: Path) -> None:
+    words = noppa.WordVectors.load(model)
+    words.save(tmp_path / "words")
+    saved = noppa.WordVectors.load(tmp_path / "words")
+    rows = noppa.Encoder(words, noppa.Average()).encode(TEXTS)
+    for table in (
+        words.frozen(TEXTS),
+        saved.frozen(iter(TEXTS)),
+        noppa.WordVectors.load(tmp_path / "words", texts=TEXTS),
+        noppa.WordVectors.load(model, texts=TEXTS),
+    ):
+        assert table.ngrams is None
+        assert "Kuchen" in table
+        assert noppa.Encoder(table, noppa.Average()).encode(TEXTS).tobytes() == rows.tobytes()
+    assert noppa.WordVectors.load(model, unknown="skip").ngrams is None
+    skipped = noppa.WordVectors.load(tmp_path / "words", unknown="skip")
+    with pytest.warns(noppa.NoppaWarning, match="no known word"):
+        assert not noppa.Encoder(skipped, noppa.Average()).encode("Kuchen").any()
+
+
+def test_texts_are_split_by_the_whole_vocabulary(tmp_path: Path) -> None:
+    """Segmentation goes by the ranks of all words, of which a batch has few."""
+    path = tmp_path / "made.bin"
+    path.write_bytes(made_model(words=(("</s>", 9), ("我", 9), ("喜欢", 8), ("喜", 7), ("欢", 6))))
+    words = noppa.WordVectors.load(path, tokenizer="zh")
+    encoder = noppa.Encoder(words, noppa.Average())
+    alone = [encoder.encode(text) for text in ("我喜欢Netflix", "喜", "喜欢")]
+    both = encoder.encode(["我喜欢Netflix", "喜", "喜欢"])
+    assert both.tobytes() == b"".join(row.tobytes() for row in alone)
+    assert encoder.explain("我喜欢Netflix").tokens == ("我", "喜欢", "Netflix")
+
+
+def test_what_needs_a_table_says_so(model: Path, tmp_path: Path) -> None:
+    words = noppa.WordVectors.load(model)
+    for call in (
+        lambda: noppa.Encoder(words, noppa.TfIdf()),
+        lambda: words.quantized(),
+        lambda: words.columns(0, 2),
+    ):
+        with pytest.raises(noppa.NoppaError, match="freeze"):
+            call()
+    for call in (
+        lambda: noppa.WordVectors(["a"], [[1.0]], unknown="ngrams"),
+        lambda: noppa.WordVectors.load(model, limit=2, unknown="ngrams"),
+    ):
+        with pytest.raises(noppa.NoppaError, match="needs the n-grams of a whole fastText model"):
+            call()
+    noppa.WordVectors(["a"], [[1.0]]).save(tmp_path / "plain")
+    with pytest.raises(noppa.NoppaError, match="holds no n-grams"):
+        noppa.WordVectors.load(tmp_path / "plain", unknown="ngrams")
+
+
+def test_n_grams_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "made.bin"
+    content = bytearray(made_model())
+    content[-11 * 3 * 4 :] = np.full(33, np.nan, "<f4").tobytes()
+    path.write_bytes(content)
+    with pytest.raises(noppa.NoppaError, match="not finite"):
+        noppa.WordVectors.load(path)["Kuchen"]
+
+
+@pytest.mark.parametrize("suffix", ["gz", "xz"])
+def test_a_compressed_model_is_unpacked(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    packed = tmp_path / f"made.bin.{suffix}"
+    packed.write_bytes({"gz": gzip, "xz": lzma}[suffix].compress(model.read_bytes()))
+    seen: list[tuple[int, int]] = []
+    words = noppa.WordVectors.load(packed, progress=lambda *done: seen.append(done))
+    assert (packed.stat().st_size,) * 2 in seen
+    assert words["Kuchen"].tolist() == noppa.WordVectors.load(model)["Kuchen"].tolist()
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(noppa.NoppaError, match="damaged or cut short"):
+        noppa.WordVectors.load(packed)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(noppa.NoppaError, match="name another folder in TMPDIR, or unpack it"):
+        noppa.WordVectors.load(packed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 
@@ -217,7 +218,11 @@ class TestEncoder:
         text = "中国人的音乐"
         assert again.encode(text).tobytes() == encoder.encode(text).tobytes()
         other = noppa.load(tmp_path / "zh", tokenizer="english")
-        assert other.identity.path is None, "it is no longer what the folder holds"
+        assert other.identity.tokenizer == "english"
+        assert other.identity.fingerprint != again.identity.fingerprint
+        sent = pickle.loads(pickle.dumps(other))
+        assert sent.words.tokenizer == other.words.tokenizer
+        assert sent.identity == other.identity
         assert other.encode(text).tobytes() != encoder.encode(text).tobytes()
         same = noppa.load(tmp_path / "zh", tokenizer="plain:segment=vocabulary")
         assert same.identity == again.identity
@@ -305,3 +310,28 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jieba", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'noppa\[jieba\]'"):
         jieba()
+
+
+def test_an_index_keeps_its_tokenizer(tmp_path: Path) -> None:
+    words = noppa.WordVectors(WORDS, np.eye(len(WORDS), dtype=np.float32))
+    noppa.Encoder(words, noppa.Average()).save(tmp_path / "plain")
+    text, folder = tmp_path / "texts.txt", str(tmp_path / "index")
+    text.write_text("我喜欢音乐\n中国人\n", encoding="utf-8")
+
+    def run(*arguments: object) -> str:
+        done = CliRunner().invoke(program(), [str(argument) for argument in arguments])
+        return f"{done.exit_code} {' '.join(done.output.split())}"
+
+    model = ("-m", tmp_path / "plain")
+    assert run("index", text, "-o", folder, *model, "--tokenizer", "zh").startswith("0")
+    assert noppa.Index.open(folder).encoder.words.tokenizer == Tokenizer.of("zh")
+    assert run("index", "add", folder, text).startswith("0")
+    assert run("index", "add", folder, text, *model, "--tokenizer", "zh").startswith("0")
+    assert "make the index again" in run("index", "add", folder, text, "--tokenizer", "fr")
+    assert run("search", folder, "音乐", "--mode", "words").count("我喜欢音乐") == 3
+    assert "我喜欢音乐" in run("search", text, "喜欢", *model, "--tokenizer", "zh")
+    with pytest.raises(noppa.NoppaError, match=r"made with the tokenizer plain:segment=vocabulary"):
+        noppa.Index.open(folder, noppa.load(tmp_path / "plain"))
+    preset = noppa.load("small", tokenizer="fr")
+    assert noppa.Index.open(tmp_path / "new", preset)._encoder.identity.name == "small"
+    assert noppa.Index.open(tmp_path / "new").encoder.words.tokenizer == Tokenizer.of("fr")

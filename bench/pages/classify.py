@@ -62,6 +62,24 @@ def accuracy(lines: Sequence[Line]) -> str:
     )
 
 
+def by_rows() -> str:
+    """The mean of eight for each number of training rows."""
+    lines = _latest(lines_of("classifier"))
+    head = f"| mean of eight | {' | '.join(SIZES.values())} |\n|---|{'---:|' * len(SIZES)}\n"
+    rows = (
+        [np.mean(list(_scores(lines, encoder, size).values())) for size in SIZES]
+        for encoder in TITLES
+    )
+    return head + "".join(
+        f"| {title} | {' | '.join(f'{mean:.2f}' for mean in means)} |\n"
+        for title, means in zip(TITLES.values(), rows, strict=True)
+    )
+
+
+def model2vec_published() -> str:
+    return published(_latest(lines_of("classifier"))).strip() + "\n"
+
+
 def _scores(lines: Sequence[Line], encoder: str, size: Any) -> dict[str, float]:
     """The mean over seeds, by task."""
     if size == "all" and encoder in (VECTORS, PEER):

@@ -48,6 +48,8 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]  # it would name the home alone
     tops = {uri: name for name, uri in top_pages().items()}
     source = tops.get(page.file.src_uri, DOCS + page.file.src_uri)
     parts = FENCE.split(MARK.sub("", markdown))  # text, code, text, …
@@ -55,6 +57,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         LINK.sub(lambda link: linked(link, source, page.file.src_uri), text) for text in parts[::2]
     ]
     return "".join(parts)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The theme's search is a dialog without a name, which screen readers need."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
 
 
 def linked(link: re.Match[str], source: str, uri: str) -> str:

@@ -37,7 +37,7 @@ struct Words {
 void look_up_in(const Index& index, int64_t words, FuzzedDataProvider& input) {
     const Splitting how{input.ConsumeIntegralInRange(0, 3), input.ConsumeIntegralInRange(0, 2),
                         input.ConsumeIntegralInRange(0, 2), 0};
-    Vocabulary vocabulary{index, {}, input.ConsumeIntegralInRange(0, 2), DROPPED, how, Beginnings(index)};
+    Vocabulary vocabulary{index, {}, false, input.ConsumeIntegralInRange(0, 2), DROPPED, how, Beginnings(index)};
     if (input.ConsumeBool()) {
         vocabulary.words.longest = longest_of(index.bounds, words);
         vocabulary.pieces = vocabulary.words;

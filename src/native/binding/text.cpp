@@ -132,14 +132,15 @@ struct PyVocabulary {
     // `slots` are those of all words but the last `pieces`, which have `piece_slots`. Damaged arrays are refused here,
     // so that no lookup reads outside of them or loops forever.
     PyVocabulary(Array1<uint8_t> t, Array1<int64_t> b, Array1<uint64_t> s, int letter_case, int32_t unknown,
-                 int64_t pieces, std::optional<Array1<uint64_t>> p, const Numbers& how)
+                 int64_t pieces, std::optional<Array1<uint64_t>> p, const Numbers& how, bool composed)
         : text(t), bounds(b), slots(s), piece_slots(p) {
         checked_bounds(text, bounds);
         const int64_t rows = int64_t(bounds.shape(0)) - 1;
         require(pieces >= 0 && pieces <= rows && (!pieces || p), "pieces do not fit the words");
         require(letter_case >= CASE_EXACT_THEN_LOWER && letter_case <= CASE_LOWER, "no such letter case");
         require(unknown >= DROPPED, "unknown is no row");
-        vocabulary = {index(0, rows - pieces, slots), {}, letter_case, unknown, checked_splitting(how), {}};
+        vocabulary = {index(0, rows - pieces, slots), {}, composed && pieces, letter_case, unknown,
+                      checked_splitting(how),         {}};
         if (vocabulary.how.run == RUN_VOCABULARY) vocabulary.beginnings = Beginnings(vocabulary.words);
         if (!pieces) return;  // only a search for pieces asks how long a word can be
         vocabulary.pieces = index(rows - pieces, pieces, *piece_slots);
@@ -167,7 +168,7 @@ struct PyVocabulary {
             (*seen)[0] = nb::cast<int64_t>((*seen)[0]) + rows.seen.words;
             (*seen)[1] = nb::cast<int64_t>((*seen)[1]) + rows.seen.known;
         }
-        return nb::make_tuple(numpy(std::move(rows.ids)), numpy(std::move(rows.offsets)));
+        return nb::make_tuple(numpy(rows.ids), numpy(rows.offsets));
     }
 
     nb::tuple look_up(nb::list texts, int threads, Seen seen) const {
@@ -218,7 +219,7 @@ nb::tuple build_slots_py(Array1<uint8_t> text, Array1<int64_t> bounds) {
         build(seed);
         if (!slots.empty()) slots.push_back(seed);
     }
-    return nb::make_tuple(numpy(std::move(slots)), numpy(std::move(repeated)));
+    return nb::make_tuple(numpy(slots), numpy(repeated));
 }
 
 // The place of the first item that is not a str, or -1.
@@ -244,9 +245,9 @@ void bind_text(nb::module_& module) {
         "words"_a);
     nb::class_<PyVocabulary>(module, "Vocabulary")
         .def(nb::init<Array1<uint8_t>, Array1<int64_t>, Array1<uint64_t>, int, int32_t, int64_t,
-                      std::optional<Array1<uint64_t>>, const Numbers&>(),
+                      std::optional<Array1<uint64_t>>, const Numbers&, bool>(),
              "text"_a, "bounds"_a, "slots"_a, "letter_case"_a, "unknown"_a, "pieces"_a = 0,
-             "piece_slots"_a = nb::none(), "how"_a = Numbers{})
+             "piece_slots"_a = nb::none(), "how"_a = Numbers{}, "composed"_a = false)
         .def("tokenize", &PyVocabulary::tokenize, "text"_a)
         .def("find", &PyVocabulary::find, "word"_a)
         .def("look_up", &PyVocabulary::look_up, "texts"_a, "threads"_a, "seen"_a = nb::none())

@@ -6,12 +6,6 @@
 namespace noppa {
 namespace {
 
-// A compile-time number, as an argument of a generic lambda.
-template <int VALUE>
-struct Count {
-    static constexpr int value = VALUE;
-};
-
 // Every sum below runs in one order, whatever rows come with it: the same bytes in any batch.
 
 // amounts (ROWS, DIRECTIONS) = rows · left - bias.

@@ -222,7 +222,15 @@ void Vocabulary::look_up(const Token& token, Scratch* scratch, std::vector<int32
     const int32_t id = find(token, &scratch->utf8);
     scratch->seen.count(token, id >= 0);
     if (id >= 0) ids->push_back(id);
+    else if (composed) ids->push_back(find_composed(token, &scratch->utf8));
     else if (!pieces.words || !look_up_parts(token, scratch, ids)) ids->push_back(unknown);
+}
+
+int32_t Vocabulary::find_composed(const Token& token, std::string* utf8) const {
+    utf8->clear();
+    for (int64_t at = 0; at < token.length; ++at) append_utf8(token.begin[at], utf8);
+    const int32_t id = pieces.find(reinterpret_cast<const uint8_t*>(utf8->data()), utf8->size());
+    return id < 0 ? unknown : id;
 }
 
 int32_t Vocabulary::find(const Token& token, std::string* scratch) const {

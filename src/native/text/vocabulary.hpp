@@ -72,6 +72,7 @@ class Vocabulary {
   public:
     Index words;
     Index pieces;     // no words where unknown words are not taken apart
+    bool composed;    // whether the pieces are words of their own, found as they stand, and no parts of others
     int letter_case;  // CASE_EXACT_THEN_LOWER, … of kernel_constants.hpp
     int32_t unknown;  // what a word that is not here becomes
     Splitting how;    // how a text is split for these words
@@ -92,6 +93,7 @@ class Vocabulary {
     int64_t longest_from(const Code* run, int64_t length) const { return beginnings.longest(run, length); }
 
   private:
+    int32_t find_composed(const Token& token, std::string* utf8) const;
     int32_t find_spelled(const Token& token, std::string* utf8) const;
     bool look_up_parts(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const;
     bool look_up_pieces(const Token& part, Scratch* scratch, std::vector<int32_t>* ids) const;

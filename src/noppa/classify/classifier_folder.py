@@ -18,7 +18,6 @@ from noppa.classify.ngrams import CASE, Ngrams
 from noppa.display import short_repr
 from noppa.encoder import encoder_folder
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.identity import PRESET
 from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
@@ -77,7 +76,7 @@ def write(path: str | PathLike[str], contents: Contents) -> None:
             f"a classifier on a {type(encoder).__name__} cannot be saved: its encoder is not one of noppa's"
         )
     place = None
-    if encoder is not None and encoder.identity.kind == PRESET:
+    if encoder is not None and encoder.identity.is_preset:
         place = {"preset": encoder.identity.name, "checksum": encoder.identity.checksum}
 
     def inside(new: Path) -> Mapping[str, Any]:

@@ -120,7 +120,7 @@ def _candidates(
         return [Fixed(noppa.load(model), Path(model or embedded.DEFAULT).name)]
     if model is not None:
         raise ParameterError("--model and --vectors are both given: choose one of them")
-    words = words_of(vectors, counts, missing=missing)
+    words = words_of(vectors, counts, missing=missing).without_ngrams()
     if method == "all":
         return [*recipes.every_method(words)]
     kind = kind_of(method)
@@ -203,7 +203,7 @@ def search_(
     one_of(protocol, "protocol", protocols.PROTOCOLS)
     one_of(select_on, "select_on", tuning.SELECT_ON)
     refuse_input_as_output(output, [vectors, counts])
-    words = words_of(vectors, counts, missing=missing)
+    words = words_of(vectors, counts, missing=missing).without_ngrams()
     ranges = [tuning.Range.of(text) for text in space or tuning.SPACE]
     kind = kind_of(method)
     fixed = parameters_of(parameter or [], kind)

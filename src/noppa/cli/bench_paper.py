@@ -117,7 +117,7 @@ def duration(seconds: float) -> str:
 
 
 def _words(path: Path, counts: Path | None) -> Words:
-    words = words_of(path, counts)
+    words = words_of(path, counts).without_ngrams()
     as_authors = words if counts is None else words.with_counts(counts, missing=0.0)
     return Words(words, as_authors, scoring.sources(path, counts))
 

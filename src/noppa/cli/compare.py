@@ -58,6 +58,7 @@ def compare(
     candidates = None if method is None else [kind_of(name) for name in method]
     words = _embedded_words() if vectors is None else words_of(vectors, counts)
     words = words if tokenizer is None else words.with_tokenizer(tokenizer)
+    words = words.frozen(found.texts)
     if words.probabilities is None:
         # The methods need probabilities, and most files are sorted by frequency.
         words = words.with_ranks()

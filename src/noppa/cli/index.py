@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from noppa.cli.checked_output import output_of
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs
 from noppa.errors import FileError
 from noppa.io import storage
@@ -23,6 +23,7 @@ from noppa.search import index_model
 from noppa.search.index import Index
 from noppa.search.segment_log import EARLIER_KIND, KIND, SegmentLog
 from noppa.search.stored_vectors import DTYPES
+from noppa.text.tokenizer_settings import Tokenizer
 
 #: Texts that are added at a time: more than any segment that is merged by itself.
 BLOCK = 1 << 16
@@ -68,6 +69,7 @@ def make(
         Path | None, typer.Option("--output", "-o", help="Folder for the index.")
     ] = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     id_column: Id = None,
     dtype: Annotated[
@@ -83,7 +85,7 @@ def make(
     """
     if output is None:
         raise typer.BadParameter("give --output FOLDER for the index")
-    encoder = index_model.given(model)
+    encoder = index_model.given(model, tokenizer)
     refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
     if output.exists() and storage.kind_of(output) not in (KIND, EARLIER_KIND):
         raise FileError(f"{output} exists and is no index: choose another name or remove it first")
@@ -106,6 +108,7 @@ def add(
     reading: Reading,
     inputs: Inputs = None,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     id_column: Id = None,
     threads: Threads = None,
@@ -115,6 +118,7 @@ def add(
     Example: noppa index add reviews-index new.csv --column body
     """
     opened = Index.open(folder, model, create=False, threads=threads)
+    refuse_other(tokenizer, opened)
     count = added(opened, inputs, column, id_column, reading)
     typer.echo(f"{folder}: {_texts(count)} added, {len(opened)} in all")
 
@@ -178,6 +182,16 @@ def added(
             count += _add(index, records, id_column)
             records = []
     return count + _add(index, records, id_column)
+
+
+def refuse_other(tokenizer: str | None, opened: Index) -> None:
+    """Refuse another tokenizer than an index was made with, by which its words are found."""
+    own = opened.encoder.words.tokenizer
+    if tokenizer is not None and Tokenizer.of(tokenizer) != own:
+        raise typer.BadParameter(
+            f"--tokenizer {tokenizer}: {opened.folder} was made with {own}, and keeps to it: leave the option out, or make the "
+            "index again"
+        )
 
 
 def _records(batch: Any) -> Iterator[Record]:

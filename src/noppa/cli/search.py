@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 
-from noppa.cli.index import Id, added
-from noppa.cli.options import Model, Threads, expanded
+from noppa.cli.index import Id, added, refuse_other
+from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Reading
 from noppa.cli.terminal import printable, visible
+from noppa.search import index_model
 from noppa.search.hits import Hit
 from noppa.search.index import Index
 from noppa.search.query import HYBRID, MEANING, MODES
@@ -41,6 +42,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object a line.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
     model: Model = None,
+    tokenizer: TokenizerName = None,
     column: Column = None,
     id_column: Id = None,
     threads: Threads = None,
@@ -58,8 +60,10 @@ def search(
     wanted = parsed_where(where or [])
     if Path(corpus).is_dir():
         index = Index.open(corpus, model, create=False, threads=threads)
+        refuse_other(tokenizer, index)
     else:
-        index = Index(model, dtype="float32", first_id=1, threads=threads)
+        encoder = index_model.given(model, tokenizer)
+        index = Index(encoder, dtype="float32", first_id=1, threads=threads)
         added(index, [corpus], column, id_column, reading)
         mode = mode or MEANING
     # exact: one query over a million texts takes less time than the program takes to start

@@ -26,7 +26,7 @@ def serve(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="A preset of the embedded model, or the folder of a saved encoder or classifier; all presets where not given.",
+            help="A preset of the embedded model, the folder of a saved encoder or classifier, or hf:owner/name; all presets where not given.",
             show_default=False,
             envvar=f"{PREFIX}_MODEL",
             show_envvar=False,
@@ -39,6 +39,13 @@ def serve(
             show_default=False,
             is_eager=True,
             callback=configure,
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        option(
+            help="How texts are split, in place of what the model says: a language such as fr or zh, or the name of rules.",
+            show_default=False,
         ),
     ] = None,
     index: Annotated[
@@ -133,6 +140,7 @@ def serve(
         logs.write("unknown settings", variables=unknown)
     settings = Settings(
         model=model,
+        tokenizer=tokenizer,
         index=index,
         name=served_model_name,
         any_model=any_model,

@@ -102,7 +102,7 @@ def encode(
     sent_model = Model.of(encoder, tokenizer)
     source.refuse_as_output(target, folders_of(encoder))
     facts = {
-        "model": sent_model.identity.checksum,
+        "model": sent_model.identity.fingerprint,
         **({} if sent_model.tokenizer is None else {"tokenizer": sent_model.tokenizer}),
         **source.facts(),
         "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],
@@ -282,6 +282,7 @@ class EncodeShard:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoppaWarning)
             # One thread: a worker is one of many on its machine.
+            encoder = encoder.for_texts(texts, 1)
             ids = encoder.look_up(texts, 1)
             vectors, known = encoder.encode_ids(*ids, 1, dim=self.dim, normalize=self.normalize)
         counts["rows"] += len(texts)

@@ -113,7 +113,7 @@ def fit(
         source.refuse_as_output(written, folders_of(encoder))
     with _saved(encoder) as words_model:
         facts = {
-            "model": words_model.identity.checksum,
+            "model": words_model.identity.fingerprint,
             "method": registry.described(encoder.method),
             "refinement": [registry.described(part) for part in encoder.refine],
             "source of frequencies": counted,

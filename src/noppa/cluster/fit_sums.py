@@ -115,6 +115,10 @@ def _read_once(file: SumsFile | None) -> Sums:
 def summed(encoder: Encoder, texts: Iterable[str], learnt: Sums | None) -> Sums:
     """What the method gathers from texts, or, with what it has learnt, the moments of its rows; and what was seen."""
     words, method = encoder.words, encoder.method
+    if words.ngrams is not None:
+        moments, seen = encoder.composed_moments(texts, 1)
+        sums = {"total": moments.total, "products": moments.products}
+        return {**sums, "seen": seen, "sentences": np.array(moments.count, np.int64)}
     blocks = (encoder.look_up(block, 1) for block in blocks_of(texts, FIT_BLOCK))
     counted = Counted(blocks, len(words))
     if learnt is None:

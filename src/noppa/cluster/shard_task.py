@@ -163,7 +163,7 @@ def _saved(identity: Identity, sent: str | None) -> Encoder:
         )
     place = Place.of(sent)
     folder = Path(place.path) if place.is_local else _fetched(place, identity.checksum)
-    encoder = Encoder.load(folder)
+    encoder = Encoder.load(folder, identity.tokenizer or None)
     if encoder.identity.checksum != identity.checksum:
         raise FileError(f"the encoder in {sent} is not the one that was sent there: run again")
     return encoder

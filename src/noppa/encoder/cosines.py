@@ -31,5 +31,6 @@ def unit_vectors(
     """Vectors of length one (texts, dim), of length zero where no word is known, which is no reason to warn here."""
     if isinstance(encoder, External):
         return encoder.encode(texts, normalize=True)
+    encoder = encoder.for_texts(texts, threads)
     ids = encoder.look_up(texts, threads)
     return encoder.encode_ids(*ids, threads, normalize=True)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from os import PathLike
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from noppa.explain.explanation import Explanation, PairExplanation
 
 FIT_BLOCK = 4096
+#: A text of fewer is not divided among threads, and asking for their number would take a tenth of its time.
+SHARED_CHARACTERS = 500
 #: Caches, built when the encoder first encodes.
 BUILT = ("_pooler", "_steps")
 
@@ -93,7 +95,8 @@ class Encoder(Displayed):
         if words is self.words and self.tokenizer is None:
             return self
         other = self.__copy__()
-        other.words, other.tokenizer, other.identity = words, None, IN_MEMORY
+        other.words, other.tokenizer = words, None
+        other.identity = self.identity.with_tokenizer(words.tokenizer)
         return other
 
     @property
@@ -121,16 +124,23 @@ class Encoder(Displayed):
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
         return f"Encoder({', '.join([*parts, f'{self.words.lexicon.whole_words} words', state])})"
 
-    def _view(self) -> View:
+    @property
+    def _facts(self) -> dict[str, str]:
+        """What this encoder is, by name."""
         state = (
             "not fitted yet: call fit(texts)" if self._fitted is None else f"{self.dim} dimensions"
         )
-        facts = [("words", repr(self.words)), ("method", repr(self.method))]
-        facts += [("then", repr(one)) for one in self.refine]
         tokenizer = str(self.words.tokenizer) if self.tokenizer is None else shown(self.tokenizer)
-        facts += [("tokenizer", tokenizer), ("vectors", state)]
-        facts += [(self.identity.kind, self.identity.name)] if self.path else []
-        return View("Encoder", [Table(["", ""], facts)])
+        facts = {"words": repr(self.words), "method": repr(self.method)}
+        if self.refine:
+            facts["refinements"] = ", ".join(map(repr, self.refine))
+        if self._fitted is not None and self._fitted.sentences:
+            facts["fitted on"] = f"{self._fitted.sentences:,} sentences"
+        return {**facts, "tokenizer": tokenizer, "vectors": state}
+
+    def _view(self) -> View:
+        source = {self.identity.kind: self.identity.name} if self.path else {}
+        return View("Encoder", [Table(["", ""], list({**self._facts, **source}.items()))])
 
     # Learning
 
@@ -141,9 +151,24 @@ class Encoder(Displayed):
         """
         count = thread_count(threads)
         share = self.known_share()
+        if self.words.ngrams is not None:
+            return self.conclude({}, *self.composed_moments(texts, count))
         blocks = (self._ids(texts_of(block), count, share) for block in blocks_of(texts, FIT_BLOCK))
         refined = bool(self._refinements)
         return self.conclude(*learnt_from(self.words, self.method, refined, blocks, count))
+
+    def composed_moments(
+        self, texts: Iterable[str], threads: int
+    ) -> tuple[Moments, NDArray[np.int64]]:
+        """What `conclude` takes besides what a method learns, which is nothing where words are composed for each block."""
+        share, refined = self.known_share(), bool(self._refinements)
+        moments = Moments.empty(self._width if refined else 0)
+        for block in blocks_of(texts, FIT_BLOCK):
+            batch = texts_of(block)
+            some = self.for_texts(batch, threads)
+            ids = some._ids(batch, threads, share)
+            moments += learnt_from(some.words, self.method, refined, [ids], threads)[1]
+        return moments, np.zeros(len(self.words) + 1, np.int64)
 
     def conclude(
         self, learnt: dict[str, NDArray[Any]], moments: Moments, seen: NDArray[np.int64]
@@ -239,6 +264,22 @@ class Encoder(Displayed):
             return np.concatenate(rows) if rows else np.empty((0, cut), np.float32)
         return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
 
+    def for_texts(self, texts: list[str], threads: int | None = None) -> Encoder:
+        """An encoder for these texts alone, in which words of theirs have rows that were composed from n-grams: `look_up`
+        and `encode_ids` of it belong together. This one, where its words are no fastText model or no word is lacking.
+        """
+        if self.words.ngrams is None:
+            return self
+        return self._for_tokens(tokens_of(texts, self.split), thread_count(threads))
+
+    def _for_tokens(self, sentences: list[list[str]], threads: int) -> Encoder:
+        words = self.words.for_tokens(sentences, threads)
+        if words is self.words:
+            return self
+        other = self.__copy__()
+        other.words = words
+        return other
+
     def encode_tokens(
         self,
         token_lists: Any,
@@ -249,8 +290,10 @@ class Encoder(Displayed):
     ) -> Vectors:
         """Vectors of sentences that are already split into tokens, (n, dim); tokens are taken as they are."""
         cut = self._cut(dim)
-        batch = self.words.vocabulary.look_up_tokens(token_lists_of(token_lists))
-        return self._vectors(batch, thread_count(threads), cut, normalize)
+        sentences, count = token_lists_of(token_lists), thread_count(threads)
+        encoder = self._for_tokens(sentences, count)
+        batch = encoder.words.vocabulary.look_up_tokens(sentences)
+        return encoder._vectors(batch, count, cut, normalize)
 
     def look_up(
         self, texts: Any, threads: int | None = None, share: KnownShare | None = None
@@ -302,8 +345,10 @@ class Encoder(Displayed):
         A text without a known word has similarity 0 with everything.
         """
         left, right = self._encode_pair(a, b)
-        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
-        return float(cosines) if cosines.ndim == 0 else cosines
+        cosines = left.astype(float) @ right.T.astype(float)
+        if cosines.ndim == 0:
+            return min(1.0, max(-1.0, float(cosines)))
+        return np.clip(cosines, -1, 1)
 
     def _encode_pair(self, a: Any, b: Any) -> tuple[Vectors, Vectors]:
         """Unit vectors of two texts or collections, of which few known words are told once."""
@@ -321,8 +366,10 @@ class Encoder(Displayed):
         first: int = 0,
         share: KnownShare | None = None,
     ) -> Vectors:
-        count = thread_count(threads)
-        return self._vectors(self._ids(texts, count, share), count, dim, normalize, first)
+        is_small = len(texts) == 1 and len(texts[0]) < SHARED_CHARACTERS
+        count = thread_count(threads, is_small)
+        encoder = self.for_texts(texts, count)
+        return encoder._vectors(encoder._ids(texts, count, share), count, dim, normalize, first)
 
     def _vectors(
         self, batch: Ids, threads: int, dim: int, normalize: bool, first: int = 0
@@ -385,9 +432,10 @@ class Encoder(Displayed):
         from noppa.explain.explain import explanation
 
         state = self._state
-        tokens = tokens_of(texts_of([text]), self.split)[0]
+        tokens = tokens_of(texts_of([text]), self.split)
+        words = self.words.for_tokens(tokens, 1)
         return explanation(
-            text, tokens, self.words, self.method, state.learnt, state.steps, self._refinements
+            text, tokens[0], words, self.method, state.learnt, state.steps, self._refinements
         )
 
     def explain_pair(self, a: str, b: str) -> PairExplanation:
@@ -417,6 +465,33 @@ class Encoder(Displayed):
         are float32, as the native kernels apply them.
         """
         encoder_folder.write_beside(path, self._contents, words, columns, scales)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        revision: str | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+        message: str | None = None,
+        license: str | None = None,
+        figures: Mapping[str, float] | None = None,
+    ) -> str:
+        """Save to a repository of the Hugging Face Hub, `owner/name`, which is made where there is none; returns its pinned name,
+        `hf:owner/name@commit`.
+
+        revision: a branch, made where there is none. token: in place of `hf auth login` and HF_TOKEN. message: of the commit.
+        license, figures: for the model card, written where the repository has none: a licence by its name on the hub, and
+        results by their names.
+        """
+        from noppa.encoder.encoder_card import encoder_card, license_of
+        from noppa.io.hub_transfer import Destination, push
+
+        def card(folder: Path) -> str:
+            given = license or license_of(self.words)
+            return encoder_card(repo_id, folder, self._facts, given, figures)
+
+        return push(Destination(repo_id, revision, private, token, message), self.save, card)
 
     @property
     def _contents(self) -> Contents:
@@ -492,7 +567,8 @@ def reopened(identity: Identity) -> Encoder:
     if identity.path is None:
         raise ParameterError("an encoder that is only in memory cannot be opened again: save it")
     try:
-        encoder = Encoder.open_folder(identity.path, verified=identity.verified)
+        how = identity.tokenizer or None
+        encoder = Encoder.open_folder(identity.path, how, identity.verified)
     except FileError as error:
         raise FileError(
             f"an encoder was pickled as its folder {identity.name}, which cannot be loaded here: {error}"

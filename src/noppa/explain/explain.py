@@ -45,7 +45,7 @@ def looked_up(words: WordVectors, tokens: Sequence[str]) -> Lookup:
     whole, _ = words.lexicon.known.look_up_tokens(alone)
     counts = np.diff(offsets)
     sources = np.repeat(np.arange(len(tokens)), counts)
-    by_pieces = words.unknown == "pieces"
+    by_pieces = words.unknown in ("pieces", "ngrams")
     known = (np.asarray(whole) >= 0)[sources] | (by_pieces & (np.asarray(ids) >= 0))
     text, bounds = words.lexicon.text, words.lexicon.bounds
     shown = [

@@ -81,7 +81,7 @@ def _revision(encoder: Any) -> str:
     """The checksum of a saved encoder, else of its pickle; a random id where it cannot be pickled."""
     identity = identity_of(encoder)
     if identity is not IN_MEMORY:
-        return identity.checksum
+        return identity.fingerprint
     try:
         return hashlib.sha256(pickle.dumps(encoder)).hexdigest()
     except (pickle.PicklingError, AttributeError, TypeError):  # such as a lambda as tokenizer

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa.encoder.identity import PRESET as PRESET_KIND
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.integrations import SIMILARITY, encoder_of, identity_of
@@ -98,12 +97,12 @@ class NoppaVectors:
         """Write the name of a preset, or the encoder itself, so that the folder works anywhere."""
         encoder, folder = self.encoder, Path(path)
         identity = identity_of(encoder)
-        if identity.kind != PRESET_KIND and not isinstance(encoder, noppa.Encoder):
+        if not identity.is_preset and not isinstance(encoder, noppa.Encoder):
             raise ParameterError(
                 f"{encoder!r} cannot be saved with a pipeline: only an encoder of noppa can"
             )
         folder.mkdir(parents=True, exist_ok=True)
-        if identity.kind == PRESET_KIND:
+        if identity.is_preset:
             (folder / PRESET).write_text(identity.name, encoding="utf-8")
             shutil.rmtree(folder / ENCODER, ignore_errors=True)
         else:

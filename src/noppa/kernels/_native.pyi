@@ -54,6 +54,7 @@ class Vocabulary:
         pieces: int = 0,
         piece_slots: NDArray[np.uint64] | None = None,
         how: tuple[int, int, int, int] = ...,
+        composed: bool = False,
     ) -> None: ...
     def find(self, word: str) -> int: ...
     def tokenize(self, text: str) -> list[str]: ...
@@ -176,4 +177,5 @@ def add_term(
     weight: float,
     flat: float,
     sloped: float,
+    threads: int,
 ) -> None: ...

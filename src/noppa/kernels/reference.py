@@ -108,7 +108,9 @@ class Vocabulary:
         pieces: int = 0,
         piece_slots: NDArray[np.uint64] | None = None,
         how: tuple[int, int, int, int] = scanner.ENGLISH,
+        composed: bool = False,
     ) -> None:
+        self.composed = composed
         self.rows: dict[bytes, int] = {}
         self.pieces: dict[bytes, int] = {}
         first_piece = len(bounds) - 1 - pieces
@@ -153,6 +155,8 @@ class Vocabulary:
             seen[:] = seen[0] + 1, seen[1] + (row >= 0)
         if row >= 0 or not self.pieces:
             return [row if row >= 0 else self.unknown]
+        if self.composed:
+            return [self.pieces.get(_utf8(token), self.unknown)]
         exact = self.letter_case == CASE["exact"]
         rows = piece_rules.rows_of(token, self.find_in_cases, self.find, self.find_piece, exact)
         return rows or [self.unknown]

@@ -187,6 +187,11 @@ class Method:
     def check(self, words: WordVectors) -> None:
         """Say now what the words lack for this method."""
         check_width(self, words)
+        if self.learns and words.ngrams is not None:
+            raise ParameterError(
+                f"{type(self).__name__} learns about the words of a table, and these compose others from n-grams whenever a "
+                "text has one: freeze the model to a table first, with keep= or texts= of load"
+            )
         if self.needs_probabilities:
             words.needed_probabilities(type(self).__name__)
 

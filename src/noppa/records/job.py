@@ -43,7 +43,13 @@ PROBED_WORDS = 1000
 
 @dataclass(frozen=True)
 class Job:
-    """Encode `source` into `target` (`-` for standard output), under its name only when complete."""
+    """Encode `source` into `target` (`-` for standard output), under its name only when complete.
+
+    model: anything with `encode`. form: the output format; by the name of `target` where None.
+    on_bad: what to do with a record without text: "error", "empty" for a row of zeros, "skip" to leave it out.
+    resume: go on where an interrupted run stopped. overwrite: replace what is there. threads: for encoding.
+    progress: called with what was read and done so far.
+    """
 
     model: Any
     source: Input
@@ -189,11 +195,12 @@ class Job:
         """Vectors of texts, whose tokens are counted where the model tells them; few known words are told once a run."""
         if share is None:
             return np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
-        ids, offsets = self.model.look_up(texts, self.threads, share)
+        encoder = self.model.for_texts(texts, self.threads)
+        ids, offsets = encoder.look_up(texts, self.threads, share)
         share.warn_of_few(texts)
         outcome.tokens += len(ids)
         outcome.unknown += int(np.count_nonzero(ids < 0))
-        return np.asarray(self.model.encode_ids(ids, offsets, self.threads, **self.options)[0])
+        return np.asarray(encoder.encode_ids(ids, offsets, self.threads, **self.options)[0])
 
     def _complete(self, checkpoint: Checkpoint) -> Outcome:
         """Rename a complete output into place; its checkpoint stays, so that a later `resume` recognizes it."""
@@ -271,7 +278,7 @@ class Job:
     @property
     def model_checksum(self) -> str:
         """Tells the model from any other one."""
-        return self.model.identity.checksum or _vectors_checksum(self.model)
+        return self.model.identity.fingerprint or _vectors_checksum(self.model)
 
     @cached_property
     def _facts(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.identity import MEMORY, PRESET, Identity
+from noppa.encoder.identity import FOLDER, HUB, MEMORY, PRESET, Identity
 from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
@@ -28,15 +28,20 @@ LETTERS = 2.5
 #: Header fields of an index that name its encoder.
 FIELDS = {
     "encoder": schema.TEXT,
-    "encoder kind": schema.one_of((PRESET, "folder")),
+    "encoder kind": schema.one_of((PRESET, FOLDER, HUB)),
     "encoder checksum": schema.CHECKSUM,
+    "?encoder tokenizer": schema.TEXT,
 }
+NAMES = tuple(name.lstrip("?") for name in FIELDS)
 
 
-def given(encoder: Any) -> Any:
-    """An encoder from what the user gives: one, the name or folder of one, or None for the preset for cosines."""
+def given(encoder: Any, tokenizer: str | None = None) -> Any:
+    """An encoder from what the user gives: one, the name or folder of one, or None for the preset for cosines.
+
+    tokenizer: that of an encoder that is given by its name, in place of its own.
+    """
     if encoder is None or isinstance(encoder, (str, PathLike)):
-        return load(COSINES if encoder is None else encoder)
+        return load(COSINES if encoder is None else encoder, tokenizer)
     if not callable(getattr(encoder, "encode", None)):
         raise ParameterError(f"encoder must have encode, and {shown(encoder)} has not")
     return encoder
@@ -50,18 +55,21 @@ def fields_of(encoder: Any) -> dict[str, str]:
             f"an index on disk names its encoder, and {shown(encoder)} is in memory alone: "
             "save it and load it again, or use noppa.Index(encoder) in memory"
         )
+    other = {"encoder tokenizer": identity.tokenizer} if identity.tokenizer else {}
     return {
         "encoder": identity.name,
         "encoder kind": identity.kind,
         "encoder checksum": identity.checksum,
+        **other,
     }
 
 
 def encoder_of(header: dict[str, Any], folder: object, encoder: Any = None) -> Any:
     """The encoder that made an index, or the given one if it is the same."""
     name, is_preset = header["encoder"], header["encoder kind"] == PRESET
+    how = header.get("encoder tokenizer", "")
     try:
-        found = given(name if encoder is None else encoder)
+        found = given(name if encoder is None else encoder, how or None)
     except FileError as error:
         if encoder is not None:
             raise
@@ -69,7 +77,13 @@ def encoder_of(header: dict[str, Any], folder: object, encoder: Any = None) -> A
             f"{folder} was made with the encoder {name}, which cannot be loaded here ({error}): "
             "give the folder of the same encoder"
         ) from error
-    if fields_of(found)["encoder checksum"] != header["encoder checksum"]:
+    fields = fields_of(found)
+    if fields.get("encoder tokenizer", "") != how:
+        raise FileError(
+            f"{folder} was made with {f'the tokenizer {how}' if how else 'the tokenizer of its encoder'}: take that, or make "
+            "the index again with noppa index"
+        )
+    if fields["encoder checksum"] != header["encoder checksum"]:
         made_with = (
             f"the preset {name} of another version of noppa"
             if is_preset and encoder is None
@@ -85,6 +99,7 @@ def unit_vectors(
     """The vectors of texts, of length one (texts, dim), and whether each has a known word, (texts,)."""
     if isinstance(encoder, Encoder):
         count = thread_count(threads)
+        encoder = encoder.for_texts(texts, count)
         rows, known = encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)
         return rows, known > 0
     rows = unit(np.asarray(encoder.encode(texts), np.float32))

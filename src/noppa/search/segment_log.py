@@ -68,7 +68,7 @@ FIELDS = {
     ),
 }
 #: The fields that never change.
-FIXED = (*index_model.FIELDS, "dim", "dtype")
+FIXED = (*index_model.NAMES, "dim", "dtype")
 
 
 class SegmentLog:
@@ -120,7 +120,7 @@ class SegmentLog:
         raise FileError(f"{self.folder} is changed again and again: read it when fewer write to it")
 
     def _opened(self, folder: storage.Folder, known: dict[str, Segment]) -> State:
-        fixed = {name: folder.header[name] for name in FIXED}
+        fixed = {name: folder.header[name] for name in FIXED if name in folder.header}
         if self.header and fixed != self.header:
             raise FileError(f"{self.folder} was made anew with another encoder: open it again")
         parts = []

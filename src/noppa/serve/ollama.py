@@ -80,7 +80,7 @@ def operations(service: Service) -> list[Operation]:
             "model": name + TAG,
             "modified_at": datetime.fromtimestamp(models.created, timezone.utc).isoformat(),
             "size": encoder.words.matrix.nbytes,
-            "digest": encoder.identity.checksum,
+            "digest": encoder.identity.fingerprint,
             "details": {
                 "format": "noppa",
                 "family": type(encoder.method).__name__.lower(),

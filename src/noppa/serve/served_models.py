@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 import noppa
 from noppa import Encoder
 from noppa.encoder import embedded
+from noppa.io.repository import is_named, named
 from noppa.methods.corpus import Ids
 from noppa.methods.k_means import interrupt
 from noppa.methods.windows import truncated
@@ -97,8 +98,8 @@ class Models:
         """The model of the settings; without one, every preset of the embedded model."""
         if settings.model is not None:
             name = settings.name or name_of(settings.model)
-            return cls({name: noppa.load(settings.model)}, settings)
-        return cls(preset_encoders(settings.name or "noppa"), settings)
+            return cls({name: noppa.load(settings.model, settings.tokenizer)}, settings)
+        return cls(preset_encoders(settings.name or "noppa", settings.tokenizer), settings)
 
     def field(self) -> Field:
         """The field `model` of a request: a served name, the default where absent."""
@@ -156,6 +157,7 @@ class Models:
     ) -> tuple[NDArray[np.float32], Counts]:
         """Vectors (texts, dim), block by block; `param` is what an error calls the texts."""
         self.check_size(len(texts), dim or encoder.dim, param)
+        encoder = encoder.for_texts(list(texts), threads)
         parts, counts, share = [], Counts(), encoder.known_share()
         for ids, offsets in self.pieces(encoder, texts, watch, threads, param, truncate, share):
             rows, known = encoder.encode_ids(ids, offsets, threads, dim=dim, normalize=normalize)
@@ -227,18 +229,20 @@ def blocks(lengths: ArrayLike, most: int, power: int) -> Iterator[tuple[int, int
         start = stop
 
 
-def preset_encoders(stem: str) -> dict[str, Encoder]:
+def preset_encoders(stem: str, tokenizer: str | None = None) -> dict[str, Encoder]:
     """The presets of the embedded model by their served names."""
     # The default comes first: clients of an endpoint nearly always compare vectors by cosine.
     names = sorted(embedded.presets(), key=lambda name: name != COSINES)
     if not names:
         # Raises the error that says how to get one.
-        return {stem: noppa.load()}
-    return {f"{stem}-{name}": noppa.load(name) for name in names}
+        return {stem: noppa.load(tokenizer=tokenizer)}
+    return {f"{stem}-{name}": noppa.load(name, tokenizer) for name in names}
 
 
 def name_of(model: str) -> str:
-    """What clients call a preset or the folder of a saved model."""
+    """What clients call a preset, the folder of a saved model or a repository."""
+    if is_named(model):
+        return named(model).id.partition("/")[2]
     if model in embedded.presets():
         return f"noppa-{model}"
     return Path(model).absolute().name

@@ -41,6 +41,7 @@ class Settings:
     """
 
     model: str | None = None
+    tokenizer: str | None = None
     index: str | None = None
     name: str | None = None
     any_model: bool = False

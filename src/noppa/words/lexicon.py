@@ -16,7 +16,7 @@ from noppa.kernels.constants import CASE, DROPPED
 from noppa.parameters import one_of, whole
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 
-UNKNOWN = ("skip", "zero", "unk", "pieces")
+UNKNOWN = ("skip", "zero", "unk", "pieces", "ngrams")
 UNK = "<unk>"
 
 
@@ -25,6 +25,8 @@ class Lexicon:
 
     slots: the hash table over all words but the pieces; built where None.
     tokenizer: how texts are split for these words.
+    base: the vocabulary that these words are some of, which splits texts for them; None where they are all.
+    With the policy `ngrams` the pieces are words that were composed from their n-grams, found as they stand.
     """
 
     def __init__(
@@ -36,8 +38,9 @@ class Lexicon:
         unknown: str = "skip",
         case: str = "exact-then-lower",
         tokenizer: Tokenizer = ENGLISH,
+        base: Lexicon | None = None,
     ) -> None:
-        self.tokenizer = tokenizer
+        self.tokenizer, self._base = tokenizer, base
         self.text, self.bounds, self._saved_slots = text, bounds, slots
         self.pieces = whole(pieces, "pieces")
         self.unknown: str = one_of(unknown, "unknown", UNKNOWN)
@@ -110,12 +113,12 @@ class Lexicon:
     @cached_property
     def vocabulary(self) -> kernels.Vocabulary:
         """Look-up by the policy: -1 is dropped, row `len(self)` is a vector of zeros, pieces give several rows a word."""
-        if self.unknown == "skip":
+        if self.unknown == "skip" or (self.unknown == "ngrams" and not self.pieces):
             return self.known
-        if self.unknown == "pieces":
+        if self.unknown in ("pieces", "ngrams"):
             return kernels.Vocabulary(
                 self.text, self.bounds, self.slots, CASE[self.case], DROPPED, self.pieces, self._piece_index[0],
-                self.tokenizer.splitting,
+                self.tokenizer.splitting, self.unknown == "ngrams",
             )  # fmt: skip
         return self._vocabulary(len(self) if self.unknown == "zero" else self.known.find(UNK))
 
@@ -127,6 +130,8 @@ class Lexicon:
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of a text, split for these words."""
+        if self._base is not None:
+            return self._base.tokens(text)
         return self.tokenizer.segmented(self.vocabulary.tokenize(text))
 
     def look_up(
@@ -136,7 +141,7 @@ class Lexicon:
 
         seen: telling words and how many of them are known whole, to which those of the texts are added.
         """
-        if self.tokenizer.by_package:
+        if self.tokenizer.by_package or self._base is not None:
             return self.vocabulary.look_up_tokens([self.tokens(text) for text in texts], seen)
         return self.vocabulary.look_up(texts, threads, seen)
 
@@ -161,6 +166,21 @@ class Lexicon:
     def row(self, word: str) -> int:
         """The row of a whole word, -1 where it is unknown."""
         return int(self.known.look_up_tokens([[word]])[0][0])
+
+    def some(self, rows: NDArray[np.int64], composed: list[bytes]) -> Lexicon:
+        """The words of some rows, and behind them words that were composed; texts are split as before."""
+        text, bounds = self.text, self.bounds
+        names = [text[bounds[row] : bounds[row + 1]].tobytes() for row in rows.tolist()] + composed
+        joined = np.frombuffer(b"".join(names), np.uint8)
+        ends = np.cumsum([0, *map(len, names)], dtype=np.int64)
+        return Lexicon(
+            joined, ends, None, len(composed), self.unknown, self.case, self.tokenizer, self
+        )
+
+    def plain(self) -> Lexicon:
+        """All rows as whole words, and others skipped."""
+        slots = None if self.pieces else self._saved_slots
+        return Lexicon(self.text, self.bounds, slots, 0, "skip", self.case, self.tokenizer)
 
     def without_pieces(self) -> Lexicon:
         """The whole words alone; the policy `pieces` becomes `skip`."""

@@ -20,6 +20,7 @@ from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import UNKNOWN, Lexicon
 from noppa.words.matrix import Matrix
+from noppa.words.ngram_vectors import LONGEST_NGRAM, MappedRows, NgramVectors
 from noppa.words.word_table import WordTable
 
 KIND = "words"
@@ -38,6 +39,7 @@ FIELDS = {
     "case": schema.one_of(CASE),
     "?tokenizer": schema.NAMED,
     "probabilities": schema.maybe(schema.TEXT),
+    "?ngrams": schema.wholes(0, schema.MOST_ROWS, 3),
 }
 ARRAYS = {
     "text": "u1 bytes*",
@@ -46,6 +48,8 @@ ARRAYS = {
 }
 #: One column a number, or rows of packed columns.
 PLAIN, PACKED = {"matrix": "f4|f2|i1 words dim"}, {"matrix": "u1 words row_bytes"}
+#: Rows of n-grams, and of a pruned model the rising numbers of the buckets that they are.
+NGRAMS = {"ngrams": "f4 ngrams dim", "?ngram_buckets": "i4 ngrams <buckets"}
 PROBABILITIES = {"probabilities": "f4|f8 words probability", "counted": "b1 words"}
 
 
@@ -81,6 +85,13 @@ def write(path: str | PathLike[str], words: WordTable) -> None:
         header["tokenizer"] = lexicon.tokenizer.entry()
     if rows.bits:
         header["bits"] = rows.bits
+    if words.ngrams is not None:
+        ngrams = words.ngrams
+        header["ngrams"] = [*ngrams.lengths, ngrams.buckets]
+        arrays["ngrams"] = ngrams.matrix
+        if ngrams.pruned is not None:
+            buckets, numbers = ngrams.pruned
+            arrays["ngrams"], arrays["ngram_buckets"] = ngrams.matrix[numbers], buckets
     if words.ordered_columns:
         header["ordered columns"] = words.ordered_columns
     storage.write_folder(path, KIND, header, arrays)
@@ -106,6 +117,7 @@ def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> W
         probabilities = Probabilities(
             np.asarray(both["probabilities"], np.float64), both["counted"], header["probabilities"]
         )
+    ngrams = _ngrams(folder, sizes)
     folder.check_nothing_else()
     bounds, slots = np.asarray(arrays["bounds"], np.int64), arrays.get("slots")
     schema.check_bounds(bounds, len(arrays["text"]), folder.file("bounds"))
@@ -115,10 +127,34 @@ def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> W
         arrays["text"], bounds, slots, pieces, unknown or header["unknown"], case or header["case"],
         _tokenizer(folder),
     )  # fmt: skip
+    if lexicon.unknown == "ngrams" and ngrams is None:
+        raise FileError(
+            f"{path} holds no n-grams, which unknown='ngrams' needs: use 'skip' or 'zero'"
+        )
     words = WordTable(lexicon, rows, probabilities)
     words.ordered_columns = _ordered_columns(folder)
     words.header_checksum = folder.header_checksum
+    words.ngrams = ngrams if lexicon.unknown == "ngrams" else None
     return words
+
+
+def _ngrams(folder: Folder, sizes: dict[str, int]) -> NgramVectors | None:
+    if "ngrams" not in folder.header:
+        return None
+    shortest, longest, buckets = folder.header["ngrams"]
+    arrays = folder.read(NGRAMS, {"dim": sizes["dim"], "buckets": buckets})
+    rows, left = arrays["ngrams"], arrays.get("ngram_buckets")
+    pruned = None if left is None else (left, np.arange(len(left), dtype=np.int32))
+    fits = len(rows) == buckets if left is None else bool((left[1:] > left[:-1]).all())
+    if not fits or longest > LONGEST_NGRAM:
+        raise FileError(
+            f"{folder.path} is damaged: {len(rows)} rows of n-grams of up to {longest} characters do not fit its "
+            f"{buckets} buckets; copy it again"
+        )
+    source = MappedRows.of(rows)
+    return NgramVectors(
+        source, 0, len(rows), buckets, (shortest, longest), pruned, str(folder.path)
+    )
 
 
 def _tokenizer(folder: Folder) -> Tokenizer:

@@ -16,6 +16,7 @@ from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
+from noppa.words.ngram_vectors import NgramVectors
 
 NO_PROBABILITIES = (
     "{method} needs word probabilities and these word vectors have none: give counts with "
@@ -32,6 +33,7 @@ class WordTable(Displayed):
     ordered_columns: (start, stop) of columns of which the first matter most, None where there are none such.
     path: the saved folder that is mapped into memory, None where a table is not just what its folder holds.
     header_checksum: of that folder's header.
+    ngrams: rows of character n-grams, of which words get a vector that the table lacks; None but for fastText models.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class WordTable(Displayed):
         self.ordered_columns: tuple[int, int] | None = None
         self.path: Path | None = None
         self.header_checksum: str | None = None
+        self.ngrams: NgramVectors | None = None
 
     @property
     def matrix(self) -> NDArray[Any]:
@@ -123,6 +126,10 @@ class WordTable(Displayed):
 
     def __getitem__(self, word: str) -> NDArray[np.float32]:
         row = self.lexicon.row(word) if isinstance(word, str) else -1
+        if row < 0 and self.ngrams is not None and isinstance(word, str):
+            names, vectors = self.ngrams.composed([word], 1)
+            if names:
+                return np.asarray(vectors[0])
         if row < 0:
             raise UnknownWordError(
                 f"{shown(word)} is not among the {self.lexicon.whole_words} words of the vocabulary"
@@ -160,6 +167,30 @@ class WordTable(Displayed):
             )
         return self.rows.vectors(index)
 
+    def for_tokens(self: T, sentences: list[list[str]], threads: int, always: bool = False) -> T:
+        """The words of these sentences alone, with rows for those that the table lacks, composed from their n-grams; the
+        table itself where none can be, unless `always`.
+        """
+        if self.ngrams is None:
+            return self
+        ids, _ = self.lexicon.known.look_up_tokens(sentences)
+        tokens = (token for sentence in sentences for token in sentence)
+        lacking = (token for token, row in zip(tokens, ids.tolist(), strict=True) if row < 0)
+        names, vectors = self.ngrams.composed(lacking, threads)
+        if not (names or always):
+            return self
+        rows = np.unique(ids[ids >= 0]).astype(np.int64)
+        rows = rows if len(rows) else np.zeros(1, np.int64)  # a table has at least one word
+        before, probabilities = self.word_probabilities, None
+        if before is not None:
+            rare = np.full(len(names), before.values.min())
+            probabilities = before.of_rows(rows).with_pieces(len(names), rare, None)
+        return self._changed(
+            lexicon=self.lexicon.some(rows, names),
+            rows=Matrix(np.concatenate([self.rows.vectors(rows), vectors]), None),
+            word_probabilities=probabilities,
+        )
+
     def with_tokenizer(self: T, tokenizer: Tokenizer | str) -> T:
         """The same words for texts that are split in another way: see `Tokenizer`; a name such as `fr` or `zh` will do."""
         how = Tokenizer.of(tokenizer)
@@ -181,8 +212,17 @@ class WordTable(Displayed):
             word_probabilities=probabilities,
         )
 
+    def without_ngrams(self: T) -> T:
+        """The rows that are there alone, as a table like any other, nothing copied."""
+        return (
+            self
+            if self.ngrams is None
+            else self._changed(lexicon=self.lexicon.plain(), ngrams=None)
+        )
+
     def columns(self: T, start: int, stop: int) -> T:
         """The same words with the columns from `start` up to `stop` of their vectors, which are not copied."""
+        self._require_table("some of their columns")
         rows, (first, last) = self.rows.columns(start, stop), self.ordered_columns or (0, 0)
         kept = (0, min(stop, last) - start) if first <= start < last else None
         return self._changed(rows=rows, ordered_columns=kept)
@@ -194,7 +234,15 @@ class WordTable(Displayed):
 
     def with_scales(self: T, scales: ArrayLike) -> T:
         """The same words with other scales of their quantized vectors, which are not copied: each word counts more or less."""
+        self._require_table("other scales")
         return self._changed(rows=self.rows.with_scales(scales))
+
+    def _require_table(self, what: str) -> None:
+        """Refuse a change of the rows that those of n-grams would not follow."""
+        if self.ngrams is not None:
+            raise ParameterError(
+                f"words with n-grams cannot be given {what}: freeze them to a table first, with keep= or texts= of load"
+            )
 
     def shares_with(self, other: WordTable) -> bool:
         """Whether all but the vectors is the same object in both."""

@@ -16,13 +16,14 @@ from noppa.io import storage
 from noppa.parameters import boolean, numbers
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import Split
+from noppa.threads import thread_count
 from noppa.words import frequencies, quantization, word_folder
-from noppa.words.counting import WordCounts, counts_of, words_of_texts
+from noppa.words.counting import BLOCK, WordCounts, counts_of, words_of_texts
 from noppa.words.coverage import Coverage, coverage_of
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
-from noppa.words.texts import texts_of
+from noppa.words.texts import blocks_of, texts_of, tokens_of
 from noppa.words.word_table import WordTable
 
 if TYPE_CHECKING:
@@ -30,11 +31,18 @@ if TYPE_CHECKING:
     from noppa.words.formats.load_options import Progress
 
 
+NO_NGRAMS = (
+    "unknown='ngrams' needs the n-grams of a whole fastText model, a .bin or .ftz file loaded without limit, keep and texts, "
+    "and these words have none: use 'skip' or 'zero'"
+)
+
+
 class WordVectors(WordTable):
     """A vocabulary with its vectors, matrix (words, dim), and the probability of each word.
 
     A word is looked up as it is, then in lower case (`case`), then by the `unknown` policy: `skip` drops it, `zero`
-    gives it a vector of zeros, `unk` the row called `<unk>`, `pieces` the rows of its pieces (see `noppa.text.pieces`).
+    gives it a vector of zeros, `unk` the row called `<unk>`, `pieces` the rows of its pieces (see `noppa.text.pieces`),
+    `ngrams` what a fastText model composes from its character n-grams.
 
     scales: of an int8 matrix, one a row, (words,), or one a row and block of columns, (words, blocks).
     blocks: how many columns each scale of a row is for.
@@ -66,6 +74,8 @@ class WordVectors(WordTable):
         ordered: bool = False,
         tokenizer: Tokenizer | str = ENGLISH,
     ) -> None:
+        if isinstance(unknown, str) and unknown == "ngrams":
+            raise ParameterError(NO_NGRAMS)
         words, how = texts_of(words), Tokenizer.of(tokenizer)
         rows = Matrix.of(words, matrix, scales, blocks, bits)
         super().__init__(Lexicon.of(words, pieces, unknown, case, how), rows)
@@ -177,7 +187,22 @@ class WordVectors(WordTable):
         >>> words.matrix.shape, words.dim
         ((2, 1), 2)
         """
+        self._require_table("other bits")
         return self._changed(rows=quantization.quantized(self.rows, bits, blocks))
+
+    def frozen(self, texts: Iterable[str], threads: int | None = None) -> WordVectors:
+        """The words of these texts as a table, where words are a whole fastText model: those that it does not list are
+        composed from their n-grams once and for all. Other words stay as they are.
+        """
+        if self.ngrams is None:
+            return self
+        blocks = (tokens_of(texts_of(block), self.tokens) for block in blocks_of(texts, BLOCK))
+        return self._table_of(
+            [sorted({token for block in blocks for one in block for token in one})], threads
+        )
+
+    def _table_of(self, sentences: list[list[str]], threads: int | None) -> WordVectors:
+        return self.for_tokens(sentences, thread_count(threads), always=True).without_ngrams()
 
     # Files
 
@@ -211,8 +236,9 @@ class WordVectors(WordTable):
         """Word vectors from a saved folder, any common vector file, or a gensim `KeyedVectors` object.
 
         The content decides, not the name: GloVe text, word2vec text and binary, fastText `.vec`, `.npy` or safetensors
-        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. fastText's own `.bin` and `.ftz` are mapped, give the
-        probabilities of their words, and with `keep` or `texts` also words that they do not list, from character n-grams.
+        with a vocabulary beside it; plain, gz, bz2, xz, zip or zst. fastText's own `.bin` and `.ftz` are mapped and give the
+        probabilities of their words; words that they do not list are composed from character n-grams, whenever a text has
+        one, or once and for all with `keep` or `texts`, which freeze the model to a table.
         `report` tells how a file was read. A saved folder is mapped into memory as it is; `limit`, `keep` or another
         `dtype` copies what they ask for.
 
@@ -250,19 +276,23 @@ class WordVectors(WordTable):
         if saved is not None:
             return saved._selected(options, as_stored)
         loaded = formats.read(path, options)
-        return cls.of(loaded, unknown or "skip", case or "exact-then-lower", how or ENGLISH)
+        return cls.of(loaded, unknown, case or "exact-then-lower", how or ENGLISH)
 
     @classmethod
     def of(
         cls,
         loaded: Loaded,
-        unknown: str = "skip",
+        unknown: str | None = None,
         case: str = "exact-then-lower",
         tokenizer: Tokenizer = ENGLISH,
     ) -> WordVectors:
-        """What `noppa.words.formats.read` gave."""
+        """What `noppa.words.formats.read` gave; `unknown` where None is `ngrams` for a model that has some, else `skip`."""
+        unknown = unknown or ("skip" if loaded.ngrams is None else "ngrams")
+        if unknown == "ngrams" and loaded.ngrams is None:
+            raise ParameterError(NO_NGRAMS)
         lexicon = Lexicon(loaded.text, loaded.bounds, None, 0, unknown, case, tokenizer)
         table = WordTable(lexicon, Matrix(loaded.matrix, loaded.scales), loaded.probabilities)
+        table.ngrams = loaded.ngrams if unknown == "ngrams" else None
         words = cls._from(table)
         words.report = loaded.report
         words._warn_of_repeated()
@@ -283,12 +313,18 @@ class WordVectors(WordTable):
         """The rows of a saved folder that the options leave, as stored or in their dtype, checked as those of a user are."""
         from noppa.words.formats.row_buffer import selected_rows
 
+        if self.ngrams is not None and options.keep is not None:
+            from noppa.words.formats.row_buffer import in_dtype
+
+            asked = [word for word in options.keep if word not in options.drop]
+            table = self._table_of([asked], options.threads)
+            return table._changed(rows=Matrix(*in_dtype(table.matrix, options.dtype)))
         row_numbers, rows = selected_rows(self, options, as_stored)
         words = WordVectors(
             [self.words[row] for row in row_numbers.tolist()],
             rows.values,
             scales=rows.scales,
-            unknown=self.unknown,
+            unknown="skip" if self.unknown == "ngrams" else self.unknown,
             case=self.case,
             pieces=self.pieces,
             blocks=rows.blocks,

@@ -129,7 +129,7 @@ def language_sets() -> dict[str, list[Entry]]:
 def _sets(code: str, language: str, kinds: list[str]) -> list[Entry]:
     crawl = {
         f"cc.{code}.300.vec": f"{language}: Common Crawl and Wikipedia, text",
-        f"cc.{code}.300.bin": f"{language}: the model, which makes vectors of unknown words (gunzip it first)",
+        f"cc.{code}.300.bin": f"{language}: the model, which makes vectors of unknown words (unpacked on loading)",
     }
     sets = [
         _unpublished(f"{FASTTEXT}vectors-crawl/{name}.gz", name, about)

@@ -7,47 +7,81 @@ its n-grams alone. The input matrix is mapped into memory, and only the rows tha
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError
+from noppa.io.compression import Source
 from noppa.kernels.backend import kernels
 from noppa.text.characters import lower
 from noppa.threads import thread_count
 from noppa.words.formats.arrays import add_matrix
-from noppa.words.formats.load_options import SENTENCE_END, Options
+from noppa.words.formats.load_options import Options
 from noppa.words.formats.product_codes import ProductCodes
 from noppa.words.formats.row_buffer import Rows
 from noppa.words.formats.sniff import LARGEST_DIM
 from noppa.words.frequencies import Probabilities, filled
 from noppa.words.lexicon import Lexicon
+from noppa.words.ngram_vectors import (
+    LONGEST_NGRAM,
+    MappedRows,
+    NgramVectors,
+    Pruned,
+    RowNumbers,
+    RowSource,
+)
 
 VERSIONS = (11, 12)
 SUPERVISED = 3
 #: Of the twelve numbers and the double behind the version.
 ARGUMENTS = "<12id"
-#: Beyond this no model has n-grams, and a hostile one would take forever.
-LONGEST_NGRAM = 64
 MOST_ROWS = 2**31 - 1
+UNPACKED_AT_ONCE = 1 << 22
 
-Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
 
-
-def read_fasttext(path: Path, rows: Rows, options: Options) -> FastText:
-    """Read the words of a model into `rows`, with `keep` also those that it makes from n-grams."""
-    model = FastText.open(path)
+def read_fasttext(path: Path, plain: Source, rows: Rows, options: Options) -> FastText:
+    """Read the words of a model into `rows`, with `keep` also those that it makes from n-grams; `plain` is its content."""
+    if plain.compression == "none":
+        model = FastText.open(path)
+    else:
+        with _unpacked(path, plain, options) as file:
+            model = FastText(_File(path, file))
     names, numbers = model.chosen(options.keep)
     rows.report.declared = len(model.lexicon)
     add_matrix(
         names, _Vectors(model, names, numbers, thread_count(options.threads)), None, rows, options
     )
     return model
+
+
+@contextmanager
+def _unpacked(path: Path, plain: Source, options: Options) -> Iterator[IO[bytes]]:
+    """The content of a compressed model in a temporary file without a name: it is gone when nobody maps it any more."""
+    import tempfile
+
+    folder = str(options.scratch or tempfile.gettempdir())
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            while part := plain.read(UNPACKED_AT_ONCE):
+                file.write(part)
+                if options.progress is not None:
+                    options.progress(plain.position(), plain.size)
+            file.flush()
+            yield file
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"{path} is compressed and cannot be unpacked into {folder}: {error.strerror or error}; make room, name another "
+            "folder in TMPDIR, or unpack it yourself"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -64,23 +98,27 @@ class _Vectors:
 
 
 class FastText:
-    """A model: its dictionary, the sizes of its n-grams, and the rows of words and n-grams, mapped or quantized."""
+    """A model: its dictionary, and the rows of its words and then of their n-grams, mapped or quantized."""
 
     def __init__(self, file: _File) -> None:
         self.file = file
-        self.dim, self.bucket, self.shortest, self.longest = _arguments(file)
-        self.lexicon, self.counts, self.pruned = _dictionary(file)
-        quantized = file.flag("whether its input is quantized")
-        self._codes = ProductCodes(file) if quantized else None
-        self.rows, width = (
-            self._codes.shape if self._codes else file.take("<2q", "the size of its matrix")
-        )
-        self._start = file.position
-        ngrams = len(self.pruned[0]) if self.pruned is not None else self.bucket
-        if width != self.dim or self.rows != len(self.lexicon) + ngrams or self.rows > MOST_ROWS:
-            raise file.damaged(f"a matrix of {self.rows} rows and {width} columns does not fit it")
-        if self._codes is None:
-            file.skip(self.rows * self.dim * 4, "its matrix")
+        self.dim, bucket, *lengths = _arguments(file)
+        self.lexicon, self.counts, pruned = _dictionary(file)
+        count = bucket if pruned is None else len(pruned[0])
+        self.source = self._source(count)
+        self.ngrams = NgramVectors(
+            self.source, len(self.lexicon), count, bucket, (lengths[0], lengths[1]), pruned, str(file.path)
+        )  # fmt: skip
+
+    def _source(self, ngrams: int) -> RowSource:
+        file = self.file
+        codes = ProductCodes(file) if file.flag("whether its input is quantized") else None
+        rows, width = codes.shape if codes else file.take("<2q", "the size of its matrix")
+        if width != self.dim or rows != len(self.lexicon) + ngrams or rows > MOST_ROWS:
+            raise file.damaged(f"a matrix of {rows} rows and {width} columns does not fit it")
+        if codes:
+            return codes
+        return MappedRows(file.data, file.skip(rows * width * 4, "its matrix"), rows, width)
 
     @classmethod
     def open(cls, path: Path) -> FastText:
@@ -97,12 +135,9 @@ class FastText:
         chosen = [names[row] for row in known]
         listed = set(chosen)
         others = [word for word in wanted if word not in listed and word]
-        others = [word for word, has in zip(others, self._have_ngrams(others), strict=True) if has]
+        has_rows = np.diff(self.ngrams.row_numbers(others)[1]) > 0
+        others = [word for word, has in zip(others, has_rows.tolist(), strict=True) if has]
         return chosen + others, np.array(known + [-1] * len(others), np.int64)
-
-    def _have_ngrams(self, names: list[bytes]) -> list[bool]:
-        _, offsets = self._rows_of(names, np.full(len(names), -1, np.int64))
-        return list((np.diff(offsets) > 0).tolist())
 
     def probabilities(self, words: list[str]) -> Probabilities | None:
         """The share of each word, in this very spelling, among all words that the model was trained on."""
@@ -118,18 +153,11 @@ class FastText:
         self, names: list[bytes], numbers: NDArray[np.int64], threads: int
     ) -> NDArray[np.float32]:
         """Vectors (names, dim) of words with their rows in the dictionary, -1 where it lacks them."""
-        ids, offsets = self._rows_of(names, numbers)
-        data, start, rows = self.file.data, self._start, self.rows
-        if self._codes is not None:
-            needed, places = np.unique(ids, return_inverse=True)
-            ids, decoded = places.astype(np.int32), self._codes.decoded(needed)
-            data, start, rows = decoded.reshape(-1).view(np.uint8), 0, len(needed)
-        means = kernels.mean_rows(data, start, rows, self.dim, ids, offsets, threads)
-        return np.asarray(means, np.float32)
+        return self.source.means(*self._rows_of(names, numbers), threads)
 
-    def _rows_of(self, names: list[bytes], numbers: NDArray[np.int64]) -> Ids:
+    def _rows_of(self, names: list[bytes], numbers: NDArray[np.int64]) -> RowNumbers:
         """The rows whose mean is the vector of each word: its own one, if it has one, then those of its n-grams."""
-        grams, offsets = self._ngram_rows(names)
+        grams, offsets = self.ngrams.row_numbers(names)
         own = numbers >= 0
         counts = np.diff(offsets) + own
         bounds = np.cumsum([0, *counts.tolist()], dtype=np.int64)
@@ -139,32 +167,13 @@ class FastText:
         ids[is_own], ids[~is_own] = numbers[own], grams
         return ids, bounds
 
-    def _ngram_rows(self, names: list[bytes]) -> Ids:
-        """The rows of the n-grams of each word; the end of a sentence has none."""
-        if not self.bucket or not self.longest:
-            return np.empty(0, np.int32), np.zeros(len(names) + 1, np.int64)
-        end = SENTENCE_END.encode()
-        bounds = np.cumsum([0, *map(len, names)], dtype=np.int64)
-        text = np.frombuffer(b"".join(names), np.uint8)
-        found, offsets = kernels.ngram_buckets(
-            text, bounds, self.shortest, self.longest, self.bucket
-        )
-        there = np.repeat(np.array([name != end for name in names], bool), np.diff(offsets))
-        if self.pruned is not None:
-            buckets, numbers = self.pruned
-            places = np.minimum(np.searchsorted(buckets, found), max(len(buckets) - 1, 0))
-            there &= (buckets[places] == found) if len(buckets) else False
-            found = numbers[places] if len(buckets) else found
-        kept = np.append(0, np.cumsum(there))[offsets]
-        return (found[there] + len(self.lexicon)).astype(np.int32), kept
-
 
 class _File:
     """A file that is mapped into memory and read from its beginning; every step is checked against its size."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, unpacked: IO[bytes] | None = None) -> None:
         self.path, self.position = path, 0
-        self.data: NDArray[np.uint8] = np.memmap(path, np.uint8, "r")
+        self.data: NDArray[np.uint8] = np.memmap(unpacked or path, np.uint8, "r")
 
     def damaged(self, reason: str) -> FileError:
         return FileError(
@@ -220,7 +229,7 @@ def _arguments(file: _File) -> tuple[int, int, int, int]:
 
 def _dictionary(
     file: _File,
-) -> tuple[Lexicon, NDArray[np.int64], tuple[NDArray[np.int32], NDArray[np.int32]] | None]:
+) -> tuple[Lexicon, NDArray[np.int64], Pruned | None]:
     """The words, their counts, and of a pruned model the buckets that are left, rising, with their rows among the n-grams."""
     size, words, labels, _, pruned = file.take("<3i2q", "its dictionary")
     if labels or size != words or words < 1 or pruned < -1:

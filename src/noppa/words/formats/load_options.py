@@ -9,12 +9,12 @@ from pathlib import Path
 
 from noppa.errors import InputError
 from noppa.parameters import one_of, whole
+from noppa.words.ngram_vectors import SENTENCE_END
 
 #: Called with the bytes read so far and the bytes in all.
 Progress = Callable[[int, int], None]
 
 DTYPES = ("float32", "float16", "int8")
-SENTENCE_END = "</s>"
 
 
 @dataclass(frozen=True)

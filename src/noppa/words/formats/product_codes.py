@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.words.ngram_vectors import MappedRows
+
 CENTROIDS = 256
 
 
@@ -62,7 +64,18 @@ class ProductCodes:
                 raise file.damaged("a quantizer of norms has more than one column")
             self._norms = quantizer.decoded(norm_codes[:, None])
 
-    def decoded(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+    def decoded(self, rows: NDArray[Any] | slice) -> NDArray[np.float32]:
         """Some rows, (rows, dim)."""
         vectors = self._quantizer.decoded(self._codes[rows])
         return vectors if self._norms is None else vectors * self._norms[rows]
+
+    def means(
+        self, ids: NDArray[np.int32], offsets: NDArray[np.int64], threads: int
+    ) -> NDArray[np.float32]:
+        """The mean of the rows of each word, (words, dim)."""
+        needed, places = np.unique(ids, return_inverse=True)
+        return MappedRows.of(self.decoded(needed)).means(places.astype(np.int32), offsets, threads)
+
+    def block(self, first: int, last: int) -> NDArray[np.float32]:
+        """Rows `first` up to `last`."""
+        return self.decoded(slice(first, last))

@@ -23,6 +23,7 @@ from noppa.words.formats.sniff import SAMPLE, sniff
 from noppa.words.formats.text_lines import read_text
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
+from noppa.words.ngram_vectors import NgramVectors
 
 #: Formats that are mapped into memory, and so neither compressed nor a stream.
 MAPPED = ("npy", "safetensors", "fastText model")
@@ -39,6 +40,8 @@ class Loaded:
     report: Report
     probabilities: Probabilities | None = None
     """Of the words, where the file has their counts."""
+    ngrams: NgramVectors | None = None
+    """Of a whole fastText model that has some."""
 
 
 def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
@@ -55,16 +58,16 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
         rows.report.format, rows.report.compression = content.format, plain.compression
         rows.report.declared = content.declared
         if content.format in MAPPED:
-            if plain.compression != "none":
-                raise FileError(
-                    f"{path} is a compressed {content.format} file: decompress it first"
-                )
             if not path.is_file():
                 raise FileError(
                     f"{path} is a pipe, and a matrix is read from a file: save it first"
                 )
             if content.format == "fastText model":
-                model = read_fasttext(path, rows, options)
+                model = read_fasttext(path, plain, rows, options)
+            elif plain.compression != "none":
+                raise FileError(
+                    f"{path} is a compressed {content.format} file: decompress it first"
+                )
             else:
                 read_arrays(path, content.format, rows, options)
         else:
@@ -76,8 +79,12 @@ def read(source: str | PathLike[str] | Any, options: Options) -> Loaded:
     loaded = _finished(rows)
     if model is None:
         return loaded
+    words = Lexicon(loaded.text, loaded.bounds).words
+    whole = options.limit is None and options.keep is None and model.ngrams.count
     return replace(
-        loaded, probabilities=model.probabilities(Lexicon(loaded.text, loaded.bounds).words)
+        loaded,
+        probabilities=model.probabilities(words),
+        ngrams=model.ngrams if whole else None,
     )
 
 

@@ -1,0 +1,129 @@
+"""Vectors of words that no table lists: the mean of the rows of their character n-grams, as in fastText."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.errors import FileError
+from noppa.kernels.backend import kernels
+from noppa.kernels.constants import LARGEST_VALUE
+from noppa.text.characters import replaced_surrogate
+
+#: What fastText writes at the end of a line; it has a row of its own and no n-grams.
+SENTENCE_END = "</s>"
+#: Beyond this no model has n-grams, and a hostile one would take forever.
+LONGEST_NGRAM = 64
+
+#: Row numbers (ids,) of several words, and the bounds of each (words + 1,).
+RowNumbers = tuple[NDArray[np.int32], NDArray[np.int64]]
+#: The buckets that are left of a pruned model, rising, and the row of each among those of n-grams.
+Pruned = tuple[NDArray[np.int32], NDArray[np.int32]]
+
+
+class RowSource(Protocol):
+    """Rows of float32, wherever they lie."""
+
+    def means(
+        self, ids: NDArray[np.int32], offsets: NDArray[np.int64], threads: int
+    ) -> NDArray[np.float32]: ...
+
+    def block(self, first: int, last: int) -> NDArray[np.float32]: ...
+
+
+class MappedRows:
+    """A matrix (rows, dim) that begins at a byte of a mapped file, not aligned."""
+
+    def __init__(self, data: NDArray[np.uint8], start: int, rows: int, dim: int) -> None:
+        self.data, self.start, self.rows, self.dim = data, start, rows, dim
+
+    @classmethod
+    def of(cls, matrix: NDArray[np.float32]) -> MappedRows:
+        return cls(matrix.reshape(-1).view(np.uint8), 0, *matrix.shape)
+
+    def means(
+        self, ids: NDArray[np.int32], offsets: NDArray[np.int64], threads: int
+    ) -> NDArray[np.float32]:
+        """The mean of the rows of each word, (words, dim); zeros where it has none."""
+        means = kernels.mean_rows(self.data, self.start, self.rows, self.dim, ids, offsets, threads)
+        return np.asarray(means, np.float32)
+
+    def block(self, first: int, last: int) -> NDArray[np.float32]:
+        """Rows `first` up to `last`, not copied."""
+        row_bytes = 4 * self.dim
+        begin, end = self.start + first * row_bytes, self.start + last * row_bytes
+        return self.data[begin:end].view("<f4").reshape(last - first, self.dim)
+
+
+class NgramVectors:
+    """The rows of n-grams of `shortest` to `longest` characters, hashed into `buckets`, from row `first` of a source on.
+
+    source: where the rows lie. count: how many they are. pruned: which buckets have one, None where all have.
+    name: the file, for errors.
+    """
+
+    def __init__(
+        self,
+        source: RowSource,
+        first: int,
+        count: int,
+        buckets: int,
+        lengths: tuple[int, int],
+        pruned: Pruned | None,
+        name: str,
+    ) -> None:
+        self.source, self.first, self.count, self.name = source, first, count, name
+        self.buckets, self.lengths, self.pruned = buckets, lengths, pruned
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NgramVectors:
+        return self  # nothing in it changes
+
+    def row_numbers(self, names: list[bytes]) -> RowNumbers:
+        """The rows of the n-grams of each word; the end of a sentence has none."""
+        if not self.buckets or not self.lengths[1]:
+            return np.empty(0, np.int32), np.zeros(len(names) + 1, np.int64)
+        bounds = np.cumsum([0, *map(len, names)], dtype=np.int64)
+        text = np.frombuffer(b"".join(names), np.uint8)
+        found, offsets = kernels.ngram_buckets(text, bounds, *self.lengths, self.buckets)
+        end = SENTENCE_END.encode()
+        there = np.repeat(np.array([name != end for name in names], bool), np.diff(offsets))
+        if self.pruned is not None:
+            buckets, numbers = self.pruned
+            places = np.minimum(np.searchsorted(buckets, found), max(len(buckets) - 1, 0))
+            there &= (buckets[places] == found) if len(buckets) else False
+            found = numbers[places] if len(buckets) else found
+        kept = np.append(0, np.cumsum(there))[offsets]
+        return (found[there] + self.first).astype(np.int32), kept
+
+    def composed(
+        self, words: Iterable[str], threads: int
+    ) -> tuple[list[bytes], NDArray[np.float32]]:
+        """Those of the words that have n-grams, as UTF-8, and their vectors (words, dim)."""
+        names = list(dict.fromkeys(map(_utf8, words)))
+        ids, offsets = self.row_numbers(names)
+        has_rows = np.diff(offsets) > 0
+        vectors = self.source.means(ids, offsets, threads)[has_rows]
+        names = [name for name, has in zip(names, has_rows.tolist(), strict=True) if has]
+        bad = np.flatnonzero(~(np.abs(vectors) <= LARGEST_VALUE).all(axis=1))
+        if len(bad):
+            raise FileError(
+                f"{self.name} is damaged: an n-gram of {names[bad[0]].decode()!r} has values that are not finite or beyond "
+                f"{LARGEST_VALUE:g}; fetch it again"
+            )
+        return names, vectors
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        """The rows of all n-grams, (count, dim)."""
+        return self.source.block(self.first, self.first + self.count)
+
+
+def _utf8(word: str) -> bytes:
+    """As the look-up compares words: half of a surrogate pair is U+FFFD."""
+    try:
+        return word.encode()
+    except UnicodeEncodeError:
+        return "".join(map(replaced_surrogate, word)).encode()
