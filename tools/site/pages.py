@@ -73,7 +73,7 @@ def linked(link: re.Match[str], source: str, uri: str) -> str:
         text = title_of(path) if text.strip("`") in (target, path) else text
         return f"[{text}]({posixpath.relpath(page, posixpath.dirname(uri) or '.')}{anchor})"
     if (ROOT / path).exists():
-        return text if text.strip("/`") == path else f"{text} (`{path}`)"
+        return f"`{path}`" if path.endswith(text.strip("/`")) else f"{text} (`{path}`)"
     log.warning(f"{source} links to {target}, which is not there")
     return link[0]
 
