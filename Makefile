@@ -36,7 +36,7 @@ check:
 
 # The site, into build/site; open its index.html. Warnings are errors. tests/test_site.py builds it, too, and looks at what came out.
 docs: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The native module beside the Python files that import it; only what changed is compiled.
 build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
@@ -46,14 +46,14 @@ build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') C
 	cp --remove-destination build/dev/_native*.so src/noppa/kernels/
 	touch $@
 
-# The core and the command line on the oldest versions that pyproject.toml allows.
+# The core and the command line on the oldest versions that pyproject.toml allows, which warn about newer ones that they meet.
 oldest: $(VENV)/wheel
 	$(PYTHON) -m venv --clear build/oldest
 	build/oldest/bin/python -m pip install --quiet uv
 	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
 	  -r pyproject.toml --extra test-core
 	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --no-deps $(VENV)/wheels/*.whl
-	build/oldest/bin/python -m pytest -q -p no:cacheprovider @tests/core.txt tests/test_cli.py
+	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default::DeprecationWarning @tests/core.txt tests/test_cli.py
 
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel

@@ -59,7 +59,7 @@ def test_no_control_groups(tmp_path: Path) -> None:
 def test_argument_then_variable_then_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOPPA_THREADS", "3")
     assert threads.thread_count(5) == 5
-    assert threads.thread_count() == 3
+    assert threads.thread_count() == threads.thread_count(None, is_small=True) == 3
     monkeypatch.setenv("NOPPA_THREADS", "many")
     with pytest.raises(
         noppa.NoppaError, match="NOPPA_THREADS must be a whole number from 1 on, not 'many'"

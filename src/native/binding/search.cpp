@@ -42,14 +42,14 @@ nb::tuple nearest_rows_py(const PyTable& table, std::optional<Array1<int32_t>> r
     }
     size_t most = found.empty() ? 0 : found[0].size();
     for (const auto& list : found) most = std::min(most, list.size());
-    auto numbers = empty<int64_t>(query_count, int64_t(most));
-    auto scores = empty<float>(query_count, int64_t(most));
+    const NewArray<int64_t> numbers(query_count, int64_t(most));
+    const NewArray<float> scores(query_count, int64_t(most));
     for (size_t q = 0; q < found.size(); ++q)
         for (size_t at = 0; at < most; ++at) {
             numbers.data()[q * most + at] = found[q][at].row;
             scores.data()[q * most + at] = found[q][at].score;
         }
-    return nb::make_tuple(nb::cast(numbers), nb::cast(scores));
+    return nb::make_tuple(numbers.object(), scores.object());
 }
 
 // The rows (found,), best first.
@@ -82,7 +82,7 @@ nb::object nearest_codes_py(Array2<int8_t> codes, Array1<float> scales, Array1<i
     }
     std::vector<int32_t> numbers(found.size());
     for (size_t at = 0; at < found.size(); ++at) numbers[at] = int32_t(found[at].row);
-    return numpy(std::move(numbers));
+    return numpy(numbers);
 }
 
 // Changes scores in place, which is why they may be no converted copy.
