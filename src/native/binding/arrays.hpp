@@ -7,19 +7,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "result_memory.hpp"
 #include "sizes.hpp"
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace nb = nanobind;
 
@@ -43,29 +38,13 @@ nb::object numpy(std::vector<T>&& values) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
 }
 
-// Memory for results. Large ones ask for huge pages, as NumPy does: touching new small pages costs more than pooling.
-inline void* allocate(size_t bytes) {
-#if defined(__linux__)
-    constexpr size_t huge = size_t(2) << 20;
-    if (bytes >= 2 * huge) {
-        void* memory = std::aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
-        if (!memory) throw std::bad_alloc();
-        madvise(memory, bytes, MADV_HUGEPAGE);
-        return memory;
-    }
-#endif
-    void* memory = std::malloc(bytes ? bytes : 1);
-    if (!memory) throw std::bad_alloc();
-    return memory;
-}
-
 template <class T, class... Sizes>
 nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
     int64_t bytes = sizeof(T);
     for (int64_t size : {int64_t(sizes)...}) bytes = times(bytes, size);
-    T* memory = static_cast<T*>(allocate(size_t(bytes)));
-    nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
-    return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
+    auto* memory = new ResultMemory(size_t(bytes));
+    nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<ResultMemory*>(p); });
+    return nb::ndarray<nb::numpy, T>(memory->at, {size_t(sizes)...}, owner);
 }
 
 // A number of columns, rows or clusters that the native code can count in.
