@@ -203,10 +203,12 @@ int64_t list_pairs(const Attention& words, const Tile& tile, const float* c, Pai
     return count;
 }
 
+// The sums over pairs of at least two words.
 void contextual(const Noppa& noppa, Sentence& s) {
     alignas(64) float scores[TILE * TILE];
     alignas(64) float turned[TILE * TILE];
     Attention& words = s.words;
+    read_compared(noppa, s);
     const int64_t n = words.tokens, tiles = (n + TILE - 1) / TILE;
     const float scale = float(1.0 / __builtin_sqrt(double(words.dim)));
     const auto tile_at = [&](int64_t i, int64_t j) {
@@ -256,8 +258,7 @@ int64_t Noppa::pool(const int32_t* ids, int64_t tokens, void* scratch, float* ro
         return 0;
     }
     if (has_pairs) {
-        for (int64_t m = 0; m < PAIR_SUMS * s.words.stride; ++m) s.sums[m] = 0;
-        read_compared(*this, s);
+        for (int64_t m = 0; known == 1 && m < PAIR_SUMS * s.words.stride; ++m) s.sums[m] = 0;
         if (known > 1) contextual(*this, s);
     }
     for (int64_t p = 0; p < parts.size; ++p) {
