@@ -14,7 +14,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo check docs test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
+.PHONY: demo check docs test suite extras harness oldest sanitize fuzz chaos coverage chromium java clang clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -36,7 +36,7 @@ check:
 
 # The site, into build/site; open its index.html. Warnings are errors. tests/test_site.py builds it, too, and looks at what came out.
 docs: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The native module beside the Python files that import it; only what changed is compiled.
 build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
@@ -45,6 +45,15 @@ build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') C
 	$(BIN)/cmake --build build/dev > /dev/null
 	cp --remove-destination build/dev/_native*.so src/noppa/kernels/
 	touch $@
+
+# The core and the command line on the oldest versions that pyproject.toml allows, which warn about newer ones that they meet.
+oldest: $(VENV)/wheel
+	$(PYTHON) -m venv --clear build/oldest
+	build/oldest/bin/python -m pip install --quiet uv
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
+	  -r pyproject.toml --extra test-core
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --no-deps $(VENV)/wheels/*.whl
+	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default::DeprecationWarning @tests/core.txt tests/test_cli.py
 
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel
@@ -107,8 +116,9 @@ $(VENV)/demo: $(VENV)/wheel
 	$(INSTALL) --force-reinstall --no-deps $(VENV)/wheels/*.whl
 	touch $@
 
-$(VENV)/docs: $(VENV)/demo
-	$(INSTALL) "$$(echo $(VENV)/wheels/*.whl)[docs]"
+# The extra `docs` alone, from its line in pyproject.toml: the site is made from the sources as they lie, without a compiler.
+$(VENV)/docs: $(BIN)/pip pyproject.toml
+	$(INSTALL) $$(sed -n 's/^docs = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d '"' | sed 's/, / /g')
 	touch $@
 
 $(VENV)/test: $(VENV)/demo

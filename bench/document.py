@@ -23,6 +23,7 @@ from pages import (
     search,
     server,
     tables,
+    wheels,
 )
 from pages.results import ROOT
 
@@ -35,6 +36,7 @@ WHOLE = {
 }
 BLOCKS = {
     "README.md": {"quality": tables.quality, "speed": tables.speed},
+    "RELEASING.md": {"wheels": wheels.tried},
     "docs/classify.md": {"classifier": classify.measured},
     "docs/comparison.md": {
         "glance": tables.glance,

@@ -175,11 +175,12 @@ def test_comparing_some_rows_finds_what_comparing_all_does(count: int) -> None:
         every = collection.word_scores(collection.terms(query))
         for weight in (0.02, 0.1, 0.5):
             bonus = [scores * np.float32(weight) for scores in every]
-            near = collection.nearest(vector, count, 2)
-            found = collection.nearest_with(bonus, vector, near, count, 2)
             wanted = collection.nearest(vector, count, 2, bonus=bonus)
-            assert found[0].tolist() == wanted[0].tolist()
-            assert found[1].tobytes() == wanted[1].tobytes()
+            for more in (0, 50):
+                near = collection.nearest(vector, count + more, 2)
+                found = collection.nearest_with(bonus, vector, near, count, 2)
+                assert found[0].tolist() == wanted[0].tolist()
+                assert found[1].tobytes() == wanted[1].tobytes()
 
 
 def test_words_count_where_the_meaning_does_not_know_them() -> None:
@@ -350,6 +351,7 @@ def test_vectors_that_are_known_already() -> None:
         (lambda i: i.add(["x"], ids=["a\nb"]), "an id must be printable"),
         (lambda i: i.delete(1.5), "ids must be a list"),
         (lambda i: i.add([5]), "item 0 is a int"),
+        (lambda i: i.add(["x", None]), "is missing .NoneType.: fill it, or leave it out"),
         (lambda i: i.add(["x"], metadata=[{}, {}]), "1 texts need as many dicts"),
         (lambda i: i.add(["x"], metadata={"a": [1]}), "metadata must be a list of dicts"),
         (lambda i: i.add(["x"], metadata=[5]), "metadata 0 is 5: it must be a dict"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,9 +28,12 @@ def measured() -> str:
 
 
 def _latest(lines: Sequence[Line]) -> list[Line]:
-    """Of lines about the same, the last: those of the newest embedded model."""
+    """Of lines about the same, the last; of those on the embedded model's words, only the ones on its newest."""
+    newest = {line["what"]: line["model"] for line in lines if line["encoder"] == OURS}
     found: dict[tuple[Any, ...], Line] = {}
     for line in lines:
+        if line["encoder"] in (OURS, VECTORS) and line["model"] != newest[line["what"]]:
+            continue
         key = tuple(line[name] for name in ("what", "task", "encoder", "rows", "seed"))
         found.pop(key, None)
         found[key] = line
@@ -46,12 +50,13 @@ def accuracy(lines: Sequence[Line]) -> str:
                 cells = [np.mean(list(scores.values())), *(scores[name] for name in CLASSIFICATION)]
                 numbers = " | ".join(f"{cell:.2f}" for cell in cells)
                 rows.append(f"| {TITLES[encoder]} | {title} | {numbers} |\n")
-    seeds = sorted({line["seed"] for line in lines if line["what"] == "accuracy"})
+    runs = {(line["encoder"], line["seed"]) for line in lines if line["what"] == "accuracy"}
+    seeds = Counter(encoder for encoder, _ in runs)
     return (
         head
         + "".join(rows)
         + "\nAccuracy on test rows, in percent. All rows: the folds and splits of `noppa bench`, "
-        + f"{len(seeds)} seed{'s' * (len(seeds) != 1)} of the classifiers, one of the others, whose vectors have the probe `fast`. "
+        + f"seeds: {seeds[OURS]} of the classifier, {seeds[BAG]} of TF-IDF, one of the others, whose vectors have the probe `fast`. "
         "Fewer rows: the mean of five draws from the training rows of the first split. The classifier chooses everything inside "
         "the training rows, or on development rows where a task has them.\n\n"
     )

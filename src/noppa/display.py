@@ -28,7 +28,7 @@ CELL = "padding: .15em .6em; border-bottom: 1px solid rgba(128, 128, 128, .3)"
 
 
 class Table(NamedTuple):
-    """Named columns and their rows; numbers are shown with four digits."""
+    """Named columns and their rows; numbers are shown with four decimals."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -162,9 +162,10 @@ def _lines(block: Block) -> Iterable[str]:
 
 def _plain(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
-        return f"{value:.4g}"
+        size = abs(float(value))
+        return f"{value:.4f}" if size == 0 or 5e-5 <= size < 1e6 else f"{value:.1e}"
     if isinstance(value, (tuple, list)):
-        return ", ".join(map(str, value))
+        return ", ".join(map(_plain, value))
     return str(value)
 
 

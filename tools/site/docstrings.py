@@ -2,7 +2,7 @@
 
 A paragraph of ours that begins `name: …` or `name (its shape): …`, where `name` is a parameter, tells of parameters, several in a row: it becomes a
 section of parameters. A paragraph that begins with `>>>` is an example and becomes a block of code. Lines that begin with `#:` are
-the docstring of the constant below them.
+the docstring of the constant below them. A public class in backticks is a link to it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ class HouseStyle(Extension):
     """Rewrites every docstring of a package once it is loaded."""
 
     def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
-        rewrite(pkg)
+        rewrite(pkg, {str(name) for name in pkg.exports or () if str(name)[0].isupper()})
 
 
-def rewrite(owner: Object) -> None:
+def rewrite(owner: Object, public: set[str]) -> None:
     for member in owner.members.values():
         if not isinstance(member, Alias):
             if isinstance(member, Attribute):
                 complete(member)
             if member.docstring:
-                member.docstring.value = sectioned(member.docstring.value, parameters_of(member))
-            rewrite(member)
+                text = sectioned(member.docstring.value, parameters_of(member), heading_of(member))
+                member.docstring.value = linked(text, public - {member.name})
+            rewrite(member, public)
 
 
 def complete(constant: Attribute) -> None:
@@ -58,8 +59,24 @@ def parameters_of(member: Object) -> list[str]:
     return [one.name for one in member.parameters] if isinstance(member, Function) else []
 
 
-def sectioned(text: str, parameters: list[str]) -> str:
-    """A docstring with what it says of parameters as one section `Args:`, and its examples as blocks."""
+def heading_of(member: Object) -> str:
+    """Fields of a class that griffe knows no constructor of, such as a named tuple, are attributes."""
+    if isinstance(member, Class) and "__init__" not in member.members and not member.decorators:
+        return "Attributes:"
+    return "Args:"
+
+
+def linked(text: str, public: set[str]) -> str:
+    """Names in backticks with links to their places in the reference."""
+    return re.sub(
+        r"(?<!`)`(\w+)`(?!`)",
+        lambda name: f"[{name[0]}][noppa.{name[1]}]" if name[1] in public else name[0],
+        text,
+    )
+
+
+def sectioned(text: str, parameters: list[str], heading: str) -> str:
+    """A docstring with what it says of parameters as one section, and its examples as blocks."""
     name = "|".join(map(re.escape, parameters)) or r"(?!)"
     entry = re.compile(
         rf"(?:^|(?<=[.:;] )|(?<=\n)[ ]*)((?:{name})(?:, (?:{name}))*)( \([^()]*\))?: "
@@ -72,7 +89,7 @@ def sectioned(text: str, parameters: list[str]) -> str:
             told += entries(entry, paragraph)
         else:
             prose.append(paragraph)
-    section = ["Args:\n" + "\n".join(told)] if told else []
+    section = [f"{heading}\n" + "\n".join(told)] if told else []
     return "\n\n".join([*prose, *section, *examples])
 
 

@@ -59,6 +59,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return "".join(parts)
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The theme's search is a dialog without a name, which screen readers need."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def linked(link: re.Match[str], source: str, uri: str) -> str:
     """A link of the page `source` of the repository, as it must be in the page `uri` of the site."""
     text, target, anchor = link[1], link[2], link[3] or ""
@@ -68,7 +73,7 @@ def linked(link: re.Match[str], source: str, uri: str) -> str:
         text = title_of(path) if text.strip("`") in (target, path) else text
         return f"[{text}]({posixpath.relpath(page, posixpath.dirname(uri) or '.')}{anchor})"
     if (ROOT / path).exists():
-        return text if text.strip("/`") == path else f"{text} (`{path}`)"
+        return f"`{path}`" if path.endswith(text.strip("/`")) else f"{text} (`{path}`)"
     log.warning(f"{source} links to {target}, which is not there")
     return link[0]
 
