@@ -351,6 +351,7 @@ def test_vectors_that_are_known_already() -> None:
         (lambda i: i.add(["x"], ids=["a\nb"]), "an id must be printable"),
         (lambda i: i.delete(1.5), "ids must be a list"),
         (lambda i: i.add([5]), "item 0 is a int"),
+        (lambda i: i.add(["x", None]), "is missing .NoneType.: fill it, or leave it out"),
         (lambda i: i.add(["x"], metadata=[{}, {}]), "1 texts need as many dicts"),
         (lambda i: i.add(["x"], metadata={"a": [1]}), "metadata must be a list of dicts"),
         (lambda i: i.add(["x"], metadata=[5]), "metadata 0 is 5: it must be a dict"),
