@@ -164,7 +164,9 @@ def of_context() -> str:
     first, *others = lines_of("variants")
     (taken,) = (row for row in others if row["what"] == TAKEN)
     more = 100 * (taken["microseconds"] / first["microseconds"] - 1)
-    return f"`default` was measured without its part `context`, which takes {more:.0f} % more time. "
+    return (
+        f"`default` was measured without its part `context`, which takes {more:.0f} % more time. "
+    )
 
 
 def cost_line(name: str, row: dict[str, Any]) -> list[str]:
