@@ -39,6 +39,10 @@ FORTUNES = {
 }  # fmt: skip
 
 
+#: Files of the Polish fortunes that hold an English mailing list, and manual pages.
+ENGLISH = ("argante",)
+
+
 def lines_of(files: list[Path], encoding: str = "utf-8") -> Iterator[str]:
     for file in files:
         for line in file.read_text(encoding=encoding, errors="replace").splitlines():
@@ -83,7 +87,9 @@ def corpora_of(options: object) -> dict[str, tuple[str, list[str]]]:
 
 def fortunes_of(place: Path) -> list[str]:
     files = [file for file in sorted(place.rglob("*")) if file.is_file()] or [place]
-    plain = [file for file in files if file.suffix not in (".dat", ".u8")]
+    plain = [
+        file for file in files if file.suffix not in (".dat", ".u8") and file.name not in ENGLISH
+    ]
     texts = "\n%\n".join(file.read_text(encoding="utf-8", errors="replace") for file in plain)
     return [text.strip() for text in texts.split("\n%\n") if text.strip()]
 
