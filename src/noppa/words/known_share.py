@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from noppa.errors import UnknownWordsWarning, warn
 from noppa.text.characters import is_segmented
-from noppa.text.telling import LATIN, is_letters, is_telling, script_of
+from noppa.text.telling import LATIN, is_telling, script_of
 from noppa.text.tokens import Split
 from noppa.words.word_table import WordTable
 
 #: Above this share of known words nothing is looked at any more.
-ENOUGH = 0.85
+ENOUGH = 0.75
 #: Below this share of known words a batch is reported: bench/unknown_words.py measures it on English and on other languages.
-FEW = 0.5
+FEW, FEW_IN_CODE = 0.5, 0.45
 #: Standard deviations that a batch in Latin script must lie below it, and the words that it must have: a few unknown ones may
 #: all be names.
 DEVIATIONS, LEAST_WORDS = 1.0, 6
@@ -73,14 +75,19 @@ class KnownShare:
     def complaint(self, texts: list[str]) -> str | None:
         """What to tell of the texts that were counted, in ASCII; None where enough words are known."""
         words, known = self.counts
-        if has_enough(self.counts):
+        if has_enough(self.counts) or (words < LEAST_COMMON and all(map(str.isascii, texts))):
             return None
         sample = self._sample(texts)
+        is_foreign = self._lacks_everyday_words(sample)
+        if not is_foreign and known >= FEW * words:  # nearly all that is left of English
+            return None
         unknown = [
             token.text for token in sample if token.row < 0 and is_telling(token.text, False)
         ]
-        script = script_of(unknown)
-        if not self._is_unknown(script) and not self._is_uncommon(sample):
+        script, prose = script_of(unknown), _is_prose(sample)
+        if not self._is_unknown(script, prose) and not (
+            is_foreign and prose and self._is_uncommon(sample)
+        ):
             return None
         reason, advice = f"most of the others are in {script} script", ADVICE
         if script == LATIN:
@@ -89,29 +96,31 @@ class KnownShare:
             advice = SPLIT.format(TOKENIZERS.get(script, "zh"))
         return f"{known} of {words} longer words ({known / words:.0%}) are known, and {reason}: {advice}"
 
-    def _is_unknown(self, script: str) -> bool:
+    def _is_unknown(self, script: str, prose: bool) -> bool:
         words, known = self.counts
         if script != LATIN:
             return known < FEW * words
-        spread = DEVIATIONS * math.sqrt(words * FEW * (1 - FEW))
-        return words >= LEAST_WORDS and known < FEW * words - spread
+        few = FEW if prose else FEW_IN_CODE
+        spread = DEVIATIONS * math.sqrt(words * few * (1 - few))
+        return words >= LEAST_WORDS and known < few * words - spread
+
+    def _lacks_everyday_words(self, sample: list[_Token]) -> bool:
+        letters = [token.row for token in sample if token.text.isalpha()]
+        return self._among(EVERYDAY, letters) < ENOUGH_EVERYDAY * len(letters)
 
     def _is_uncommon(self, sample: list[_Token]) -> bool:
-        """Whether texts are prose in which both common words and those of every text are rare."""
+        longer = [token.row for token in sample if is_telling(token.text, token.row >= 0)]
+        spread = COMMON_DEVIATIONS * math.sqrt(len(longer) * FEW_COMMON * (1 - FEW_COMMON))
+        few = self._among(COMMON, longer) < FEW_COMMON * len(longer) - spread
+        return few and len(longer) >= LEAST_COMMON
+
+    def _among(self, count: int, rows: list[int]) -> int:
+        """How many rows are those of the `count` most probable words; all where no word has a probability."""
         probabilities = self._words.word_probabilities
         if probabilities is None:
-            return False
-        codes = sum(any(c in CODE_SIGNS or c.isdigit() for c in token.text) for token in sample)
-        longer = [token.row for token in sample if is_telling(token.text, token.row >= 0)]
-        if codes > CODES * len(sample) or len(longer) < LEAST_COMMON:
-            return False
-        values, least = probabilities.values, probabilities.least_of
-        letters = [token.row for token in sample if is_letters(token.text)]
-        everyday = sum(row >= 0 and values[row] >= least(EVERYDAY) for row in letters)
-        common = sum(row >= 0 and values[row] >= least(COMMON) for row in longer)
-        spread = COMMON_DEVIATIONS * math.sqrt(len(longer) * FEW_COMMON * (1 - FEW_COMMON))
-        few = bool(common < FEW_COMMON * len(longer) - spread)
-        return few and bool(everyday < ENOUGH_EVERYDAY * len(letters))
+            return len(rows)
+        known = np.array([row for row in rows if row >= 0], np.int64)
+        return int(np.count_nonzero(probabilities.values[known] >= probabilities.least_of(count)))
 
     def _needs_splitting(self, unknown: list[str]) -> bool:
         """Whether most unknown words are runs of a script without spaces that begin with a word of the vocabulary."""
@@ -128,6 +137,12 @@ class KnownShare:
         tokens = [token for text in chosen for token in self._split(text[:SAMPLED_CHARACTERS])]
         rows, _ = self._words.lexicon.known.look_up_tokens([tokens])
         return list(map(_Token, tokens, rows.tolist()))
+
+
+def _is_prose(sample: list[_Token]) -> bool:
+    """Whether few tokens have digits or signs, as those of code and of logs do."""
+    codes = sum(any(c in CODE_SIGNS or c.isdigit() for c in token.text) for token in sample)
+    return codes <= CODES * len(sample)
 
 
 def has_enough(counts: list[int]) -> bool:
