@@ -30,6 +30,7 @@ from noppa.search.row_table import Row
 from noppa.search.segment import TABLE, Segment
 from noppa.search.stored_vectors import stored
 from noppa.search.where import Condition
+from noppa.words.ngram_vectors import MappedRows, NgramVectors
 
 WORDS = ["the", "a", "girl", "boy", "eats", "cake", "café", "##ing", "##s", "<unk>"]
 TEXTS = ["the girl eats a cake", "a boy", "cakes eating café", "unknown", ""]
