@@ -14,7 +14,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo check docs test suite extras harness sanitize fuzz chaos coverage chromium java clang clean
+.PHONY: demo check docs test suite extras harness oldest sanitize fuzz chaos coverage chromium java clang man shells clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -36,7 +36,7 @@ check:
 
 # The site, into build/site; open its index.html. Warnings are errors. tests/test_site.py builds it, too, and looks at what came out.
 docs: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The native module beside the Python files that import it; only what changed is compiled.
 build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') CMakeLists.txt
@@ -46,11 +46,20 @@ build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') C
 	cp --remove-destination build/dev/_native*.so src/noppa/kernels/
 	touch $@
 
+# The core and the command line on the oldest versions that pyproject.toml allows, which warn about newer ones that they meet.
+oldest: $(VENV)/wheel
+	$(PYTHON) -m venv --clear build/oldest
+	build/oldest/bin/python -m pip install --quiet uv
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
+	  -r pyproject.toml --extra test-core
+	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --no-deps $(VENV)/wheels/*.whl
+	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default::DeprecationWarning @tests/core.txt tests/test_cli.py
+
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel
 	$(MAKE) --no-print-directory -j3 suite extras harness
 
-suite: $(VENV)/test chromium java
+suite: $(VENV)/test chromium java shells
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -107,8 +116,9 @@ $(VENV)/demo: $(VENV)/wheel
 	$(INSTALL) --force-reinstall --no-deps $(VENV)/wheels/*.whl
 	touch $@
 
-$(VENV)/docs: $(VENV)/demo
-	$(INSTALL) "$$(echo $(VENV)/wheels/*.whl)[docs]"
+# The extra `docs` alone, from its line in pyproject.toml: the site is made from the sources as they lie, without a compiler.
+$(VENV)/docs: $(BIN)/pip pyproject.toml
+	$(INSTALL) $$(sed -n 's/^docs = \[\(.*\)\]$$/\1/p' pyproject.toml | tr -d '"' | sed 's/, / /g')
 	touch $@
 
 $(VENV)/test: $(VENV)/demo
@@ -127,8 +137,17 @@ java: chromium
 	  { apt-get install -y -q default-jre-headless || { apt-get update -q && apt-get install -y -q default-jre-headless; }; } > /dev/null 2>&1; } || \
 	  echo "no Java here, and it cannot be installed: the tests of Spark cannot run"
 
-# After Java: apt takes one at a time.
-clang: java
+# Completion is tested in every shell that there is, the man page by mandoc. After Java: apt takes one at a time.
+shells: java
+	@{ command -v zsh && command -v fish && command -v mandoc; } > /dev/null || { command -v apt-get > /dev/null && \
+	  { apt-get install -y -q zsh fish mandoc || { apt-get update -q && apt-get install -y -q zsh fish mandoc; }; } > /dev/null 2>&1; } || \
+	  echo "no zsh, fish or mandoc here, and they cannot be installed: their tests cannot run"
+
+# docs/noppa.1, of the help texts.
+man: $(VENV)/test
+	$(BIN)/python -m tests.man_page
+
+clang: shells
 	@command -v clang++ > /dev/null || { command -v apt-get > /dev/null && \
 	  { apt-get install -y -q clang || { apt-get update -q && apt-get install -y -q clang; }; } > /dev/null 2>&1; } || \
 	  echo "no Clang here, and it cannot be installed: the fuzzers of the C++ cannot run"

@@ -23,6 +23,7 @@ from pages import (
     search,
     server,
     tables,
+    wheels,
 )
 from pages.results import ROOT
 
@@ -34,8 +35,15 @@ WHOLE = {
     "docs/reliability.md": reliability.page,
 }
 BLOCKS = {
-    "README.md": {"results": tables.short_table},
+    "README.md": {"quality": tables.quality, "speed": tables.speed},
+    "RELEASING.md": {"wheels": wheels.tried},
     "docs/classify.md": {"classifier": classify.measured},
+    "docs/comparison.md": {
+        "glance": tables.glance,
+        "model2vec": classify.model2vec_published,
+        "rows": classify.by_rows,
+        "sklearn": integrations.sklearn,
+    },
     "docs/dedupe.md": {"measured": dedupe.measured},
     "docs/default-model.md": {
         "quality": embedded.quality,
@@ -56,7 +64,7 @@ BLOCKS = {
         "distilled": languages.distilled,
     },
     "docs/scale.md": {"cost": scale.made},
-    "docs/search.md": {"quality": search.quality, "million": search.million},
+    "docs/search.md": {"quality": search.quality, "tries": search.tries, "million": search.million},
     "docs/server.md": {"load": server.measured},
 }
 

@@ -2,140 +2,33 @@
 
 python bench/retrieval.py > bench/results/retrieval.jsonl    # needs pip install bm25s
 
-Each set is cut in two. On the `tuning` queries the constant of a hybrid score is chosen (`WORDS_COUNT` of noppa.search.query): that
-whose smallest gain over the better of meaning and words, among the sets, is the largest; its form was found on them too. The
-`test` queries are what the page reports.
+Each set is cut in two. On the `tuning` queries, on the same pairs turned round, and on the rows of STS-B that make no query of a test,
+the ways to join meaning and words are compared: for each set the gain over the better of the two, and its standard error over the
+queries. Taken is the way that has the largest chance to lose on no set, where each gain is taken as normally distributed around what
+was measured (`WORDS_COUNT` and `MOST_POINTS` of noppa.search.query). The `test` queries are what the page reports.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from math import prod
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from corpora import arguments
 from measure import tell
+from retrieval_sets import SETS, Retrieval, sts, turned
 
 import noppa
-from noppa.search import query as search_query
+from noppa.search.index_model import knows
 from noppa.search.postings import K1, B, terms_of
-from noppa.search.query import MODES
+from noppa.search.query import MODES, MOST_POINTS, Collection
 
-#: The constants that are tried.
-TRIED = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
-#: Ranks that count, and pairs of STS-B and SICK from this similarity on.
-RANKS, ALIKE = 10, 4.0
-#: Words of a docstring behind its first line, at least.
-LEAST_WORDS = 30
-#: Parts of Python that every machine has and that import nothing on their own account.
-MODULES = (
-    "argparse asyncio calendar collections concurrent.futures configparser contextlib csv ctypes datetime decimal difflib doctest "
-    "email enum fractions functools gettext heapq html http imaplib inspect io ipaddress itertools json locale logging mailbox "
-    "mimetypes multiprocessing numpy optparse os pathlib pdb pickle platform poplib pprint queue random re sched selectors shelve "
-    "shlex shutil smtplib socket sqlite3 ssl statistics string struct subprocess tarfile tempfile textwrap threading timeit "
-    "tokenize traceback types typing unittest urllib.parse urllib.request uuid warnings wave weakref xml.dom.minidom "
-    "xml.etree.ElementTree xmlrpc.client zipfile"
-).split()
-
-
-class Retrieval(NamedTuple):
-    """Texts, and queries with the rows of the texts that they should find."""
-
-    texts: list[str]
-    tuning: dict[str, set[int]]
-    test: dict[str, set[int]]
-
-
-def paired(parts: list[list[tuple[str, str, bool]]]) -> Retrieval:
-    """From pairs of sentences, the first part for tuning: the second sentence of each pair is a text, and the first of a pair
-    of matches is a query.
-    """
-    rows: dict[str, int] = {}
-    for pairs in parts:
-        for _, text, _ in pairs:
-            rows.setdefault(text, len(rows))
-    queries: list[dict[str, set[int]]] = []
-    for pairs in parts:
-        wanted: dict[str, set[int]] = {}
-        for query, text, matches in pairs:
-            if matches and query != text:
-                wanted.setdefault(query, set()).add(rows[text])
-        queries.append(wanted)
-    tuning, test = queries
-    unseen = {query: rows for query, rows in test.items() if query not in tuning}
-    return Retrieval(list(rows), tuning, unseen)
-
-
-def sts(data: Path) -> Retrieval:
-    """STS-B: pairs that people gave 4 of 5 points and more."""
-    folder = data / "senteval" / "downstream" / "STS" / "STSBenchmark"
-    parts = []
-    for name in ("sts-dev.csv", "sts-test.csv"):
-        rows = [line.split("\t") for line in (folder / name).read_text("utf-8").splitlines()]
-        parts.append([(row[5], row[6], float(row[4]) >= ALIKE) for row in rows])
-    return paired(parts)
-
-
-def mrpc(data: Path) -> Retrieval:
-    """MRPC: paraphrases from the news."""
-    folder = data / "senteval" / "downstream" / "MRPC"
-    parts = []
-    for name in ("train", "test"):
-        text = (folder / f"msr_paraphrase_{name}.txt").read_text("utf-8-sig")
-        rows = [line.split("\t") for line in text.splitlines()[1:]]
-        parts.append([(row[3], row[4], row[0] == "1") for row in rows])
-    return paired(parts)
-
-
-def sick(data: Path) -> Retrieval:
-    """SICK: pairs of captions that people gave 4 of 5 points and more, among many that are alike."""
-    folder = data / "senteval" / "downstream" / "SICK"
-    parts = []
-    for name in ("SICK_train", "SICK_test_annotated"):
-        rows = [
-            line.split("\t")
-            for line in (folder / f"{name}.txt").read_text("utf-8").splitlines()[1:]
-        ]
-        parts.append([(row[1], row[2], float(row[3]) >= ALIKE) for row in rows])
-    return paired(parts)
-
-
-def docstrings(_: Path) -> Retrieval:
-    """Python's own documentation and NumPy's: from the first line of a docstring to the rest of it."""
-    pairs = sorted(set(_documented()))
-    rest = {body: row for row, body in enumerate(dict.fromkeys(body for _, body in pairs))}
-    queries: dict[str, set[int]] = {}
-    for title, body in pairs:
-        queries.setdefault(title, set()).add(rest[body])
-    halves: list[dict[str, set[int]]] = [{}, {}]
-    for at, title in enumerate(queries):
-        halves[at % 2][title] = queries[title]
-    return Retrieval(list(rest), *halves)
-
-
-def _documented() -> Iterator[tuple[str, str]]:
-    for name in MODULES:
-        module = import_module(name)
-        for thing in [module, *_members(module)]:
-            title, _, body = (inspect.getdoc(thing) or "").partition("\n")
-            body = " ".join(body.split())
-            if len(terms_of(title)) > 2 and len(body.split()) >= LEAST_WORDS:
-                yield title.strip(), body
-
-
-def _members(thing: Any, depth: int = 2) -> Iterator[Any]:
-    for name, member in inspect.getmembers(thing):
-        if not name.startswith("_") and (inspect.isclass(member) or inspect.isroutine(member)):
-            yield member
-            if depth > 1 and inspect.isclass(member):
-                yield from _members(member, depth - 1)
-
-
-SETS = {"STS-B": sts, "MRPC": mrpc, "SICK": sick, "docstrings": docstrings}
+#: Ranks that count.
+RANKS = 10
 
 
 def gain(found: Iterable[str], wanted: set[int]) -> float:
@@ -144,25 +37,147 @@ def gain(found: Iterable[str], wanted: set[int]) -> float:
     return float(sum(hits) / sum(1 / np.log2(r + 2) for r in range(min(RANKS, len(wanted)))))
 
 
-def quality(index: noppa.Index, queries: dict[str, set[int]], mode: str) -> float:
+def quality(index: noppa.Index, queries: dict[str, set[int]], mode: str) -> Any:
+    """nDCG of each query."""
     found = index.search(list(queries), RANKS, mode=mode)
-    return float(np.mean([gain(f.ids, w) for f, w in zip(found, queries.values(), strict=True)]))
+    return np.array([gain(f.ids, w) for f, w in zip(found, queries.values(), strict=True)])
 
 
-def tuned(indexes: dict[str, noppa.Index], sets: dict[str, Retrieval]) -> None:
-    """The quality of each constant on the tuning queries, and the worst gain over the better of the two halves."""
-    better = {
-        name: max(quality(indexes[name], sets[name].tuning, half) for half in ("meaning", "words"))
-        for name in sets
+class Scores(NamedTuple):
+    """What a fusion sees of a query: cosine and BM25 (texts,), the most that BM25 could reach, how sure the meaning is."""
+
+    cosines: Any
+    bm25: Any
+    most: float
+    sure: float
+
+
+def ranks(constant: int, query: Scores) -> Any:
+    """The sum of reciprocal ranks."""
+    found = np.zeros(len(query.cosines))
+    for scores in (query.cosines, query.bm25):
+        found[np.argsort(-scores, kind="stable")] += 1 / (constant + 1 + np.arange(len(scores)))
+    return found
+
+
+def standardized(share: float, query: Scores) -> Any:
+    """Both with mean 0 and variance 1 over all texts, added."""
+    cosines, bm25 = (
+        (scores - scores.mean()) / (scores.std() + 1e-9) for scores in (query.cosines, query.bm25)
+    )
+    return (1 - share) * cosines + share * bm25
+
+
+def stretched(share: float, query: Scores) -> Any:
+    """Both from 0 to 1 over all texts, added."""
+    cosines, bm25 = (
+        (scores - scores.min()) / (np.ptp(scores) + 1e-9) for scores in (query.cosines, query.bm25)
+    )
+    return (1 - share) * cosines + share * bm25
+
+
+def plain(count: float, query: Scores) -> Any:
+    return query.cosines + count * query.bm25 / query.most
+
+
+def unsure(count: float, power: float, limit: float, query: Scores) -> Any:
+    """BM25 counts where the meaning is not sure, divided by a power of the most it could reach, which counts up to a limit."""
+    weight = count * (1 - query.sure) ** 2 * min(1.0, limit / query.most) / query.most**power
+    return query.cosines + weight * query.bm25
+
+
+#: What is tried; the page of the results says it in formulas.
+FUSIONS: dict[str, Callable[[Scores], Any]] = {
+    **{f"reciprocal ranks, constant {k}": partial(ranks, k) for k in (0, 5, 60)},
+    **{f"mean 0 and variance 1, words {a}": partial(standardized, a) for a in (0.2, 0.3, 0.5)},
+    **{f"0 to 1, words {a}": partial(stretched, a) for a in (0.2, 0.3, 0.5)},
+    **{f"cosine + {a} BM25 / most": partial(plain, a) for a in (0.2, 0.4, 1.0)},
+    **{
+        f"cosine + {a:g} (1 - s)² BM25 / most": partial(unsure, a, 1.0, np.inf)
+        for a in (4.0, 6.0, 8.0)
+    },
+    **{
+        f"cosine + {a} (1 - s)² BM25 / √most": partial(unsure, a, 0.5, np.inf)
+        for a in (0.5, 0.8, 1.1)
+    },
+    **{
+        f"cosine + {a} (1 - s)² BM25": partial(unsure, a, 0.0, np.inf)
+        for a in (0.1, 0.15, 0.17, 0.2, 0.3)
+    },
+    **{
+        f"cosine + {a} (1 - s)² BM25, up to {MOST_POINTS:.0f}": partial(unsure, a, 0.0, MOST_POINTS)
+        for a in (0.15, 0.17, 0.2)
+    },
+}
+
+
+def seen(index: noppa.Index, queries: Iterable[str]) -> Iterator[Scores]:
+    """The scores of all texts of an index for each query."""
+    collection = Collection(index._now())
+    rows = np.concatenate([part.segment.vectors for part in collection.parts])
+    is_known = knows(index.encoder)
+    for query in queries:
+        vectors, known = index._query_vectors([query], "hybrid")
+        cosines = rows @ vectors[0] * known[0]
+        terms = collection.terms(query)
+        most = sum(term.weight for term in terms)
+        share = sum(term.weight for term in terms if is_known(term.text)) / most
+        bm25 = np.concatenate(collection.word_scores(terms))
+        yield Scores(cosines, bm25, most, share * min(1.0, max(0.0, float(cosines.max()))))
+
+
+def first(scores: Any) -> Any:
+    """The rows with the largest scores, of equal ones the first."""
+    some = np.sort(np.argpartition(-scores, RANKS)[:RANKS])
+    return some[np.argsort(-scores[some], kind="stable")]
+
+
+def tuned(sets: dict[str, Retrieval]) -> None:
+    """For each fusion and set of tuning queries its quality, its gain over the better of the halves, and the gain's error."""
+    halves: dict[str, Callable[[Scores], Any]] = {
+        "meaning": lambda query: query.cosines,
+        "words": lambda query: query.bm25,
     }
-    chosen = search_query.WORDS_COUNT
-    for tried in TRIED:
-        search_query.WORDS_COUNT = tried
-        figures = {name: quality(indexes[name], sets[name].tuning, "hybrid") for name in sets}
-        worst = min(figures[name] - better[name] for name in sets)
-        mean = float(np.mean(list(figures.values())))
-        tell(5, tuning=tried, mean=mean, worst=worst, **figures)
-    search_query.WORDS_COUNT = chosen
+    every = {**halves, **FUSIONS}
+    figures: dict[str, dict[str, list[float]]] = {name: {} for name in FUSIONS}
+    for name, made in sets.items():
+        index = indexed(made)
+        gains = {fusion: np.empty(len(made.tuning)) for fusion in every}
+        for at, (query, wanted) in enumerate(
+            zip(seen(index, made.tuning), made.tuning.values(), strict=True)
+        ):
+            for fusion, joined in every.items():
+                gains[fusion][at] = gain(first(joined(query)), wanted)
+        better = max((gains[half] for half in halves), key=lambda own: float(own.mean()))
+        for fusion in FUSIONS:
+            more = gains[fusion] - better
+            error = float(more.std() / len(more) ** 0.5)
+            figures[fusion][name] = [float(gains[fusion].mean()), float(more.mean()), error]
+        tell(5, tuning=name, queries=len(made.tuning), better=float(better.mean()))
+    for fusion, own in figures.items():
+        chances = [NormalDist(more, error).cdf(0) for _, more, error in own.values()]
+        shown = {name: [round(one, 5) for one in three] for name, three in own.items()}
+        tell(4, fusion=fusion, chance=prod(1 - chance for chance in chances), sets=shown)
+
+
+def indexed(made: Retrieval) -> noppa.Index:
+    index = noppa.Index(dtype="float32")
+    index.add(made.texts)
+    return index
+
+
+def tested(name: str, made: Retrieval, index: noppa.Index) -> None:
+    """The quality of each mode, and what hybrid gains over the better half, with its error."""
+    gains = {mode: quality(index, made.test, mode) for mode in MODES}
+    better = max((gains[half] for half in ("meaning", "words")), key=lambda own: float(own.mean()))
+    more = gains["hybrid"] - better
+    means = {mode: float(own.mean()) for mode, own in gains.items()}
+    error = float(more.std() / len(more) ** 0.5)
+    told = {"gain": float(more.mean()), "error": error}
+    changed = {"better": int((more > 0).sum()), "worse": int((more < 0).sum())}
+    tell(
+        5, retrieval=name, texts=len(made.texts), queries=len(made.test), **means, **told, **changed
+    )
 
 
 def beside_bm25s(name: str, index: noppa.Index, texts: list[str], queries: list[str]) -> None:
@@ -185,18 +200,17 @@ def beside_bm25s(name: str, index: noppa.Index, texts: list[str], queries: list[
 
 def main() -> None:
     parser = arguments(__doc__)
+    parser.add_argument("--tuning", action="store_true", help="look at no test query")
     given = parser.parse_args()
     sets = {name: make(given.data) for name, make in SETS.items()}
-    indexes = {}
+    tuning = {**sets, "STS-B training": sts(given.data, ("train", "dev"), ())}
+    tuned({**tuning, **{f"{name} turned": turned(made) for name, made in tuning.items()}})
+    if given.tuning:
+        return
     for name, made in sets.items():
-        indexes[name] = noppa.Index(dtype="float32")
-        indexes[name].add(made.texts)
-    tuned(indexes, sets)
-    for name, made in sets.items():
-        figures = {mode: quality(indexes[name], made.test, mode) for mode in MODES}
-        tell(5, retrieval=name, texts=len(made.texts), queries=len(made.test), **figures)
-    for name, made in sets.items():
-        beside_bm25s(name, indexes[name], made.texts, list(made.test)[:500])
+        index = indexed(made)
+        tested(name, made, index)
+        beside_bm25s(name, index, made.texts, list(made.test)[:500])
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ QUICK = (
 ).split()
 TWIN = "tests/test_kernels.py tests/test_pooling.py tests/test_tokens.py tests/test_vector_text.py".split()
 FAULT = re.compile(r"ERROR: |runtime error: |WARNING: ThreadSanitizer|FATAL: ")
-RACES = ["reliability/first_calls.py"]
+RACES = ["reliability/first_calls.py", "reliability/one_encoder.py"]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "twin: runs a second time on the NumPy twin")
     config.addinivalue_line(
         "markers",
+        "linux: needs Linux, its tools or a compiler, so that wheels are not tested by it",
+    )
+    config.addinivalue_line(
+        "markers",
         "unsanitized: looks at flags of a release, or counts memory or threads, of which a sanitizer takes its own",
     )
     config.addinivalue_line(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -62,6 +64,19 @@ def test_a_command_loads_no_other():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"['info']\n"
+
+
+def test_two_texts_are_compared_without_typer(tmp_path):
+    texts = ["a girl eats \u202e", "the girl is eating"]
+    (tmp_path / "typer.py").write_text("raise ImportError('typer was imported')\n")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-c", "from noppa_command import main; main()", "similarity", *texts]
+    run = partial(subprocess.run, capture_output=True, text=True, check=False)
+    quick = run(command, env={**os.environ, "PYTHONPATH": path})
+    assert (quick.returncode, quick.stderr) == (0, "")
+    assert quick.stdout == CliRunner().invoke(program(), ["similarity", *texts]).output
+    other = run([*command, "--json"], env={**os.environ, "PYTHONPATH": path})
+    assert (other.returncode, other.stderr) == (1, "noppa: typer was imported\n")
 
 
 @pytest.mark.found(

@@ -249,7 +249,7 @@ def test_a_very_early_ctrl_c(folder, module):
     )
     path = os.pathsep.join([str(folder / "path"), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
-        [sys.executable, "-c", "from noppa_command import main; main()", "similarity", "a", "b"],
+        [sys.executable, "-c", "from noppa_command import main; main()", "info"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         pass_fds=[write],

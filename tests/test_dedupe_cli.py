@@ -159,7 +159,7 @@ def test_bad_records(tmp_path: Path) -> None:
     [
         (["in.csv", "-c", "body", "-o", "in.csv"], "in.csv is an input"),
         (["in.csv", "-c", "body", "-o", "out.csv", "--removed", "in.csv"], "in.csv is an input"),
-        (["in.csv", "-c", "body", "-o", "out.csv", "--removed", "out.csv"], "out.csv is an input"),
+        (["in.csv", "-c", "body", "-o", "out.csv", "--removed", "out.csv"], "--output and --removed are both"),
         (["in.csv", "-c", "body", "-o", "out.csv", "--removed", "r.txt"], "end the name in .csv"),
         (["in.csv", "-c", "body", "-o", "out.jsonl"], "choose a name of the same format"),
         (["in.csv", "-c", "body", "-o", "out.csv.gz"], "give a name without its last part"),

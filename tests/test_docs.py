@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import math
 import os
 import re
 import subprocess
@@ -14,14 +15,17 @@ import pytest
 
 from tests.conftest import ROOT
 
-#: Each of its sections runs in an environment of its own: tools/try_extras.py.
-ELSEWHERE = ROOT / "docs" / "integrations.md"
+#: Each section of the first runs in an environment of its own: tools/try_extras.py; the other needs a hub: tests/test_hub.py.
+ELSEWHERE = {ROOT / "docs" / "integrations.md", ROOT / "docs" / "hub.md"}
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted({*(ROOT / "docs").glob("*.md")} - {ELSEWHERE}),
+    *sorted({*(ROOT / "docs").glob("*.md")} - ELSEWHERE),
 ]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: A block, and what follows it in a block `text`.
+OUTPUT = re.compile(BLOCK.pattern + r"(?:\n+^```text\n(.*?)^```)?", BLOCK.flags)
+END = "\x1e"
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -34,13 +38,15 @@ def blocks(page: Path, language: str) -> list[str]:
 def test_blocks_run(page: Path, tmp_path: Path) -> None:
     """The Python blocks as one program, then in the same folder each console line that starts with `$ `.
 
-    What stands under such a line is what it prints.
+    What stands under such a line, or in a block `text` right after a Python block, is what it prints.
     """
-    program = "\n".join(blocks(page, "python"))
+    program, shown = program_of(page)
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stderr
+    for block, printed in zip(shown, run.stdout.split(END), strict=False):
+        assert block is None or same(printed, block), printed
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for entry in re.split(r"^\$ ", "\n".join(blocks(page, "console")), flags=re.MULTILINE)[1:]:
         command, _, wanted = entry.partition("\n")
@@ -54,6 +60,39 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
         assert run.returncode == 0, f"{command}: {run.stderr}"
         if wanted.strip():
             assert run.stdout.split() == wanted.split(), command
+
+
+def test_no_block_escapes() -> None:
+    """Fenced blocks are Python, console or C++, which run, or what a Python block prints; and stand in pages that are run."""
+    for page in {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")}:
+        text = page.read_text(encoding="utf-8")
+        kinds = [kind for kind, *_ in OUTPUT.findall(text)]
+        assert {*kinds} <= {"python", "console", "cpp"}, page
+        assert not kinds or page in {*PAGES, *ELSEWHERE}, page
+        assert len(re.findall("^```", text, re.MULTILINE)) == 2 * len(BLOCK.findall(text)), page
+
+
+def program_of(page: Path) -> tuple[str, list[str | None]]:
+    """The Python blocks of a page, with a mark printed after each; and what each must print, None where the page does not say."""
+    program, shown = "", []
+    for kind, body, under in OUTPUT.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            program += f"{body}\nprint({END!r}, end='')\n"
+            shown.append(under or None)
+    return program, shown
+
+
+def same(printed: str, block: str) -> bool:
+    """Whether both have the same words; their numbers may differ in the last digits, as instruction sets do."""
+    pairs = [*itertools.zip_longest(printed.split(), block.split(), fillvalue="")]
+    return all(left == right or close(left, right) for left, right in pairs)
+
+
+def close(left: str, right: str) -> bool:
+    try:
+        return math.isclose(*(float(text.strip("[],()+")) for text in (left, right)), abs_tol=2e-3)
+    except ValueError:
+        return False
 
 
 def test_functions_cite_their_equations() -> None:

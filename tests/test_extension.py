@@ -327,7 +327,9 @@ def test_a_loaded_encoder_outlives_its_folder(tmp_path: Path) -> None:
 
 
 def test_the_old_spelling_still_works() -> None:
-    with pytest.warns(DeprecationWarning, match="Normalise is called Normalize now") as caught:
+    with pytest.warns(
+        DeprecationWarning, match="Normalise is called Normalize now and works until 20"
+    ) as caught:
         old = noppa.Normalise
     assert old is noppa.Normalize
     assert caught[0].filename == __file__

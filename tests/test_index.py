@@ -16,7 +16,7 @@ from noppa.methods.k_means import interrupt
 from noppa.search import cells, index_model
 from noppa.search.index import Index
 from noppa.search.postings import K1, B, terms_of
-from noppa.search.query import MODES, WORDS_COUNT, Collection
+from noppa.search.query import MODES, MOST_POINTS, WORDS_COUNT, Collection
 from tests.conftest import made_texts, made_words
 
 pytestmark = pytest.mark.twin
@@ -59,7 +59,7 @@ def word_weight_of(query: str, texts: list[str], best: float) -> float:
         weights[term] = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
     most = sum(weights.values())
     known = sum(weight for term, weight in weights.items() if term in WORDS) / most
-    return WORDS_COUNT * (1 - best * known) ** 2 / most
+    return WORDS_COUNT * (1 - best * known) ** 2 * min(1, MOST_POINTS / most)
 
 
 def ranked(scores: np.ndarray) -> list[str]:
@@ -175,11 +175,12 @@ def test_comparing_some_rows_finds_what_comparing_all_does(count: int) -> None:
         every = collection.word_scores(collection.terms(query))
         for weight in (0.02, 0.1, 0.5):
             bonus = [scores * np.float32(weight) for scores in every]
-            near = collection.nearest(vector, count, 2)
-            found = collection.nearest_with(bonus, vector, near, count, 2)
             wanted = collection.nearest(vector, count, 2, bonus=bonus)
-            assert found[0].tolist() == wanted[0].tolist()
-            assert found[1].tobytes() == wanted[1].tobytes()
+            for more in (0, 50):
+                near = collection.nearest(vector, count + more, 2)
+                found = collection.nearest_with(bonus, vector, near, count, 2)
+                assert found[0].tolist() == wanted[0].tolist()
+                assert found[1].tobytes() == wanted[1].tobytes()
 
 
 def test_words_count_where_the_meaning_does_not_know_them() -> None:
@@ -309,7 +310,13 @@ def test_whoever_waits_can_stop_a_search(after: int) -> None:
 
 def test_nothing_to_search() -> None:
     assert Index(encoder()).search("cake").note == "the index is empty"
-    assert made_index().search("cake", where={"year": 1}).note == "no text satisfies where"
+    index = Index(encoder())
+    index.add(["a cake"], metadata=[{"year": 2, "lang": "en"}])
+    assert index.search("cake", where={"year": 1}).note == "no text satisfies where"
+    assert (
+        index.search("cake", where={"yeear": 1}).note
+        == "where asks for 'yeear', which no text has: the fields are 'lang', 'year'"
+    )
 
 
 def test_any_encoder_in_memory() -> None:
@@ -344,6 +351,7 @@ def test_vectors_that_are_known_already() -> None:
         (lambda i: i.add(["x"], ids=["a\nb"]), "an id must be printable"),
         (lambda i: i.delete(1.5), "ids must be a list"),
         (lambda i: i.add([5]), "item 0 is a int"),
+        (lambda i: i.add(["x", None]), "is missing .NoneType.: fill it, or leave it out"),
         (lambda i: i.add(["x"], metadata=[{}, {}]), "1 texts need as many dicts"),
         (lambda i: i.add(["x"], metadata={"a": [1]}), "metadata must be a list of dicts"),
         (lambda i: i.add(["x"], metadata=[5]), "metadata 0 is 5: it must be a dict"),

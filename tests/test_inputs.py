@@ -207,8 +207,8 @@ def test_too_little_to_fit_on() -> None:
 
 
 def test_unknown_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match="batch_size"):
-        ENCODER.encode("a", batch_size=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="batchsize"):
+        ENCODER.encode("a", batchsize=3)  # type: ignore[call-arg]
 
 
 def test_no_warning_where_all_is_well() -> None:

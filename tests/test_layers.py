@@ -22,7 +22,7 @@ ROOT = "noppa"
 #: Each may import from itself and from those before it. The public face, noppa/__init__.py, stands between the core and
 #: its consumers, so only those can use `from noppa import Encoder`.
 CORE = (
-    "errors", "extras", "parameters", "threads", "processes", "display", "progress_bar",
+    "errors", "main_interpreter", "extras", "parameters", "threads", "processes", "display", "progress_bar",
     "text", "kernels", "io", "words", "refine", "methods", "explain", "encoder", "classify", "search", "dedupe", "topics",
 )  # fmt: skip
 CONSUMERS = (
@@ -35,7 +35,8 @@ SHARED_NAMES = {
     "explain": "the folder is named after its verb",
     "noppa": "the package is named after its method, NoPPA",
 }
-ALLOWED = {*sys.stdlib_module_names, "numpy", "noppa"}
+#: The standard library does not list all of its own.
+ALLOWED = {*sys.stdlib_module_names, "_interpreters", "_xxsubinterpreters", "numpy", "noppa"}
 
 #: The modules that each module imports, all by their full names.
 Graph = dict[str, set[str]]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from noppa.kernels import _native, constants
@@ -86,3 +87,16 @@ def test_the_modules_are_plain_values() -> None:
     """The build reads them with any Python, before anything is installed."""
     for module in (rules, constants):
         assert "import" not in Path(module.__file__).read_text().split('"""', 2)[2]
+
+
+def test_the_pieces_of_the_log_kernel_are_log2() -> None:
+    """In float64, to 1.2e-6 of the value wherever a difference may fall, and exactly 0 at 0."""
+    width, pieces = constants.LOG2_PIECE_WIDTH, constants.LOG2_PIECES
+    cubics = np.reshape(tool().log2_cubics(), (4, pieces))
+    assert cubics[0, 0] == 0
+    differences = np.linspace(1e-6, (pieces - 0.5) * width, 100_001)[:-1]
+    factors = cubics[:, np.rint(differences / width).astype(int)]
+    squares = differences**2
+    found = ((factors[3] * squares + factors[2]) * squares + factors[1]) * squares + factors[0]
+    expected = np.log1p(squares) / np.log(2)
+    assert (np.abs(found - expected) <= 1.2e-6 * expected).all()

@@ -81,7 +81,8 @@ def learnt(dim: int) -> dict[str, np.ndarray]:
 def test_native_equals_twin(instruction_set: str, name: str, kind: str, dim: int) -> None:
     if dim < 8 and name.startswith(("gem", "s3e")):
         return  # no more words than dimensions, or all is noise: see the degenerate cases below
-    assert_close(METHODS[name], stored(kind, dim), learnt(dim), tolerance=2e-6)
+    # in one dimension the words of a sentence may nearly cancel each other
+    assert_close(METHODS[name], stored(kind, dim), learnt(dim), 2e-6 if dim > 1 else 1e-5)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -148,16 +148,30 @@ def test_nearest_is_what_sorting_all_cosines_gives(count: int) -> None:
 @pytest.mark.skipif(backend.name != "native", reason="compares with the native module")
 def test_terms_are_added_as_the_twin_does() -> None:
     rng = np.random.default_rng(0)
-    rows = np.sort(rng.permutation(100)[:40]).astype(np.int32)
-    counts = rng.integers(1, 9, 40).astype(np.uint16)
-    lengths = rng.integers(9, 50, 100).astype(np.uint32)
-    found = []
-    for module in (_native, reference):
-        scores = np.ones(100, np.float32)
-        module.add_term(scores, rows, counts, lengths, 2.5, 0.3, 0.02)
-        found.append(scores)
-    assert found[0] == pytest.approx(found[1], rel=1e-6)
-    assert np.count_nonzero(found[0] == 1) == 60
+    for texts, holding in ((1, 0), (100, 40), (150_000, 97_000)):  # the last for several threads
+        rows = np.sort(rng.permutation(texts)[:holding]).astype(np.int32)
+        counts = rng.integers(1, 9, holding).astype(np.uint16)
+        lengths = rng.integers(9, 50, texts).astype(np.uint32)
+        found = []
+        for module in (_native, reference):
+            scores = np.ones(texts, np.float32)
+            module.add_term(scores, rows, counts, lengths, 2.5, 0.3, 0.02, 3)
+            found.append(scores)
+        assert found[0] == pytest.approx(found[1], rel=1e-6)
+        assert np.count_nonzero(found[0] == 1) == texts - holding
+        alone = np.ones(texts, np.float32)
+        _native.add_term(alone, rows, counts, lengths, 2.5, 0.3, 0.02, 1)
+        assert alone.tobytes() == found[0].tobytes()
+
+
+@pytest.mark.skipif(backend.name != "native", reason="of the native module")
+def test_a_text_that_is_listed_twice_counts_twice() -> None:
+    """As a damaged file may have it; threads would share its score."""
+    twice = np.zeros(1, np.float32)
+    rows = np.zeros(100_000, np.int32)
+    counts, lengths = np.ones(len(rows), np.uint16), np.zeros(1, np.uint32)
+    _native.add_term(twice, rows, counts, lengths, 1, 0, 0, 4)
+    assert twice[0] == len(rows)
 
 
 @pytest.mark.skipif(backend.name != "native", reason="of the native module")
@@ -181,7 +195,7 @@ def test_what_crosses_the_binding_is_checked(arguments: dict[str, Any], message:
     with pytest.raises(ValueError, match="a row number is not in the table"):
         _native.add_term(
             np.zeros(2, np.float32), np.array([2], np.int32), np.ones(1, np.uint16),
-            np.ones(2, np.uint32), 1, 1, 1,
+            np.ones(2, np.uint32), 1, 1, 1, 1,
         )  # fmt: skip
 
 

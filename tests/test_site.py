@@ -46,7 +46,7 @@ class Document(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     run = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -59,6 +59,26 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def documents(site: Path) -> dict[Path, Document]:
     return {path: Document(path) for path in sorted(site.rglob("*.html"))}
+
+
+def test_what_a_new_page_lacks_is_told(tmp_path: Path) -> None:
+    """A page that no menu has, and a link to a file that is not in the repository."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "news.md").write_text("# News\n\n[gone](../tests/test_gone.py)\n")
+    hook = ROOT / "tools" / "site" / "pages.py"
+    settings = (
+        f"site_name: x\nhooks: [{hook}]\nnav: [{{Home: index.md}}]\ntheme: {{name: mkdocs}}\n"
+    )
+    (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1
+    assert "news.md is in no menu: add the line `- Its title: news.md`" in run.stderr
+    assert "docs/news.md links to ../tests/test_gone.py, which is not there" in run.stderr
 
 
 def test_no_link_is_dead(documents: dict[Path, Document]) -> None:
@@ -91,7 +111,7 @@ def public() -> Iterator[str]:
     for module in (importlib.import_module(f"noppa.{name}") for name in OPEN):
         own = (name for name in module.__all__ if name not in noppa.__all__)
         yield from (f"{module.__name__}.{name}" for name in own)
-    for page in {*PAGES, ELSEWHERE} - {ROOT / "CONTRIBUTING.md"}:
+    for page in {*PAGES, *ELSEWHERE} - {ROOT / "CONTRIBUTING.md"}:
         for node in ast.walk(ast.parse("\n".join(blocks(page, "python")))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("noppa."):
                 yield from (f"{node.module}.{name.name}" for name in node.names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -60,7 +59,7 @@ def test_no_control_groups(tmp_path: Path) -> None:
 def test_argument_then_variable_then_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOPPA_THREADS", "3")
     assert threads.thread_count(5) == 5
-    assert threads.thread_count() == 3
+    assert threads.thread_count() == threads.thread_count(None, is_small=True) == 3
     monkeypatch.setenv("NOPPA_THREADS", "many")
     with pytest.raises(
         noppa.NoppaError, match="NOPPA_THREADS must be a whole number from 1 on, not 'many'"
@@ -116,15 +115,19 @@ def started(**options: Any) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.linux
 @pytest.mark.unsanitized
 def test_no_more_threads_are_started_than_useful() -> None:
     assert 1 < started() <= max(8, 2 * (os.cpu_count() or 1))
 
 
+@pytest.mark.linux
 @pytest.mark.unsanitized
 @pytest.mark.found("outside review", "A thread that the system would not start failed the call.")
 def test_a_thread_that_cannot_be_started_is_one_fewer() -> None:
     """Stacks of 64 TB each: the system starts no thread at all."""
+    import resource  # not on Windows
+
     limit = (1 << 46, resource.getrlimit(resource.RLIMIT_STACK)[1])
     assert started(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, limit)) == 1
 
@@ -169,6 +172,7 @@ int main() {
 """
 
 
+@pytest.mark.linux
 @pytest.mark.found("ThreadSanitizer", "First calls at the same time raced for the set of threads.")
 def test_first_calls_at_once_do_not_race(tmp_path: Path) -> None:
     (tmp_path / "race.cpp").write_text(RACE)

@@ -8,6 +8,7 @@ them is made, and needs the Python that has this version of Unicode (3.11).
 from __future__ import annotations
 
 import json
+import math
 import runpy
 import sys
 import textwrap
@@ -254,11 +255,40 @@ def constants(values: dict[str, Any]) -> str:
     return header("".join(constant(name, value) for name, value in values.items()))
 
 
+def log2_cubics() -> tuple[float, ...]:
+    """log2(1 + d²) near each multiple of the pieces' width as a cubic in t = d²: constants, then factors of t, t² and t³.
+
+    Newton's interpolation at the Chebyshev nodes of a piece; the first one is 0 at 0.
+    """
+    width, count = CONSTANTS["LOG2_PIECE_WIDTH"], CONSTANTS["LOG2_PIECES"]
+    cubics = []
+    for piece in range(count):
+        low, high = (max(0.0, (piece + side) * width) ** 2 for side in (-0.5, 0.5))
+        nodes = [
+            (low + high) / 2 - (high - low) / 2 * math.cos(math.pi * (2 * node + 1) / 8)
+            for node in range(4)
+        ]
+        nodes[0] *= piece > 0
+        slopes = [math.log1p(node) / math.log(2) for node in nodes]
+        for order in range(1, 4):
+            for at in range(3, order - 1, -1):
+                slopes[at] = (slopes[at] - slopes[at - 1]) / (nodes[at] - nodes[at - order])
+        cubic = [slopes[3]]
+        for node, slope in zip(nodes[2::-1], slopes[2::-1], strict=True):
+            cubic = [
+                above - node * here
+                for above, here in zip([0.0, *cubic], [*cubic, 0.0], strict=True)
+            ]
+            cubic[0] += slope
+        cubics.append(cubic)
+    return tuple(cubic[power] for power in range(4) for cubic in cubics)
+
+
 def headers() -> dict[str, str]:
     return {
         "character_tables.hpp": header(character_tables()),
         "text_rules.hpp": constants(RULES),
-        "kernel_constants.hpp": constants(CONSTANTS),
+        "kernel_constants.hpp": constants(CONSTANTS | {"LOG2_CUBICS": log2_cubics()}),
     }
 
 

@@ -1,4 +1,4 @@
-"""The plots of docs/default-model.md (quality against size and speed, of models and of what was tried) and docs/evaluation.md (a and k)."""
+"""The plots of README.md (models of today), docs/default-model.md (quality against size and speed, of models and of what was tried) and docs/evaluation.md (a and k)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ Attempt = tuple[str, float, float, bool]  # name, size or speed, score, whether 
 AXES = {
     "docs/images/quality-size.svg": "MB: wheel, or model file",
     "docs/images/quality-speed.svg": "speed by CPU time, model2vec = 1",
+    "docs/images/overview-speed.svg": "speed by CPU time, model2vec = 1",
     "docs/images/grid.svg": "k",
 }
+OVERVIEW = "docs/images/overview-speed.svg"
 GRID = "docs/images/grid.svg"
 TRIED = {
     "docs/images/quality-size.svg": "tried for noppa.load(): difference from the model as first built, training and development rows",
@@ -50,6 +52,8 @@ def points(path: str) -> list[Point]:
     for name, row in cost_rows().items():
         mean = scores.mean(name) if name in scores.rows else None
         if mean is None or "STS-B" not in scores.rows[name]:
+            continue
+        if path == OVERVIEW and FIRST_EDITION in name:
             continue
         quality = round(mean, 2), round(fmean(scores.rows[name]["STS-B"]), 2)
         if "speed" in path:
@@ -92,7 +96,9 @@ def attempts(path: str) -> list[Attempt]:
 
 def digest(path: str) -> str:
     """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
-    shown = grids() if path == GRID else [TRIED[path], points(path), attempts(path)]
+    shown: Any = grids() if path == GRID else [points(path)]
+    if path in TRIED:
+        shown = [TRIED[path], points(path), attempts(path)]
     return hashlib.sha256(json.dumps([AXES[path], shown]).encode()).hexdigest()
 
 
@@ -112,9 +118,11 @@ def draw(root: Path, path: str) -> None:
 
     settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
     with rc_context(settings):
-        figure = Figure(figsize=(10, 4.2 if path == GRID else 8), layout="constrained")
+        figure = Figure(figsize=(10, 8 if path in TRIED else 4.2), layout="constrained")
         if path == GRID:
             grid_panels(figure)
+        elif path == OVERVIEW:
+            model_panels(figure, path)
         else:
             quality_panels(figure, path)
         figure.savefig(root / path, metadata={"Date": None, "Description": digest(path)})
@@ -123,13 +131,17 @@ def draw(root: Path, path: str) -> None:
 def quality_panels(figure: Any, path: str) -> None:
     """Models on test above, what was tried below."""
     upper, lower = figure.subfigures(2)
-    both = upper.subplots(1, 2)
+    model_panels(upper, path)
+    attempts_panel(lower, path)
+
+
+def model_panels(figure: Any, path: str) -> None:
+    both = figure.subplots(1, 2)
     for column, axes in enumerate(both):
         panel(axes, points(path), column)
         axes.set_xlabel(f"{AXES[path]} (logarithmic)")
     handles = both[0].get_legend_handles_labels()
-    upper.legend(*handles, loc="outside lower center", ncols=4)
-    attempts_panel(lower, path)
+    figure.legend(*handles, loc="outside lower center", ncols=4 if path in TRIED else 5)
 
 
 def attempts_panel(figure: Any, path: str) -> None:

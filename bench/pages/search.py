@@ -43,14 +43,17 @@ def quality() -> str:
     rows = [line for line in lines if "retrieval" in line]
     checks = [line for line in lines if "bm25" in line]
     table = [
-        "| set | texts | queries | meaning | words | hybrid |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| set | texts | queries | meaning | words | hybrid | over the better half | better, worse |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
-        figures = " | ".join(f"{100 * row[mode]:.1f}" for mode in MODES)
-        table.append(f"| {row['retrieval']} | {row['texts']:,} | {row['queries']:,} | {figures} |")
-    means = " | ".join(f"{100 * fmean(row[mode] for row in rows):.1f}" for mode in MODES)
-    table.append(f"| mean | | | {means} |")
+        figures = " | ".join(f"{100 * row[mode]:.2f}" for mode in MODES)
+        table.append(
+            f"| {row['retrieval']} | {row['texts']:,} | {row['queries']:,} | {figures} | "
+            f"{_gain(row['gain'], row['error'])} | {row['better']}, {row['worse']} |"
+        )
+    means = " | ".join(f"{100 * fmean(row[mode] for row in rows):.2f}" for mode in MODES)
+    table.append(f"| mean | | | {means} | | |")
     queries = sum(line["queries"] for line in checks)
     largest = max(line["difference"] for line in checks)
     agreeing = min(line["agreeing"] for line in checks)
@@ -63,6 +66,29 @@ def quality() -> str:
             "",
         ]
     )
+
+
+def _gain(more: float, error: float) -> str:
+    """A gain in points and its standard error."""
+    return f"{100 * more:+.2f} ± {100 * error:.2f}"
+
+
+def tries() -> str:
+    """What each way to join meaning and words gave on the tuning queries, the likeliest to lose on no set first."""
+    lines = [line for line in lines_of("retrieval") if "fusion" in line]
+    names = list(lines[0]["sets"])
+    table = [
+        f"| score | {' | '.join(names)} | chance |",
+        "|---|" + "---:|" * (len(names) + 1),
+    ]
+    for line in sorted(lines, key=lambda line: -line["chance"]):
+        gains = " | ".join(_gain(*line["sets"][name][1:]) for name in names)
+        table.append(f"| {line['fusion']} | {gains} | {line['chance']:.3f} |")
+    queries = {
+        line["tuning"]: line["queries"] for line in lines_of("retrieval") if "tuning" in line
+    }
+    counted = ", ".join(f"{name} {queries[name]:,}" for name in names)
+    return "\n".join([*table, "", f"Queries: {counted}.", ""])
 
 
 def million() -> str:

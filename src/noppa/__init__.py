@@ -15,6 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from noppa import main_interpreter  # noqa: F401  before anything imports NumPy
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import external
 from noppa.encoder.loading import load

@@ -16,14 +16,14 @@ MOST = 1024
 DIGITS = re.compile(r"\s*[0-9]{1,9}\s*\Z", re.ASCII)
 
 
-def thread_count(threads: int | None = None) -> int:
-    """The number of threads for one call."""
+def thread_count(threads: int | None = None, is_small: bool = False) -> int:
+    """The number of threads for one call; one that is too small to share does not ask how many processors there are."""
     if threads is not None:
         return whole(threads, "threads", 1, MOST)
     variable = os.environ.get(VARIABLE)
     if variable:
         return whole(int(variable) if DIGITS.match(variable) else variable, VARIABLE, 1, MOST)
-    return available()
+    return 1 if is_small else available()
 
 
 def available() -> int:

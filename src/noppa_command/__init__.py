@@ -17,6 +17,9 @@ def main() -> None:
         signal.signal(signal.SIGINT, _end)
     try:
         from noppa.cli import main as run
+        from noppa.cli import prepare
+
+        prepare()
     except (
         ImportError,
         ValueError,

@@ -1,8 +1,8 @@
 """The extension of griffe: what our docstrings mean, said as the site's reference needs it.
 
-A paragraph of ours that begins `name: …`, where `name` is a parameter, tells of parameters, several in a row: it becomes a
+A paragraph of ours that begins `name: …` or `name (its shape): …`, where `name` is a parameter, tells of parameters, several in a row: it becomes a
 section of parameters. A paragraph that begins with `>>>` is an example and becomes a block of code. Lines that begin with `#:` are
-the docstring of the constant below them.
+the docstring of the constant below them. A public class in backticks is a link to it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ class HouseStyle(Extension):
     """Rewrites every docstring of a package once it is loaded."""
 
     def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
-        rewrite(pkg)
+        rewrite(pkg, {str(name) for name in pkg.exports or () if str(name)[0].isupper()})
 
 
-def rewrite(owner: Object) -> None:
+def rewrite(owner: Object, public: set[str]) -> None:
     for member in owner.members.values():
         if not isinstance(member, Alias):
             if isinstance(member, Attribute):
                 complete(member)
             if member.docstring:
-                member.docstring.value = sectioned(member.docstring.value, parameters_of(member))
-            rewrite(member)
+                text = sectioned(member.docstring.value, parameters_of(member), heading_of(member))
+                member.docstring.value = linked(text, public - {member.name})
+            rewrite(member, public)
 
 
 def complete(constant: Attribute) -> None:
@@ -58,10 +59,28 @@ def parameters_of(member: Object) -> list[str]:
     return [one.name for one in member.parameters] if isinstance(member, Function) else []
 
 
-def sectioned(text: str, parameters: list[str]) -> str:
-    """A docstring with what it says of parameters as one section `Args:`, and its examples as blocks."""
+def heading_of(member: Object) -> str:
+    """Fields of a class that griffe knows no constructor of, such as a named tuple, are attributes."""
+    if isinstance(member, Class) and "__init__" not in member.members and not member.decorators:
+        return "Attributes:"
+    return "Args:"
+
+
+def linked(text: str, public: set[str]) -> str:
+    """Names in backticks with links to their places in the reference."""
+    return re.sub(
+        r"(?<!`)`(\w+)`(?!`)",
+        lambda name: f"[{name[0]}][noppa.{name[1]}]" if name[1] in public else name[0],
+        text,
+    )
+
+
+def sectioned(text: str, parameters: list[str], heading: str) -> str:
+    """A docstring with what it says of parameters as one section, and its examples as blocks."""
     name = "|".join(map(re.escape, parameters)) or r"(?!)"
-    entry = re.compile(rf"(?:^|(?<=[.:;] )|(?<=\n)[ ]*)((?:{name})(?:, (?:{name}))*): ")
+    entry = re.compile(
+        rf"(?:^|(?<=[.:;] )|(?<=\n)[ ]*)((?:{name})(?:, (?:{name}))*)( \([^()]*\))?: "
+    )
     prose, told, examples = [], [], []
     for paragraph in re.split(r"\n\s*\n", text):
         if paragraph.startswith(">>>"):
@@ -70,7 +89,7 @@ def sectioned(text: str, parameters: list[str]) -> str:
             told += entries(entry, paragraph)
         else:
             prose.append(paragraph)
-    section = ["Args:\n" + "\n".join(told)] if told else []
+    section = [f"{heading}\n" + "\n".join(told)] if told else []
     return "\n\n".join([*prose, *section, *examples])
 
 
@@ -78,8 +97,9 @@ def entries(entry: re.Pattern[str], paragraph: str) -> list[str]:
     """One for each parameter; what is said of several at once stands at the first, and the others refer to it."""
     lines = []
     _, *parts = entry.split(paragraph)
-    for names, told in zip(parts[::2], parts[1::2], strict=True):
+    for names, shape, told in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         first, *others = names.split(", ")
-        lines.append(indent(f"{first}: {' '.join(told.split())}", "    "))
+        shown = f"{shape.strip()}: " if shape else ""
+        lines.append(indent(f"{first}: {shown}{' '.join(told.split())}", "    "))
         lines += [f"    {other}: See `{first}`." for other in others]
     return lines

@@ -7,19 +7,16 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdlib>
+#include <cstring>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
+#include "kept_memory.hpp"
 #include "sizes.hpp"
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace nb = nanobind;
 
@@ -36,36 +33,71 @@ inline void require(bool holds, const char* message) {
     if (!holds) throw std::invalid_argument(message);
 }
 
+// `numpy.empty` and the types that it is asked for. They are looked up when the module is imported and never freed.
+struct NumPy {
+    nb::handle empty, types[6];
+};
+inline NumPy numpy_functions;
+
 template <class T>
-nb::object numpy(std::vector<T>&& values) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+constexpr int type_number() {
+    if (std::is_same_v<T, float>) return 0;
+    if (std::is_same_v<T, uint8_t>) return 1;
+    if (std::is_same_v<T, int32_t>) return 2;
+    if (std::is_same_v<T, uint32_t>) return 3;
+    return std::is_same_v<T, int64_t> ? 4 : 5;
 }
 
-// Memory for results. Large ones ask for huge pages, as NumPy does: touching new small pages costs more than pooling.
-inline void* allocate(size_t bytes) {
-#if defined(__linux__)
-    constexpr size_t huge = size_t(2) << 20;
-    if (bytes >= 2 * huge) {
-        void* memory = std::aligned_alloc(huge, (bytes + huge - 1) / huge * huge);
-        if (!memory) throw std::bad_alloc();
-        madvise(memory, bytes, MADV_HUGEPAGE);
-        return memory;
+inline void look_up_numpy() {
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    numpy_functions.empty = nb::object(numpy.attr("empty")).release();
+    const char* names[] = {"float32", "uint8", "int32", "uint32", "int64", "uint64"};
+    for (int at = 0; at < 6; ++at) numpy_functions.types[at] = numpy.attr("dtype")(names[at]).release();
+}
+
+// A new NumPy array for results. NumPy makes it and not nanobind, which would wrap our memory in three objects first: that
+// takes longer than a short text. Large ones have memory that is used again.
+template <class T>
+class NewArray {
+    static_assert(std::is_same_v<T, float> || std::is_integral_v<T>);
+
+  public:
+    template <class... Sizes>
+    explicit NewArray(Sizes... sizes) {
+        int64_t bytes = sizeof(T);
+        for (int64_t size : {int64_t(sizes)...}) bytes = times(bytes, size);
+        if (bytes >= TOO_MANY) throw std::bad_alloc();
+        if (KeptMemory::suits(size_t(bytes))) {
+            auto* memory = new KeptMemory(size_t(bytes));
+            const nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<KeptMemory*>(p); });
+            data_ = static_cast<T*>(memory->at);
+            array_ = nb::cast(nb::ndarray<nb::numpy, T>(data_, {size_t(sizes)...}, owner));
+            return;
+        }
+        try {
+            array_ = numpy_functions.empty(nb::make_tuple(int64_t(sizes)...), numpy_functions.types[type_number<T>()]);
+        } catch (const nb::python_error& error) {
+            if (error.matches(PyExc_MemoryError)) throw std::bad_alloc();
+            throw;
+        }
+        Py_buffer view;
+        if (PyObject_GetBuffer(array_.ptr(), &view, PyBUF_WRITABLE)) throw nb::python_error();
+        data_ = static_cast<T*>(view.buf);
+        PyBuffer_Release(&view);  // the array keeps its memory, which nothing moves
     }
-#endif
-    void* memory = std::malloc(bytes ? bytes : 1);
-    if (!memory) throw std::bad_alloc();
-    return memory;
-}
+    T* data() const { return data_; }
+    const nb::object& object() const { return array_; }
 
-template <class T, class... Sizes>
-nb::ndarray<nb::numpy, T> empty(Sizes... sizes) {
-    int64_t bytes = sizeof(T);
-    for (int64_t size : {int64_t(sizes)...}) bytes = times(bytes, size);
-    T* memory = static_cast<T*>(allocate(size_t(bytes)));
-    nb::capsule owner(memory, [](void* p) noexcept { std::free(p); });
-    return nb::ndarray<nb::numpy, T>(memory, {size_t(sizes)...}, owner);
+  private:
+    nb::object array_;
+    T* data_;
+};
+
+template <class T>
+nb::object numpy(const std::vector<T>& values) {
+    const NewArray<T> array(values.size());
+    if (!values.empty()) std::memcpy(array.data(), values.data(), values.size() * sizeof(T));
+    return array.object();
 }
 
 // A number of columns, rows or clusters that the native code can count in.

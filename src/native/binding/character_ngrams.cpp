@@ -13,8 +13,7 @@ nb::tuple parse_entries_py(Array1<uint8_t> data, int64_t start, int64_t count) {
         nb::gil_scoped_release released;
         entries = parse_entries(data.data(), int64_t(data.shape(0)), start, count);
     }
-    return nb::make_tuple(numpy(std::move(entries.text)), numpy(std::move(entries.bounds)),
-                          numpy(std::move(entries.counts)), entries.end);
+    return nb::make_tuple(numpy(entries.text), numpy(entries.bounds), numpy(entries.counts), entries.end);
 }
 
 nb::tuple ngram_buckets_py(Array1<uint8_t> text, Array1<int64_t> bounds, int64_t shortest, int64_t longest,
@@ -26,23 +25,23 @@ nb::tuple ngram_buckets_py(Array1<uint8_t> text, Array1<int64_t> bounds, int64_t
         nb::gil_scoped_release released;
         found = ngram_buckets(text.data(), bounds.data(), words, shortest, longest, uint32_t(buckets));
     }
-    return nb::make_tuple(numpy(std::move(found.buckets)), numpy(std::move(found.offsets)));
+    return nb::make_tuple(numpy(found.buckets), numpy(found.offsets));
 }
 
 // Rows (rows, dim) of float32 lie in `data` from byte `start` on.
-nb::ndarray<nb::numpy, float> mean_rows_py(Array1<uint8_t> data, int64_t start, int64_t rows, int64_t dim,
-                                           Array1<int32_t> ids, Array1<int64_t> offsets, int threads) {
+nb::object mean_rows_py(Array1<uint8_t> data, int64_t start, int64_t rows, int64_t dim, Array1<int32_t> ids,
+                        Array1<int64_t> offsets, int threads) {
     require(start >= 0 && rows >= 0 && dim > 0 && dim <= WIDEST, "sizes must not be negative");
     const int64_t room = int64_t(data.shape(0)) - start, bytes = times(times(rows, dim), 4);
     require(room >= 0 && bytes < TOO_MANY && bytes <= room, "the rows do not fit the data");
     const int64_t words = checked_offsets(offsets, int64_t(ids.shape(0))).sentences;
     for (size_t at = 0; at < ids.shape(0); ++at) require(ids(at) >= 0 && ids(at) < rows, "an id outside the rows");
-    auto out = empty<float>(words, dim);
+    const NewArray<float> out(words, dim);
     {
         nb::gil_scoped_release released;
         mean_rows(data.data() + start, dim, ids.data(), offsets.data(), words, out.data(), threads);
     }
-    return out;
+    return out.object();
 }
 
 }  // namespace

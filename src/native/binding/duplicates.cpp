@@ -21,13 +21,13 @@ void check_cells(const Array2<float>& rows, const Array2<float>& centroids, int6
 nb::object nearest_cells_py(Array2<float> rows, Array2<float> centroids, int64_t probes, int threads) {
     check_cells(rows, centroids, probes);
     const int64_t count = int64_t(rows.shape(0)), dim = int64_t(rows.shape(1));
-    auto cells = empty<int32_t>(count, probes);
+    const NewArray<int32_t> cells(count, probes);
     {
         nb::gil_scoped_release released;
         nearest_cells(coded(centroids.data(), int64_t(centroids.shape(0)), dim), rows.data(), count, dim, probes,
                       threads, cells.data());
     }
-    return nb::cast(cells);
+    return cells.object();
 }
 
 struct PyLeaders {
@@ -50,13 +50,13 @@ struct PyLeaders {
         std::lock_guard<std::mutex> hold(lock);
         const int64_t first = leaders.decided(), some = std::min(count, leaders.rows() - first);
         nb::gil_scoped_acquire acquired;
-        auto numbers = empty<int64_t>(some);
-        auto cosines = empty<float>(some);
+        const NewArray<int64_t> numbers(some);
+        const NewArray<float> cosines(some);
         {
             nb::gil_scoped_release again;
             leaders.advance(first + some, threads, numbers.data(), cosines.data());
         }
-        return nb::make_tuple(nb::cast(numbers), nb::cast(cosines));
+        return nb::make_tuple(numbers.object(), cosines.object());
     }
 };
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "binding/arrays.hpp"
 #include "binding/topics.hpp"
 #include "kernel_constants.hpp"
 #include "pooling/instruction_sets.hpp"
@@ -34,6 +35,7 @@ NB_MODULE(_native, module) {
         return names;
     });
     module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name); });
+    binding::look_up_numpy();
     binding::bind_text(module);
     binding::bind_network_steps(module);
     binding::bind_pooling(module);

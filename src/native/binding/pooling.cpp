@@ -28,14 +28,14 @@ struct PyPooling {
             throw std::invalid_argument(name + " was made for sentences of up to " + std::to_string(longest) +
                                         " tokens, and one has " + std::to_string(counts.longest));
         require(steps.take(pooling.width), "the first step does not fit the pooled rows");
-        auto rows = empty<float>(counts.sentences, steps.width_after(pooling.width));
-        auto known = empty<int32_t>(counts.sentences);
+        const NewArray<float> rows(counts.sentences, steps.width_after(pooling.width));
+        const NewArray<int32_t> known(counts.sentences);
         {
             nb::gil_scoped_release released;
             pool_batch(pooling, {ids.data(), offsets.data(), counts.sentences}, steps.steps, threads, rows.data(),
                        known.data());
         }
-        return nb::make_tuple(nb::cast(rows), nb::cast(known));
+        return nb::make_tuple(rows.object(), known.object());
     }
 };
 
@@ -44,13 +44,13 @@ nb::object apply_steps_py(Array2<float> pooled, std::optional<Array1<int32_t>> k
     const int64_t width = int64_t(pooled.shape(1));
     require(steps.take(width), "the steps do not fit the rows");
     require(!known || known->shape(0) == pooled.shape(0), "one count a row");
-    auto rows = empty<float>(pooled.shape(0), steps.width_after(width));
+    const NewArray<float> rows(pooled.shape(0), steps.width_after(width));
     {
         nb::gil_scoped_release released;
         apply_steps(pooled.data(), width, known ? known->data() : nullptr, int64_t(pooled.shape(0)), steps.steps,
                     threads, rows.data());
     }
-    return nb::cast(rows);
+    return rows.object();
 }
 
 }  // namespace

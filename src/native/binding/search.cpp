@@ -1,4 +1,6 @@
 // Search over stored rows.
+#include <algorithm>
+#include <functional>
 #include "binding/arrays.hpp"
 #include "binding/table.hpp"
 #include "binding/topics.hpp"
@@ -40,14 +42,14 @@ nb::tuple nearest_rows_py(const PyTable& table, std::optional<Array1<int32_t>> r
     }
     size_t most = found.empty() ? 0 : found[0].size();
     for (const auto& list : found) most = std::min(most, list.size());
-    auto numbers = empty<int64_t>(query_count, int64_t(most));
-    auto scores = empty<float>(query_count, int64_t(most));
+    const NewArray<int64_t> numbers(query_count, int64_t(most));
+    const NewArray<float> scores(query_count, int64_t(most));
     for (size_t q = 0; q < found.size(); ++q)
         for (size_t at = 0; at < most; ++at) {
             numbers.data()[q * most + at] = found[q][at].row;
             scores.data()[q * most + at] = found[q][at].score;
         }
-    return nb::make_tuple(nb::cast(numbers), nb::cast(scores));
+    return nb::make_tuple(numbers.object(), scores.object());
 }
 
 // The rows (found,), best first.
@@ -80,16 +82,22 @@ nb::object nearest_codes_py(Array2<int8_t> codes, Array1<float> scales, Array1<i
     }
     std::vector<int32_t> numbers(found.size());
     for (size_t at = 0; at < found.size(); ++at) numbers[at] = int32_t(found[at].row);
-    return numpy(std::move(numbers));
+    return numpy(numbers);
 }
 
 // Changes scores in place, which is why they may be no converted copy.
 void add_term_py(nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores, Array1<int32_t> rows,
-                 Array1<uint16_t> counts, Array1<uint32_t> lengths, float weight, float flat, float sloped) {
+                 Array1<uint16_t> counts, Array1<uint32_t> lengths, float weight, float flat, float sloped,
+                 int threads) {
     require(rows.shape(0) == counts.shape(0) && scores.shape(0) == lengths.shape(0), "arrays of other lengths");
+    require(threads > 0, "threads must be positive");
     check_rows(rows, int64_t(scores.shape(0)));
+    // Those of a damaged file may be there twice: then threads would share a score.
+    const int32_t* last = rows.data() + rows.shape(0);
+    if (std::adjacent_find(rows.data(), last, std::greater_equal<int32_t>()) != last) threads = 1;
     nb::gil_scoped_release released;
-    add_term(scores.data(), rows.data(), counts.data(), int64_t(rows.shape(0)), lengths.data(), weight, flat, sloped);
+    add_term(scores.data(), rows.data(), counts.data(), int64_t(rows.shape(0)), lengths.data(), weight, flat, sloped,
+             threads);
 }
 
 }  // namespace
@@ -100,7 +108,7 @@ void bind_search(nb::module_& module) {
     module.def("nearest_codes", &nearest_codes_py, "codes"_a, "scales"_a, "rows"_a, "allowed"_a.none(), "starts"_a,
                "stops"_a, "query"_a, "count"_a, "threads"_a);
     module.def("add_term", &add_term_py, "scores"_a.noconvert(), "rows"_a, "counts"_a, "lengths"_a, "weight"_a,
-               "flat"_a, "sloped"_a);
+               "flat"_a, "sloped"_a, "threads"_a);
 }
 
 }  // namespace noppa::binding

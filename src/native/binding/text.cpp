@@ -168,7 +168,7 @@ struct PyVocabulary {
             (*seen)[0] = nb::cast<int64_t>((*seen)[0]) + rows.seen.words;
             (*seen)[1] = nb::cast<int64_t>((*seen)[1]) + rows.seen.known;
         }
-        return nb::make_tuple(numpy(std::move(rows.ids)), numpy(std::move(rows.offsets)));
+        return nb::make_tuple(numpy(rows.ids), numpy(rows.offsets));
     }
 
     nb::tuple look_up(nb::list texts, int threads, Seen seen) const {
@@ -219,7 +219,7 @@ nb::tuple build_slots_py(Array1<uint8_t> text, Array1<int64_t> bounds) {
         build(seed);
         if (!slots.empty()) slots.push_back(seed);
     }
-    return nb::make_tuple(numpy(std::move(slots)), numpy(std::move(repeated)));
+    return nb::make_tuple(numpy(slots), numpy(repeated));
 }
 
 // The place of the first item that is not a str, or -1.

@@ -12,9 +12,8 @@ nb::tuple python_rows(VectorRows&& rows, int64_t dim) {
     float* memory = rows.matrix.release();
     nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<float*>(p); });
     nb::ndarray<nb::numpy, float, nb::ndim<2>> matrix(memory, {count, size_t(dim)}, owner);
-    return nb::make_tuple(numpy(std::move(rows.text)), numpy(std::move(rows.bounds)), nb::cast(matrix),
-                          numpy(std::move(rows.bad_starts)), numpy(std::move(rows.invalid_utf8)),
-                          numpy(std::move(rows.invalid_utf8_starts)), rows.consumed);
+    return nb::make_tuple(numpy(rows.text), numpy(rows.bounds), nb::cast(matrix), numpy(rows.bad_starts),
+                          numpy(rows.invalid_utf8), numpy(rows.invalid_utf8_starts), rows.consumed);
 }
 
 nb::tuple parse_vectors_py(nb::bytes block, int64_t dim, int threads) {

@@ -1,13 +1,15 @@
 // Average, TF-IDF, SIF, uSIF and the trained peers: one weighted sum.
 #include "pooling/known_words.hpp"
 #include "pooling/sums.hpp"
+#include "pooling/word_sums.hpp"
 
 namespace noppa {
 namespace {
 
 struct Scratch {
-    float* units;
-    double *weights, *sums, *squares;
+    float *weights, *vector;
+    double* squares;
+    SumScratch sum;
 };
 
 struct Mean final : OfKnownWords<Mean> {
@@ -22,45 +24,33 @@ struct Mean final : OfKnownWords<Mean> {
           scaled(arguments.flag("scaled")) {}
 
     Scratch lay_out(Memory& memory, int64_t tokens) const {
-        const int64_t room = table.dim + BLOCK;  // sums are written as whole vectors
-        return {memory.take<float>(tokens), memory.take<double>(tokens), memory.take<double>(room),
-                memory.take<double>(scaled ? room : 0)};
+        return {memory.take<float>(tokens), memory.take<float>(scaled ? table.dim : 0),
+                memory.take<double>(scaled ? table.dim : 0), lay_out_sum(table, tokens, memory)};
     }
 
     void fill(Scratch& s, const int32_t* ids, int64_t tokens, float* row) const {
-        const int64_t dim = table.dim;
         double weight_sum = 0;
-        for (int64_t t = 0; t < tokens; ++t) weight_sum += s.weights[t] = weight_of(weights, ids[t]);
-        add_up(s, ids, tokens, s.sums, [&](int64_t t, vd value) { return s.weights[t] * value; });
-        if (scaled) add_up(s, ids, tokens, s.squares, [](int64_t, vd value) { return value * value; });
+        for (int64_t t = 0; t < tokens; ++t) weight_sum += weight_of(weights, ids[t]);
         const double amount = divisor == DIVISOR_TOKENS    ? double(tokens)
                               : divisor == DIVISOR_WEIGHTS ? weight_sum
                                                            : 1.0;
         const double scale = amount > 0 ? 1.0 / amount : 0.0;
-        for (int64_t m = 0; !scaled && m < dim; ++m) row[m] = float(s.sums[m] * scale);
-        for (int64_t m = 0; scaled && m < dim; ++m) {
-            const double norm = __builtin_sqrt(s.squares[m]);
-            row[m] = norm > 0 ? float(s.sums[m] * scale / norm) : 0.0f;
-        }
+        for (int64_t t = 0; t < tokens; ++t) s.weights[t] = float(scale * weight_of(weights, ids[t]));
+        sum_words(table, ids, s.weights, tokens, s.sum, row);
+        if (scaled) divide_by_norms(s, ids, tokens, row);
     }
 
   private:
-    // The sum of term(t, values of word t) over the words. Columns are the outer loop, so that it stays in registers.
-    template <class Term>
-    void add_up(Scratch& s, const int32_t* ids, int64_t tokens, double* sums, Term term) const {
-        read_columns(table, ids, tokens, s.units, [&](int64_t column, int64_t, auto read) {
-            vd total[4] = {};
-            for (int64_t t = 0; t < tokens; ++t) {
-                vf values[2];
-                read(t, values);
-                for (int v = 0; v < 2; ++v) {
-                    vd halves[2];
-                    widen(values[v], halves);
-                    for (int half = 0; half < 2; ++half) total[2 * v + half] += term(t, halves[half]);
-                }
-            }
-            __builtin_memcpy(sums + column, total, sizeof total);
-        });
+    void divide_by_norms(Scratch& s, const int32_t* ids, int64_t tokens, float* row) const {
+        clear(s.squares, table.dim);
+        for (int64_t t = 0; t < tokens; ++t) {
+            read_row(table, ids[t], s.vector);
+            for (int64_t m = 0; m < table.dim; ++m) s.squares[m] += double(s.vector[m]) * double(s.vector[m]);
+        }
+        for (int64_t m = 0; m < table.dim; ++m) {
+            const double norm = __builtin_sqrt(s.squares[m]);
+            row[m] = norm > 0 ? float(double(row[m]) / norm) : 0.0f;
+        }
     }
 };
 

@@ -3,21 +3,23 @@
 // The log kernel is symmetric and zero for a word with itself, so the contextual half of a sentence is one pass over
 // its n(n-1)/2 pairs:
 //     1/n sum_i w_i sum_j A_ij K(v'_i - v'_j)  =  sum_{i<j} c_ij K(v'_i - v'_j),   c_ij = (w_i A_ij + w_j A_ji) / n.
-// Scores v'_i·v'_j are symmetric too. Pairs are taken in tiles of TILE x TILE tokens: a sentence that fits one tile keeps
-// its scores, a longer one computes them twice (for the softmax, then for the coefficients) and never holds an n x n
-// matrix. A tile is summed in float32, tiles in float64.
+// Scores v'_i·v'_j are symmetric too. A tile of pairs is summed in float32, tiles in float64.
+#include "methods/attention.hpp"
 #include "methods/pair_sums.hpp"
+#include "methods/word_parts.hpp"
 #include "pooling/arguments.hpp"
 #include "pooling/method.hpp"
 #include "pooling/positions.hpp"
 #include "pooling/rows.hpp"
 #include "pooling/simd.hpp"
+#include "pooling/word_sums.hpp"
 #include "sizes.hpp"
 
 namespace noppa {
 namespace {
 
-constexpr int64_t TILE = 64;
+// From so many tokens on their pairs are worth the threads that are woken.
+constexpr int64_t SHARED = 4 * TILE;
 
 struct Noppa final : Method {
     const float* weights;    // (words + 1,) or null
@@ -27,7 +29,7 @@ struct Noppa final : Method {
     Vector<int64_t> parts;         // what a row consists of, in order
     int64_t pair_start, pair_dim;  // the columns in which words attend to each other and are compared
     SumPairs* sum_pairs;
-    bool has_word = false, has_pairs = false, has_ordered = false, has_product = false;
+    bool has_pairs = false, has_ordered = false, has_product = false;
 
     Noppa(const Table& table, const Arguments& arguments);
     double cost(double tokens) const override {
@@ -35,6 +37,9 @@ struct Noppa final : Method {
     }
     size_t scratch_bytes(int64_t tokens) const override;
     int64_t pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const override;
+    bool can_share(int64_t tokens) const override { return has_pairs && tokens >= SHARED; }
+    int64_t pool_shared(const int32_t* ids, int64_t tokens, const Sharing& sharing, void* scratch,
+                        float* row) const override;
 };
 
 Vector<int64_t> parts_of(const Arguments& arguments) {
@@ -79,7 +84,6 @@ Noppa::Noppa(const Table& table, const Arguments& arguments)
     for (int64_t p = 0; p < parts.size; ++p) {
         const int64_t part = parts.values[p];
         if (part == COSINES) arguments.refuse("parts", "has a part that does not exist");
-        has_word |= part == PART_WORD;
         has_ordered |= part == PART_ORDERED;
         has_product |= part == PART_PRODUCT;
         has_pairs |= is_of_pairs(part);
@@ -92,38 +96,51 @@ Noppa::Noppa(const Table& table, const Arguments& arguments)
 // crowds one set of the cache.
 int64_t stride_of(int64_t dim) { return (padded(dim) / 16 | 1) * 16; }
 
-// Scratch of one sentence. vectors holds the compared columns of v', (tokens, stride), zero from `pair_dim` on. word and
-// long_word are sums over the words in all columns: of up to TILE of them, and of those of a longer sentence.
-struct Sentence {
-    int64_t tokens, dim, pair_dim, stride;
-    int32_t *ids, *places;
-    float *vectors, *weights, *units, *top, *share, *sum, *word;
-    double *mass, *context, *long_word, *spare;
+// Scratch of a tile of pairs; `sums` is (PAIR_SUMS, stride).
+struct TileScratch {
+    float *scores, *turned, *sums;
     Pair* pairs;
 };
 
-Sentence lay_out(const Noppa& noppa, int64_t tokens, Memory& memory) {
-    const int64_t dim = noppa.table.dim, wide = stride_of(dim), rows = rounded_up(tokens, TILE);
+// Scratch of one sentence. `shares` are weights over the number of words, `totals` (tiles, PAIR_SUMS, stride) the sums of each
+// row of tiles, where there are several.
+struct Sentence {
+    int32_t *ids, *places;
+    float *shares, *zeros;
+    double* totals;
+    TileScratch tile;
+    SumScratch word_sum;
+    WordPartScratch word_part;
+    Attention words;
+};
+
+TileScratch lay_out_tile(int64_t tokens, int64_t stride, Memory& memory) {
     const int64_t pairs = tokens <= TILE ? tokens * tokens / 2 + 2 : TILE * TILE + 2;
+    return {memory.take<float>(TILE * TILE), memory.take<float>(tokens > TILE ? TILE * TILE : 0),
+            memory.take<float>(PAIR_SUMS * stride), memory.take<Pair>(pairs)};
+}
+
+int64_t tiles_of(int64_t tokens) { return (tokens + TILE - 1) / TILE; }
+
+Sentence lay_out(const Noppa& noppa, int64_t tokens, Memory& memory) {
+    const int64_t rows = rounded_up(tokens, TILE), stride = stride_of(noppa.pair_dim);
     Sentence s;
-    s.tokens = tokens;
-    s.dim = dim;
-    s.pair_dim = noppa.pair_dim;
-    s.stride = stride_of(s.pair_dim);
     s.ids = memory.take<int32_t>(tokens);
     s.places = memory.take<int32_t>(tokens);
-    s.units = memory.take<float>(TILE);
-    s.word = memory.take<float>(wide);
-    s.vectors = memory.take<float>(noppa.has_pairs ? times(tokens, s.stride) : 0);
-    s.weights = memory.take<float>(rows);
-    s.top = memory.take<float>(rows);
-    s.share = memory.take<float>(rows);
-    s.sum = memory.take<float>(PAIR_SUMS * wide);
-    s.mass = memory.take<double>(rows);
-    s.context = memory.take<double>(PAIR_SUMS * s.stride);
-    s.spare = memory.take<double>(2 * wide);
-    s.long_word = memory.take<double>(tokens > TILE ? wide : 0);
-    s.pairs = memory.take<Pair>(pairs);
+    s.shares = memory.take<float>(tokens);
+    s.zeros = memory.take<float>(noppa.positions ? 0 : padded(noppa.pair_dim));
+    s.totals = memory.take<double>(tokens > TILE ? times(tiles_of(tokens), PAIR_SUMS * stride) : 0);
+    s.tile = lay_out_tile(tokens, stride, memory);
+    s.word_sum = lay_out_sum(noppa.table, tokens, memory);
+    s.word_part = lay_out_word_part(noppa.table, memory);
+    s.words = {tokens,
+               noppa.pair_dim,
+               stride,
+               memory.take<float>(noppa.has_pairs ? times(tokens, stride) : 0),
+               memory.take<float>(rows),
+               memory.take<float>(rows),
+               memory.take<float>(rows),
+               memory.take<double>(rows)};
     return s;
 }
 
@@ -136,299 +153,203 @@ size_t Noppa::scratch_bytes(int64_t tokens) const {
 // The known words of a sentence: their ids, places and weights.
 void list_known(const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence& s) {
     int32_t place = 0;
-    s.tokens = 0;
+    int64_t known = 0;
     for (int64_t t = 0; t < tokens; ++t) {
         if (ids[t] == DROPPED) {
             place += noppa.dropped_take_position;
             continue;
         }
-        s.ids[s.tokens] = ids[t];
-        s.places[s.tokens] = place++;
-        s.weights[s.tokens++] = noppa.weights ? noppa.weights[ids[t]] : 1.0f;
+        s.ids[known] = ids[t];
+        s.places[known] = place++;
+        s.words.weights[known++] = noppa.weights ? noppa.weights[ids[t]] : 1.0f;
     }
+    s.words.tokens = known;
+    for (int64_t t = 0; t < known; ++t) s.shares[t] = float(double(s.words.weights[t]) / double(known));
 }
 
-// Copies those of `count` values for the columns from `at` on that lie within a vector of `stride` columns.
-void place(const vf (&values)[2], int64_t count, int64_t at, int64_t stride, float* vector) {
-    if (at >= 0 && at + count <= stride) {
-        store(vector + at, values[0]);
-        if (count > WIDTH) store(vector + at + WIDTH, values[1]);
-        return;
-    }
-    const int64_t first = at < 0 ? -at : 0, last = at + count > stride ? stride - at : count;
-    float some[2 * WIDTH];
-    __builtin_memcpy(some, values, sizeof some);
-    if (first < last) __builtin_memcpy(vector + at + first, some + first, size_t(last - first) * sizeof(float));
-}
-
-// Adds up to TILE words from `first` on: s.word is their weighted sum, and s.vectors has the compared columns of each where
-// pairs need them. Columns are the outer loop, so that sums stay in registers.
-void gather_some(const Noppa& noppa, Sentence& s, int64_t first, int64_t count) {
-    const int64_t stride = s.stride, pair_start = noppa.pair_start, pair_stop = pair_start + s.pair_dim;
-    const float* weights = s.weights + first;
-    float *vectors = noppa.has_pairs ? s.vectors + first * stride : nullptr, *word = s.word;
-    read_columns(noppa.table, s.ids + first, count, s.units, [=](int64_t column, int64_t columns, auto read) {
-        const bool second = columns > WIDTH, compared = vectors && column < pair_stop && column + columns > pair_start;
-        vf sum[2] = {};
-        for (int64_t t = 0; t < count; ++t) {
-            vf values[2];
+// Equation 10 for up to SUMMED words from `first` on: their compared columns with positions, and zeros up to whole vectors.
+void read_some(const Noppa& noppa, Sentence& s, int64_t first, int64_t tokens) {
+    const int64_t dim = s.words.dim, wide = padded(dim), stride = s.words.stride, blocks = units_of(noppa.table);
+    const int32_t *ids = s.ids + first, *places = s.places + first;
+    float *vectors = s.words.vectors + first * stride, *units = s.word_sum.units;
+    const auto position_of = [&](int64_t t) { return noppa.positions ? noppa.positions + places[t] * wide : s.zeros; };
+    read_units(noppa.table, ids, nullptr, tokens, units);
+    each_chunk(noppa.table, [&](int64_t column, int64_t count, int64_t block, const auto& chunk) {
+        const int64_t at = column - noppa.pair_start;
+        if (at >= dim || at + count <= 0) return;
+        const auto read = [&](int64_t t, vf(&values)[2]) {
+            chunk.levels(ids[t], values);
+            chunk.order(values);
+            const vf unit = all(units[t * blocks + block]);
+            for (int v = 0; v < 2; ++v) values[v] *= unit;
+        };
+        vf values[2];
+        if (at >= 0 && at + BLOCK <= wide) {  // whole vectors: what follows is written later
+            for (int64_t t = 0; t < tokens; ++t) {
+                read(t, values);
+                float* to = vectors + t * stride + at;
+                const float* position = position_of(t) + at;
+                for (int v = 0; v < 2; ++v) store(to + v * WIDTH, values[v] + load(position + v * WIDTH));
+            }
+            return;
+        }
+        for (int64_t t = 0; t < tokens; ++t) {
+            float some[BLOCK];
             read(t, values);
-            for (int v = 0; v < 2; ++v) sum[v] += weights[t] * values[v];
-            if (compared) place(values, second ? 2 * WIDTH : WIDTH, column - pair_start, stride, vectors + t * stride);
+            __builtin_memcpy(some, values, sizeof some);
+            for (int64_t m = at < 0 ? 0 : at; m < at + count && m < dim; ++m)
+                vectors[t * stride + m] = some[m - at] + position_of(t)[m];
         }
-        store(word + column, sum[0]);
-        if (second) store(word + column + WIDTH, sum[1]);
     });
+    for (int64_t t = 0; t < tokens; ++t)
+        for (int64_t m = dim; m < wide; ++m) vectors[t * stride + m] = 0;
 }
 
-// Equation 10 in the compared columns, and zeros behind them.
-void add_positions(const Noppa& noppa, Sentence& s) {
-    for (int64_t t = 0; t < s.tokens; ++t) {
-        float* vector = s.vectors + t * s.stride;
-        for (int64_t m = s.pair_dim; m < s.stride; ++m) vector[m] = 0;
-        if (!noppa.positions) continue;
-        const float* position = noppa.positions + s.places[t] * padded(s.pair_dim);
-        for (int64_t m = 0; m < s.pair_dim; ++m) vector[m] += position[m];
-    }
-}
-
-void gather(const Noppa& noppa, Sentence& s) {
-    for (int64_t m = 0; s.tokens > TILE && m < s.dim; ++m) s.long_word[m] = 0;
-    for (int64_t t = 0; t < s.tokens; t += TILE) {
-        gather_some(noppa, s, t, s.tokens - t < TILE ? s.tokens - t : TILE);
-        for (int64_t m = 0; s.tokens > TILE && m < s.dim; ++m) s.long_word[m] += double(s.word[m]);
-    }
-    if (noppa.has_pairs) add_positions(noppa, s);
-}
-
-// The word half. Of a sum of floats, the quotient as a float is that of doubles rounded; + 0 makes a negative zero positive.
-void write_word(const Sentence& s, float* row) {
-    const double length = s.tokens ? double(s.tokens) : 1.0;
-    if (s.tokens > TILE)
-        for (int64_t m = 0; m < s.dim; ++m) row[m] = float(s.long_word[m] / length);
-    else
-        for (int64_t m = 0; m < s.dim; ++m) row[m] = (s.word[m] + 0.0f) / float(length);
-}
-
-// Scores of ROWS tokens from i on with COLUMNS tokens from j on; of a square on the DIAGONAL, with those that are not
-// before. Each score has the bytes it has alone.
-template <int ROWS, int COLUMNS, bool DIAGONAL>
-void score_some(const Sentence& s, float scale, int64_t i, int64_t j, float* out) {
-    vf total[ROWS][COLUMNS] = {};
-    const float *rows = s.vectors + i * s.stride, *columns = s.vectors + j * s.stride;
-    for (int64_t m = 0; m < s.pair_dim; m += WIDTH) {
-        vf here[ROWS];
-        for (int r = 0; r < ROWS; ++r) here[r] = load(rows + r * s.stride + m);
-        for (int c = 0; c < COLUMNS; ++c) {
-            const vf there = load(columns + c * s.stride + m);
-            for (int r = 0; r < ROWS; ++r)
-                if (!DIAGONAL || r <= c) total[r][c] += here[r] * there;
-        }
-    }
-    for (int r = 0; r < ROWS; ++r)
-        for (int c = DIAGONAL ? r : 0; c < COLUMNS; ++c) out[r * TILE + c] = sum(total[r][c]) * scale;
-}
-
-// What is scored together: as many as there are registers for their sums.
-constexpr int SCORED_ROWS = WIDTH == 16 ? 4 : 2, SCORED_COLUMNS = 4;
-
-template <int ROWS, bool DIAGONAL>
-void score_columns(const Sentence& s, float scale, int64_t i, int64_t j, int64_t columns, float* out) {
-    switch (columns) {
-        case 1: return score_some<ROWS, 1, DIAGONAL>(s, scale, i, j, out);
-        case 2: return score_some<ROWS, 2, DIAGONAL>(s, scale, i, j, out);
-        case 3: return score_some<ROWS, 3, DIAGONAL>(s, scale, i, j, out);
-        default: return score_some<ROWS, SCORED_COLUMNS, DIAGONAL>(s, scale, i, j, out);
-    }
-}
-
-template <bool DIAGONAL>
-void score_rows(const Sentence& s, float scale, int64_t i, int64_t rows, int64_t j, int64_t columns, float* out) {
-    if (rows >= SCORED_ROWS) return score_columns<SCORED_ROWS, DIAGONAL>(s, scale, i, j, columns, out);
-    switch (rows) {
-        case 1: return score_columns<1, DIAGONAL>(s, scale, i, j, columns, out);
-        case 2: return score_columns<2, DIAGONAL>(s, scale, i, j, columns, out);
-        default: return score_columns<SCORED_ROWS - 1, DIAGONAL>(s, scale, i, j, columns, out);
-    }
-}
-
-struct Tile {
-    int64_t i, rows, j, columns;  // tokens [i, i + rows) against [j, j + columns)
-    bool diagonal() const { return i == j; }
-};
-
-// Equation 13 before its softmax: scores (TILE, TILE) of a tile, both triangles of a diagonal one. Cells past the
-// tile's own are the lowest float, which a softmax makes nothing of.
-constexpr float NOTHING = -3.4e38f;
-
-void score(const Sentence& s, float scale, bool attend_self, const Tile& tile, float* scores) {
-    for (int64_t r = 0; r < tile.rows; r += SCORED_ROWS)
-        for (int64_t c = tile.diagonal() ? r : 0; c < tile.columns; c += SCORED_COLUMNS) {
-            const auto some = tile.diagonal() && c == r ? score_rows<true> : score_rows<false>;
-            some(s, scale, tile.i + r, tile.rows - r, tile.j + c, tile.columns - c, scores + r * TILE + c);
-        }
-    for (int64_t r = 0; r < tile.rows; ++r)
-        for (int64_t c = tile.columns; c < rounded_up(tile.columns, WIDTH); ++c) scores[r * TILE + c] = NOTHING;
-    if (!tile.diagonal()) return;
-    for (int64_t r = 0; r < tile.rows; ++r) {
-        for (int64_t c = 0; c < r; ++c) scores[r * TILE + c] = scores[c * TILE + r];
-        if (!attend_self) scores[r * TILE + r] = NOTHING;
-    }
-}
-
-// The softmax of tokens [first, first + columns) goes on over `rows` more scores each, one column a token: maximum, and
-// mass relative to it. Columns lie in lanes, so nothing is summed across a vector.
-void extend(Sentence& s, int64_t first, const float* scores, int64_t rows, int64_t columns) {
-    for (int64_t c = 0; c < columns; c += WIDTH) {
-        const vf before = load(s.top + first + c);
-        vf top = before, mass = {};
-        for (int64_t r = 0; r < rows; ++r) top = larger(top, load(scores + r * TILE + c));
-        for (int64_t r = 0; r < rows; ++r) mass += exp_of(load(scores + r * TILE + c) - top);
-        store(s.top + first + c, top);
-        float shrunk[WIDTH], more[WIDTH];
-        store(shrunk, exp_of(before - top));
-        store(more, mass);
-        double* masses = s.mass + first + c;
-        for (int lane = 0; lane < WIDTH; ++lane)
-            masses[lane] = masses[lane] * double(shrunk[lane]) + double(more[lane]);
-    }
-}
-
-void extend_tile(Sentence& s, const Tile& tile, const float* scores, float* turned) {
-    extend(s, tile.j, scores, tile.rows, tile.columns);
-    if (tile.diagonal()) return;
-    const int64_t tall = rounded_up(tile.rows, WIDTH);
-    for (int64_t c = 0; c < tile.columns; ++c)
-        for (int64_t r = 0; r < tall; ++r) turned[c * TILE + r] = r < tile.rows ? scores[r * TILE + c] : NOTHING;
-    extend(s, tile.i, turned, tile.columns, tile.rows);
-}
-
-// c_ij of a tile, in place of its scores; share is w / (mass · n).
-void coefficients(const Sentence& s, const Tile& tile, float* scores) {
-    for (int64_t r = 0; r < tile.rows; ++r) {
-        const vf top = all(s.top[tile.i + r]), share = all(s.share[tile.i + r]);
-        float* row = scores + r * TILE;
-        for (int64_t c = 0; c < tile.columns; c += WIDTH) {
-            const vf cell = load(row + c);
-            const vf there = exp_of(cell - load(s.top + tile.j + c)) * load(s.share + tile.j + c);
-            store(row + c, exp_of(cell - top) * share + there);
-        }
-    }
+void read_compared(const Noppa& noppa, Sentence& s) {
+    for (int64_t m = 0; !noppa.positions && m < padded(s.words.dim); ++m) s.zeros[m] = 0;
+    for (int64_t t = 0; t < s.words.tokens; t += SUMMED)
+        read_some(noppa, s, t, s.words.tokens - t < SUMMED ? s.words.tokens - t : SUMMED);
 }
 
 // The pairs of a tile in a row, an even number of them: the last may be a token with itself, which adds nothing.
-int64_t list_pairs(const Sentence& s, const Tile& tile, const float* c) {
+int64_t list_pairs(const Attention& words, const Tile& tile, const float* c, Pair* pairs) {
     int64_t count = 0;
     for (int64_t r = 0; r < tile.rows; ++r)
         for (int64_t q = tile.diagonal() ? r + 1 : 0; q < tile.columns; ++q)
-            s.pairs[count++] = {(tile.i + r) * s.stride, (tile.j + q) * s.stride, c[r * TILE + q]};
-    if (count % 2) s.pairs[count++] = {0, 0, 0.0f};
+            pairs[count++] = {(tile.i + r) * words.stride, (tile.j + q) * words.stride, c[r * TILE + q]};
+    if (count % 2) pairs[count++] = {tile.i * words.stride, tile.i * words.stride, 0.0f};
     return count;
 }
 
-void add_pairs(const Noppa& noppa, Sentence& s, int64_t count) {
-    noppa.sum_pairs(s.pairs, count, s.vectors, s.pair_dim, s.stride, s.sum);
-    const bool asked[PAIR_SUMS] = {true, noppa.has_ordered, noppa.has_product};
-    for (int64_t row = 0; row < PAIR_SUMS; ++row)
-        for (int64_t m = row * s.stride; asked[row] && m < row * s.stride + s.pair_dim; ++m)
-            s.context[m] += double(s.sum[m]);
+Tile tile_at(const Attention& words, int64_t i, int64_t j) {
+    const auto size = [&](int64_t t) { return words.tokens - t * TILE < TILE ? words.tokens - t * TILE : TILE; };
+    return {i * TILE, size(i), j * TILE, size(j)};
 }
 
-void contextual(const Noppa& noppa, Sentence& s) {
-    alignas(64) float scores[TILE * TILE];
-    alignas(64) float turned[TILE * TILE];
-    const int64_t n = s.tokens, tiles = (n + TILE - 1) / TILE;
-    const float scale = float(1.0 / __builtin_sqrt(double(s.pair_dim)));
-    const auto tile_at = [&](int64_t i, int64_t j) {
-        const auto size = [&](int64_t t) { return n - t * TILE < TILE ? n - t * TILE : TILE; };
-        return Tile{i * TILE, size(i), j * TILE, size(j)};
-    };
-    for (int64_t t = 0; t < tiles * TILE; ++t) {
-        s.top[t] = NOTHING;
-        s.mass[t] = 0;
-        s.share[t] = 0;
-    }
-    for (int64_t i = 0; i < tiles; ++i)
-        for (int64_t j = i; j < tiles; ++j) {
-            score(s, scale, noppa.attend_self, tile_at(i, j), scores);
-            extend_tile(s, tile_at(i, j), scores, turned);
-        }
-    for (int64_t t = 0; t < n; ++t) s.share[t] = s.mass[t] > 0 ? float(s.weights[t] / (s.mass[t] * double(n))) : 0;
-    for (int64_t i = 0; i < tiles; ++i)
-        for (int64_t j = i; j < tiles; ++j) {
-            const Tile tile = tile_at(i, j);
-            if (tiles > 1) score(s, scale, noppa.attend_self, tile, scores);
-            coefficients(s, tile, scores);
-            add_pairs(noppa, s, list_pairs(s, tile, scores));
-        }
-}
+// The pairs of a sentence, tile by tile, alone or shared by threads: the bytes are the same. Every token meets the others in
+// their order, and sums over a row of tiles are added in the order of the rows.
+struct PairWork {
+    const Noppa& noppa;
+    Sentence& s;
+    float scale;
 
-// A part of the words themselves, without pairs or positions: their vectors are read again, from the nearest cache.
-void raw_part(const Table& table, const int32_t* ids, int64_t tokens, const Sentence& s, int64_t part, float* row) {
-    float *vector = s.sum, *first = s.sum + stride_of(s.dim);
-    double *sum = s.spare, *squares = s.spare + stride_of(s.dim);
-    const double length = double(s.tokens);
-    for (int64_t m = 0; m < s.dim; ++m) row[m] = 0;
-    for (int64_t m = 0; m < s.dim; ++m) sum[m] = squares[m] = 0;
-    int64_t known = 0;
-    for (int64_t t = 0; t < tokens; ++t) {
-        if (ids[t] == DROPPED) continue;
-        read_row(table, ids[t], vector);
-        if (!known)
-            for (int64_t m = 0; m < s.dim; ++m) row[m] = first[m] = vector[m];
-        if (part == PART_MAX) {
-            for (int64_t m = 0; m < s.dim; ++m) row[m] = vector[m] > row[m] ? vector[m] : row[m];
-        } else if (part == PART_MIN) {
-            for (int64_t m = 0; m < s.dim; ++m) row[m] = vector[m] < row[m] ? vector[m] : row[m];
-        } else if (part == PART_STD) {
-            for (int64_t m = 0; m < s.dim; ++m) {
-                const double d = double(vector[m]) - double(first[m]);
-                sum[m] += d;
-                squares[m] += d * d;
+    void score_tile(const Tile& tile, float* scores) { score(s.words, scale, noppa.attend_self, tile, scores); }
+
+    // The softmax of all tokens, each pair scored once.
+    void attend() {
+        for (int64_t i = 0; i < tiles(); ++i)
+            for (int64_t j = i; j < tiles(); ++j) {
+                score_tile(tile_at(s.words, i, j), s.tile.scores);
+                extend_tile(s.words, tile_at(s.words, i, j), s.tile.scores, s.tile.turned);
             }
-        } else {
-            const double angle = 3.14159265358979323846 * double((2 * known + 1) * (part - COSINES)) / (2 * length);
-            const double wave = double(s.weights[known]) * __builtin_cos(angle) / length;
-            for (int64_t m = 0; m < s.dim; ++m) sum[m] += wave * double(vector[m]);
-        }
-        ++known;
     }
-    if (part == PART_STD && known)
-        for (int64_t m = 0; m < s.dim; ++m) {
-            const double variance = (squares[m] - sum[m] * sum[m] / length) / length;
-            row[m] = variance > 0 ? float(__builtin_sqrt(variance)) : 0.0f;
+    // The softmax of the tokens of one column of tiles, whatever other threads do.
+    void attend_column(int64_t j, float* scores) {
+        for (int64_t i = 0; i < tiles(); ++i) {
+            const Tile tile = tile_at(s.words, i, j);
+            score_tile(tile, scores);
+            extend(s.words, tile.j, scores, tile.rows, tile.columns);
         }
-    if (part > COSINES)
-        for (int64_t m = 0; m < s.dim; ++m) row[m] = float(sum[m]);
+    }
+    void add_tile(const Tile& tile, const TileScratch& with) {
+        coefficients(s.words, tile, with.scores);
+        noppa.sum_pairs(s.words, tile, with.pairs, list_pairs(s.words, tile, with.scores, with.pairs), with.sums);
+    }
+    void add_row(int64_t i, const TileScratch& with) {
+        double* totals = totals_of(i);
+        for (int64_t m = 0; m < size(); ++m) with.sums[m] = 0;
+        for (int64_t m = 0; m < size(); ++m) totals[m] = 0;
+        for (int64_t j = i; j < tiles(); ++j) {
+            score_tile(tile_at(s.words, i, j), with.scores);
+            add_tile(tile_at(s.words, i, j), with);
+            for (int64_t m = 0; m < size(); ++m) totals[m] += double(with.sums[m]);
+        }
+    }
+    void add_rows_up() {
+        for (int64_t i = 1; i < tiles(); ++i)
+            for (int64_t m = 0; m < size(); ++m) s.totals[m] += totals_of(i)[m];
+    }
+
+    int64_t tiles() const { return tiles_of(s.words.tokens); }
+    int64_t size() const { return PAIR_SUMS * s.words.stride; }
+    double* totals_of(int64_t row) const { return s.totals + row * size(); }
+};
+
+void contextual(const Noppa& noppa, Sentence& s, const Sharing* sharing) {
+    Attention& words = s.words;
+    PairWork work{noppa, s, float(1.0 / __builtin_sqrt(double(words.dim)))};
+    const int64_t n = words.tokens, tiles = work.tiles();
+    if (tiles == 1) sharing = nullptr;  // all but a few tokens may be unknown
+    Memory room{0};
+    lay_out_tile(n, words.stride, room);
+    for (int64_t t = 0; t < tiles * TILE; ++t) {
+        words.top[t] = NOTHING;
+        words.mass[t] = 0;
+        words.share[t] = 0;
+    }
+    const auto attend_column = [](void* context, int64_t j, void* scratch) {
+        PairWork& shared = *static_cast<PairWork*>(context);
+        Memory memory{aligned(scratch)};
+        shared.attend_column(j, lay_out_tile(shared.s.words.tokens, shared.s.words.stride, memory).scores);
+    };
+    if (sharing) sharing->run(tiles, room.room(), attend_column, &work);
+    else work.attend();
+    for (int64_t t = 0; t < n; ++t)
+        words.share[t] = words.mass[t] > 0 ? float(words.weights[t] / (words.mass[t] * double(n))) : 0;
+    if (tiles == 1) return work.add_tile(tile_at(words, 0, 0), s.tile);
+    const auto add_row = [](void* context, int64_t i, void* scratch) {
+        PairWork& shared = *static_cast<PairWork*>(context);
+        Memory memory{aligned(scratch)};
+        shared.add_row(i, lay_out_tile(shared.s.words.tokens, shared.s.words.stride, memory));
+    };
+    for (int64_t i = 0; !sharing && i < tiles; ++i) work.add_row(i, s.tile);
+    if (sharing) sharing->run(tiles, room.room(), add_row, &work);
+    work.add_rows_up();
+}
+
+// A row of sums over pairs; + 0 makes a negative zero positive.
+void write_pairs(const Sentence& s, int64_t sum, float* row) {
+    const int64_t first = sum * s.words.stride;
+    if (s.words.tokens > TILE)
+        for (int64_t m = 0; m < s.words.dim; ++m) row[m] = float(s.totals[first + m]);
+    else
+        for (int64_t m = 0; m < s.words.dim; ++m) row[m] = s.tile.sums[first + m] + 0.0f;
 }
 
 // Equation 9, its parts in the given order: [context ; word] is the paper's.
-int64_t Noppa::pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const {
+int64_t pool_with(const Noppa& noppa, const int32_t* ids, int64_t tokens, const Sharing* sharing, void* scratch,
+                  float* row) {
+    const Table& table = noppa.table;
     Memory memory{aligned(scratch)};
-    Sentence s = lay_out(*this, tokens, memory);
-    list_known(*this, ids, tokens, s);
-    if (!s.tokens) {
-        for (int64_t m = 0; m < width; ++m) row[m] = 0;
+    Sentence s = lay_out(noppa, tokens, memory);
+    list_known(noppa, ids, tokens, s);
+    const int64_t known = s.words.tokens;
+    if (!known) {
+        for (int64_t m = 0; m < noppa.width; ++m) row[m] = 0;
         return 0;
     }
-    if (has_word || has_pairs) gather(*this, s);
-    if (has_pairs) {
-        for (int64_t m = 0; m < PAIR_SUMS * s.stride; ++m) s.context[m] = 0;
-        if (s.tokens > 1) contextual(*this, s);
+    if (noppa.has_pairs) {
+        for (int64_t m = 0; known == 1 && m < PAIR_SUMS * s.words.stride; ++m) s.tile.sums[m] = 0;
+        read_compared(noppa, s);
+        if (known > 1) contextual(noppa, s, sharing);
     }
-    for (int64_t p = 0; p < parts.size; ++p) {
-        const int64_t part = parts.values[p];
-        if (part == PART_WORD) {
-            write_word(s, row);
-        } else if (is_of_pairs(part)) {
-            const double* from = s.context + (part == PART_CONTEXT ? 0 : part == PART_ORDERED ? 1 : 2) * s.stride;
-            for (int64_t m = 0; m < s.pair_dim; ++m) row[m] = float(from[m]);
-        } else {
-            raw_part(table, ids, tokens, s, part, row);
-        }
-        row += is_of_pairs(part) ? s.pair_dim : s.dim;
+    for (int64_t p = 0; p < noppa.parts.size; ++p) {
+        const int64_t part = noppa.parts.values[p];
+        if (part == PART_WORD) sum_words(table, s.ids, s.shares, known, s.word_sum, row);
+        else if (is_of_pairs(part)) write_pairs(s, part == PART_CONTEXT ? 0 : part == PART_ORDERED ? 1 : 2, row);
+        else write_word_part(table, part, s.ids, s.shares, known, s.word_part, row);
+        row += is_of_pairs(part) ? noppa.pair_dim : table.dim;
     }
-    return s.tokens;
+    return known;
+}
+
+int64_t Noppa::pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const {
+    return pool_with(*this, ids, tokens, nullptr, scratch, row);
+}
+
+int64_t Noppa::pool_shared(const int32_t* ids, int64_t tokens, const Sharing& sharing, void* scratch,
+                           float* row) const {
+    return pool_with(*this, ids, tokens, &sharing, scratch, row);
 }
 
 }  // namespace

@@ -6,6 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__AVX__)
+// GCC's own header hands out vectors that are undefined on purpose.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#pragma GCC diagnostic pop
+#endif
+
 namespace {
 
 #if defined(__AVX512F__)
@@ -27,9 +38,19 @@ inline void store(float* at, vf value) { *reinterpret_cast<vf_anywhere*>(at) = v
 
 // The first `count` floats, zeros behind them. Ends of rows go through these and never through scalar code: a compiler
 // may fuse or reorder scalar sums differently from one place to the next, and then bytes would differ.
+#if defined(__AVX512F__)
+inline __mmask16 first_lanes(int64_t count) { return __mmask16((1u << (count > 0 ? count : 0)) - 1); }
+inline vf load(const float* at, int64_t count) {
+    return count >= WIDTH ? load(at) : vf(_mm512_maskz_loadu_ps(first_lanes(count), at));
+}
+inline void store(float* at, vf value, int64_t count) {
+    if (count >= WIDTH) return store(at, value);
+    _mm512_mask_storeu_ps(at, first_lanes(count), value);
+}
+#else
 __attribute__((noinline, cold)) inline vf load_end(const float* at, int64_t count) {
     vf some = {};
-    __builtin_memcpy(&some, at, size_t(count) * sizeof(float));
+    if (count > 0) __builtin_memcpy(&some, at, size_t(count) * sizeof(float));
     return some;
 }
 inline vf load(const float* at, int64_t count) {
@@ -37,8 +58,15 @@ inline vf load(const float* at, int64_t count) {
 }
 inline void store(float* at, vf value, int64_t count) {
     if (count >= WIDTH) return store(at, value);
-    __builtin_memcpy(at, &value, size_t(count) * sizeof(float));
+    if (count > 0) __builtin_memcpy(at, &value, size_t(count) * sizeof(float));
 }
+#endif
+// A compile-time number, as an argument of a generic lambda.
+template <int VALUE>
+struct Count {
+    static constexpr int value = VALUE;
+};
+
 inline vf all(float value) { return value - vf{}; }
 inline vf larger(vf a, vf b) { return a > b ? a : b; }
 

@@ -21,19 +21,6 @@ constexpr int HALF = WIDTH / 2;  // float64 numbers in a vector
 
 inline vd load(const double* at) { return *reinterpret_cast<const vd_anywhere*>(at); }
 
-// The halves of a vector in float64.
-inline void widen(vf values, vd (&halves)[2]) {
-#if defined(__AVX512DQ__)
-    halves[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(values));
-    halves[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(values, 1));
-#elif defined(__AVX__)
-    halves[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(values));
-    halves[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(values, 1));
-#else
-    for (int lane = 0; lane < WIDTH; ++lane) halves[lane / HALF][lane % HALF] = double(values[lane]);
-#endif
-}
-
 inline double across(vd a, vd b) {
     const vd both = a + b;
     double sum = 0;

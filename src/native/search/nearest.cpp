@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t BLOCK = 256;  // rows that are compared at a time, so that their scores stay in the cache
 constexpr int64_t GROUP = 64;   // queries that share a pass over the rows
-// Rows that are worth waking a thread for, as they are stored and as codes.
-constexpr int64_t LEAST_ROWS = 1 << 12, LEAST_CODES = 1 << 14;
+// Rows that are worth waking a thread for, as they are stored and as codes, and texts that hold a term.
+constexpr int64_t LEAST_ROWS = 1 << 12, LEAST_CODES = 1 << 14, LEAST_TEXTS = 1 << 15;
 
 bool is_better(const Scored& a, const Scored& b) { return a.score > b.score || (a.score == b.score && a.row < b.row); }
 
@@ -144,11 +144,15 @@ std::vector<Scored> nearest_codes(const CodedCells& searched, const float* query
 }
 
 void add_term(float* scores, const int32_t* rows, const uint16_t* counts, int64_t count, const uint32_t* lengths,
-              float weight, float flat, float sloped) {
-    for (int64_t at = 0; at < count; ++at) {
-        const float times = float(counts[at]);
-        scores[rows[at]] += weight * times / (times + (flat + sloped * float(lengths[rows[at]])));
-    }
+              float weight, float flat, float sloped, int threads) {
+    const int64_t runs = std::max<int64_t>(1, std::min<int64_t>(count / LEAST_TEXTS, threads));
+    run_tasks(runs, threads, [&](int64_t run) {
+        const int64_t stop = count * (run + 1) / runs;
+        for (int64_t at = count * run / runs; at < stop; ++at) {
+            const float times = float(counts[at]);
+            scores[rows[at]] += weight * times / (times + (flat + sloped * float(lengths[rows[at]])));
+        }
+    });
 }
 
 }  // namespace noppa

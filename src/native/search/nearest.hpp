@@ -39,8 +39,9 @@ struct CodedCells {
 // Up to `most` rows of the cells whose codes have the largest dot products with that of the query (dim,), as above.
 std::vector<Scored> nearest_codes(const CodedCells& searched, const float* query, int64_t most, int threads);
 
-// Adds weight · c / (c + flat + sloped · length) to the scores of the rows (count,) that hold a term c times.
+// Adds weight · c / (c + flat + sloped · length) to the scores of the rows (count,) that hold a term c times. With several threads
+// no row may be there twice.
 void add_term(float* scores, const int32_t* rows, const uint16_t* counts, int64_t count, const uint32_t* lengths,
-              float weight, float flat, float sloped);
+              float weight, float flat, float sloped, int threads);
 
 }  // namespace noppa

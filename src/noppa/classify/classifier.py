@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from noppa.classify.training_report import SUSPICIOUS, TrainingReport, report_of
 from noppa.classify.zero_shot import contents_of
 from noppa.display import Displayed, Table, View
 from noppa.errors import InputError, NotFittedError, ParameterError
-from noppa.io import storage
+from noppa.io import hub, storage
 from noppa.parameters import shown, whole
 from noppa.text.tokenizer_settings import Tokenizer
 from noppa.text.tokens import Split
@@ -37,7 +38,7 @@ class Classifier(Displayed):
     ngrams: the shortest and the longest n-gram in words; None for none.
     l2_vectors, l2_ngrams: strengths of regularization; those that are None are chosen by `folds` folds.
     keep_texts: save the training texts with the model, so that `nearest` can name them.
-    threads: for encoding and training; predictions do not depend on them.
+    seed: of the folds. threads: for encoding and training; predictions do not depend on them.
 
     >>> import noppa
     >>> texts = ["a fine film", "a lovely story", "dull and long", "a boring mess"] * 3
@@ -81,18 +82,19 @@ class Classifier(Displayed):
     def _view(self) -> View:
         if not self.__sklearn_is_fitted__():
             return View(repr(self), ["not fitted yet: call fit(texts, labels)"])
-        contents = self.contents
-        features = contents.features
-        ngrams = "none" if features.ngrams is None else f"{len(features.ngrams):,}"
-        vectors = "none" if features.encoder is None else repr(features.encoder)
-        facts = [
-            ("rows trained on", f"{contents.rows:,}"),
-            ("vectors", vectors),
-            ("n-grams", ngrams),
-        ]
-        classes = ", ".join(map(str, self.classes_.tolist()))
         title = f"Classifier of {len(self.classes_)} classes"
-        return View(title, [Table(["", ""], [("classes", classes), *facts])])
+        return View(title, [Table(["", ""], list(self._facts.items()))])
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        """What a fitted classifier is, by name."""
+        features = self.contents.features
+        return {
+            "classes": ", ".join(map(str, self.classes_.tolist())),
+            "rows trained on": f"{self.contents.rows:,}",
+            "vectors": "none" if features.encoder is None else repr(features.encoder),
+            "n-grams": "none" if features.ngrams is None else f"{len(features.ngrams):,}",
+        }
 
     # Learning
 
@@ -271,6 +273,29 @@ class Classifier(Displayed):
         """Write a folder that `noppa.load_classifier` reads: no pickle, with checksums; the embedded words are only named."""
         classifier_folder.write(path, self.contents)
 
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        revision: str | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+        message: str | None = None,
+        license: str | None = None,
+        figures: Mapping[str, float] | None = None,
+    ) -> str:
+        """Save to a repository of the Hugging Face Hub: see `Encoder.push_to_hub`; right after `fit`, the accuracy stands in the card."""
+        from noppa.classify.classifier_card import classifier_card
+        from noppa.io.hub_transfer import Destination, push
+
+        def card(folder: Path) -> str:
+            report = self.report(0) if "training_" in self.__dict__ else None
+            return classifier_card(
+                repo_id, folder, self.contents, self._facts, report, license, figures
+            )
+
+        return push(Destination(repo_id, revision, private, token, message), self.save, card)
+
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process predicts; the rows that a report is made of stay here."""
         state = {**self.__dict__, "_neighbours": None}
@@ -316,13 +341,15 @@ def load_classifier(
     path: str | PathLike[str],
     tokenizer: Split | Tokenizer | str | None = None,
     verify: bool = False,
+    refresh: bool = False,
 ) -> Classifier:
-    """A classifier that `Classifier.save` or `noppa train` wrote.
+    """A classifier that `Classifier.save` or `noppa train` wrote, from its folder or from the hub, `hf:owner/name@revision`.
 
     tokenizer: that of its encoder, where it was saved with one of its own. verify: compare the checksums of large files too.
+    refresh: ask the hub again which commit a branch or a tag is.
     """
     verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
-    contents = classifier_folder.read(path, tokenizer, verified)
+    contents = classifier_folder.read(hub.located(path, refresh), tokenizer, verified)
     return Classifier._of(contents)
 
 

@@ -51,6 +51,7 @@ class TrainingReport(Displayed):
 
     @property
     def accuracy(self) -> float:
+        """The mean over the folds."""
         return float(np.mean(self.folds))
 
     @property

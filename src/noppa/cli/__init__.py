@@ -9,20 +9,20 @@ import warnings
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, Any, NoReturn
-
-import typer
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from noppa.cli.terminal import visible
+from noppa.cli.two_texts import answer, two_texts
 from noppa.cli.wording import worded
 from noppa.errors import NoppaError, NoppaWarning, ParameterError, UnknownWordsWarning
 from noppa.methods.registry import import_extensions
 
+if TYPE_CHECKING:
+    import typer
+
 INTERRUPTED = 130
 #: What a shell sets while it completes a command.
 COMPLETION = "_NOPPA_COMPLETE"
-#: The base of all mistakes in how a command is called; typer may carry click or depend on it.
-USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 #: The commands of each module, in the order of the help.
 COMMANDS = {
@@ -53,6 +53,11 @@ COMMANDS = {
 
 def program(command: str | None = None) -> typer.Typer:
     """The command line with all commands, or, for a faster start, with only those of the module that has `command`."""
+    # Imported lazily, as everywhere in this file: it takes twice as long as the similarity of two texts.
+    import typer
+
+    from noppa.cli.version_option import noppa
+
     app = typer.Typer(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -65,20 +70,14 @@ def program(command: str | None = None) -> typer.Typer:
     return app
 
 
-def _version(flag: bool) -> None:
-    if flag:
-        from noppa import __version__
-
-        print(__version__)
-        raise typer.Exit
+def prepare() -> None:
+    """Import what `main` will need."""
+    if not _two_texts():
+        import_module("typer")
 
 
-def noppa(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, help="Print the version and end.")
-    ] = False,
-) -> None:
-    """Sentence vectors without a neural network."""
+def _two_texts() -> list[str]:
+    return [] if COMPLETION in os.environ else two_texts(sys.argv[1:])
 
 
 def main() -> None:
@@ -91,19 +90,20 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         # Not every terminal encoding has all characters.
         sys.stdout.reconfigure(errors="backslashreplace")
-    command = _command()
+    command, code = _command(), 0
     if command != "serve":  # it has its own handlers, which finish open requests
         _unwind_on_signals()
     try:
         try:
             import_extensions()
-            code = program(command)(prog_name="noppa", standalone_mode=False)
+            if texts := _two_texts():
+                answer(texts)
+            else:
+                code = program(command)(prog_name="noppa", standalone_mode=False)
         finally:
             sys.stdout.flush()  # a full disk raises here at the latest
     except NoppaError as error:
         _fail(worded(error, command), 2 if isinstance(error, ParameterError) else 1)
-    except USAGE_ERROR as error:
-        _fail_usage(error)
     except BrokenPipeError:
         _drop_output()
         sys.exit(1)
@@ -112,8 +112,12 @@ def main() -> None:
         _fail(f"{where}{error.strerror or error}", 1)
     except MemoryError:
         _fail("there is not enough memory: give less at a time, or free some", 1)
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         code = INTERRUPTED
+    except _abort():
+        code = INTERRUPTED
+    except _usage_error() as error:
+        _fail_usage(error)
     if code == INTERRUPTED:
         _fail("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
@@ -127,6 +131,20 @@ def _command() -> str | None:
         words = [*typed.split(), ""] if typed[-1:].isspace() else typed.split()
         words = words[:2] if len(words) > 2 else []
     return words[1] if len(words) > 1 else None
+
+
+def _abort() -> Any:
+    """What typer raises for a Ctrl-C of its own."""
+    import typer
+
+    return typer.Abort
+
+
+def _usage_error() -> Any:
+    """The base of all mistakes in how a command is called; typer may carry click or depend on it."""
+    import typer
+
+    return typer.BadParameter.__mro__[1]
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -125,7 +125,10 @@ def encode(
 @expanded
 def predict(
     reading: Reading,
-    model: Annotated[Path, typer.Argument(help="The folder of a classifier, see `noppa train`.")],
+    model: Annotated[
+        Path,
+        typer.Argument(help="The folder of a classifier, see `noppa train`; or hf:owner/name."),
+    ],
     inputs: Inputs,
     output: Annotated[str, typer.Option("--output", "-o", help="Folder for the parts of Parquet.")],
     column: Annotated[

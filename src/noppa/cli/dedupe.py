@@ -11,14 +11,12 @@ from typing import IO, Annotated
 import numpy as np
 import typer
 
-import noppa
 from noppa.cli.checked_output import output_of
-from noppa.cli.options import Model, Threads, TokenizerName, expanded
-from noppa.cli.record_options import Column, Inputs, Reading, interruptible
-from noppa.cli.workspace import collect, workspace
+from noppa.cli.options import expanded
+from noppa.cli.record_options import Inputs, Reading, interruptible
+from noppa.cli.workspace import Comparing, collect, workspace
 from noppa.dedupe.deduplicate import THRESHOLD, compare
 from noppa.dedupe.duplicates import LOWEST, Duplicates, Removed
-from noppa.encoder.cosines import PRESET
 from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.io.atomic import whole_file
@@ -33,6 +31,7 @@ from noppa.records.fingerprint import refuse_changed
 
 @expanded
 def dedupe(
+    comparing: Comparing,
     reading: Reading,
     inputs: Inputs = None,
     output: Annotated[
@@ -65,10 +64,6 @@ def dedupe(
             show_default=False,
         ),
     ] = None,
-    model: Model = None,
-    tokenizer: TokenizerName = None,
-    column: Column = None,
-    threads: Threads = None,
 ) -> None:
     """Records whose text repeats none before it, exactly or nearly, with all their columns.
 
@@ -78,15 +73,19 @@ def dedupe(
     """  # fmt: skip
     if threshold is not None and keep is not None:
         raise typer.BadParameter("give --threshold or --keep, not both")
+    if removed is not None and removed.resolve() == Path(output).resolve():
+        raise typer.BadParameter(f"--output and --removed are both {removed}: give two names")
     try:
-        given = reading.input_of(inputs, column)
-        known = replace(reading, form=None).input_of(reference, column) if reference else None
+        given = reading.input_of(inputs, comparing.column)
+        known = None
+        if reference:
+            known = replace(reading, form=None).input_of(reference, comparing.column)
         checked_form(given, output)
         if removed is not None:
             checked_table(removed)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET, tokenizer)
+    encoder = comparing.encoder()
     sources = [*given.paths, *(reference or []), *folders_of(encoder)]
     output_of(output, sources)
     if removed is not None:
@@ -95,7 +94,7 @@ def dedupe(
         with interruptible(": nothing was written"):
             found = collect(given, folder, "own", reading.on_bad, spool=True)
             others = None if known is None else collect(known, folder, "reference", reading.on_bad)
-            result = _duplicates(found, others, encoder, folder, threads, threshold, keep)
+            result = _duplicates(found, others, encoder, folder, comparing.threads, threshold, keep)
         _write_kept(result, found, given, output)
         if removed is not None:
             write_table(removed, Removed, _numbered(result, found, others))

@@ -12,6 +12,7 @@ from noppa.classify.classifier_folder import KIND
 from noppa.cli.checked_output import output_of
 from noppa.export import FORMATS, export_classifier
 from noppa.export import export as write
+from noppa.io.hub import located
 from noppa.io.outputs import folders_of
 from noppa.io.storage import kind_of
 
@@ -20,7 +21,7 @@ def export(
     model: Annotated[
         str,
         typer.Argument(
-            help="A preset of the embedded model (default, similarity), or the folder of a saved encoder or classifier."
+            help="A preset of the embedded model (default, similarity), the folder of a saved encoder or classifier, or hf:owner/name."
         ),
     ],
     to: Annotated[str, typer.Option(help=f"The format: {', '.join(FORMATS)}.")],
@@ -50,6 +51,7 @@ def export(
     """
     if to not in FORMATS:
         raise typer.BadParameter(f"--to must be one of {', '.join(FORMATS)}, not {to!r}")
+    model = str(located(model))
     if kind_of(Path(model)) == KIND:
         classifier = noppa.load_classifier(model)
         output_of(output, [model])

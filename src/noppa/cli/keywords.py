@@ -7,18 +7,17 @@ from typing import Annotated
 
 import typer
 
-import noppa
-from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
-from noppa.cli.record_options import Column, Reading, texts_of_inputs
+from noppa.cli.options import AsJson, expanded
+from noppa.cli.record_options import Reading, texts_of_inputs
 from noppa.cli.table_output import print_json, print_objects
-from noppa.cli.workspace import print_rows
-from noppa.encoder.cosines import PRESET
+from noppa.cli.workspace import Comparing, print_rows
 from noppa.topics.keywords import DIVERSITY, keywords_of
 from noppa.topics.word_candidates import Language
 
 
 @expanded
 def keywords(
+    comparing: Comparing,
     reading: Reading,
     inputs: Annotated[
         list[str] | None,
@@ -32,19 +31,15 @@ def keywords(
     diversity: Annotated[
         float, typer.Option(min=0, max=1, help="How far the words must differ from each other.")
     ] = DIVERSITY,
-    model: Model = None,
-    tokenizer: TokenizerName = None,
     as_json: AsJson = False,
-    column: Column = None,
-    threads: Threads = None,
 ) -> None:
     """Words and pairs of words nearest to all texts together: cosine, in how many texts, word.
 
     Example: noppa keywords reviews.csv --column body -n 20
     """
     is_text = inputs is not None and len(inputs) == 1 and _is_text(inputs[0])
-    texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, column, reading)  # fmt: skip
-    encoder = noppa.load(model or PRESET, tokenizer)
+    texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, comparing.column, reading)  # fmt: skip
+    encoder, threads = comparing.encoder(), comparing.threads
     language = Language(encoder)
     if each:
         for text in texts:

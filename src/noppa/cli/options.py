@@ -17,7 +17,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="A preset of the embedded model, or the folder of a saved encoder.",
+        help="A preset of the embedded model, the folder of a saved encoder, or hf:owner/name@revision.",
         show_default=False,
     ),
 ]

@@ -7,16 +7,11 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-import noppa
-from noppa.cli.checked_output import output_of
-from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
-from noppa.cli.record_options import Column, Inputs, Reading
+from noppa.cli.options import AsJson, expanded
+from noppa.cli.record_options import Inputs, Reading
 from noppa.cli.table_output import print_objects
-from noppa.cli.workspace import collect, print_rows, pulse, vectors_of, workspace
-from noppa.encoder.cosines import PRESET
-from noppa.errors import ParameterError
-from noppa.io.outputs import folders_of
-from noppa.io.table_file import checked_table, write_table
+from noppa.cli.workspace import Comparing, all_texts, print_rows, pulse
+from noppa.io.table_file import write_table
 from noppa.topics.outliers import blocks, most_unlike, outlier_scores
 
 
@@ -30,6 +25,7 @@ class Outlier(NamedTuple):
 
 @expanded
 def outliers(
+    comparing: Comparing,
     reading: Reading,
     inputs: Inputs = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 20,
@@ -37,28 +33,13 @@ def outliers(
         Path | None,
         typer.Option("--output", "-o", help="A .csv, .jsonl or .parquet file.", show_default=False),
     ] = None,
-    model: Model = None,
-    tokenizer: TokenizerName = None,
     as_json: AsJson = False,
-    column: Column = None,
-    threads: Threads = None,
 ) -> None:
     """The texts most unlike all others: 1 minus the mean cosine of the nearest, number of the record, text.
 
     Example: noppa outliers reviews.csv --column body -n 20
     """
-    try:
-        given = reading.input_of(inputs, column)
-        if output is not None:
-            checked_table(output)
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET, tokenizer)
-    if output is not None:
-        output_of(output, [*given.paths, *folders_of(encoder)])
-    with workspace(output) as folder:
-        found = collect(given, folder, "own", reading.on_bad)
-        vectors = vectors_of(found, encoder, folder, threads)
+    with all_texts(inputs, reading, comparing, output) as (found, vectors, _):
         with pulse("compare", blocks(len(vectors))) as tick:
             scores = outlier_scores(vectors, tick)
         rows = [

@@ -19,6 +19,7 @@ from noppa.cli.terminal import printable
 from noppa.cli.train import TextColumns
 from noppa.errors import ParameterError
 from noppa.io.atomic import whole_file
+from noppa.io.hub import located
 from noppa.plot import decision, save
 from noppa.plot.pictures import checked
 from noppa.records.predictions import PredictJob
@@ -30,7 +31,7 @@ MOST_REASONS = 12
 @expanded
 def predict(
     reading: Reading,
-    model: Annotated[Path, typer.Argument(help="The folder of a classifier.", show_default=False)],
+    model: Annotated[Path, typer.Argument(help="The folder of a classifier, or hf:owner/name.", show_default=False)],
     inputs: Inputs = None,
     output: Output = "-",
     to: Annotated[
@@ -56,6 +57,7 @@ def predict(
 
     Example: noppa predict model new.csv -o labelled.csv
     """
+    model = Path(located(str(model)))
     classifier = noppa.load_classifier(model)
     classifier.threads = threads
     if explain is not None:

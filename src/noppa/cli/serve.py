@@ -26,7 +26,7 @@ def serve(
     model: Annotated[
         str | None,
         typer.Argument(
-            help="A preset of the embedded model, or the folder of a saved encoder or classifier; all presets where not given.",
+            help="A preset of the embedded model, the folder of a saved encoder or classifier, or hf:owner/name; all presets where not given.",
             show_default=False,
             envvar=f"{PREFIX}_MODEL",
             show_envvar=False,

@@ -9,6 +9,7 @@ import typer
 import noppa
 from noppa.cli.options import AsJson, Model, TokenizerName
 from noppa.cli.table_output import print_json, print_table
+from noppa.cli.two_texts import print_cosine
 
 
 def similarity(
@@ -28,7 +29,7 @@ def similarity(
     if as_json:
         print_json({"texts": texts, "cosines": cosines})
     elif len(texts) == 2:
-        print(f"{encoder.similarity(*texts):.4f}")
+        print_cosine(encoder, *texts)
     else:
         numbers = [str(number) for number in range(1, len(texts) + 1)]
         rows = [

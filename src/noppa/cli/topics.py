@@ -9,18 +9,14 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-import noppa
-from noppa.cli.checked_output import output_of
-from noppa.cli.options import AsJson, Model, Threads, TokenizerName, expanded
-from noppa.cli.record_options import Column, Inputs, Reading
+from noppa.cli.options import AsJson, expanded
+from noppa.cli.record_options import Inputs, Reading
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
-from noppa.cli.workspace import collect, pulse, vectors_of, workspace
-from noppa.encoder.cosines import PRESET
+from noppa.cli.workspace import Comparing, all_texts, pulse
 from noppa.errors import InputError, ParameterError
 from noppa.io.atomic import whole_file
-from noppa.io.outputs import folders_of
-from noppa.io.table_file import WRITERS, checked_table, write_table
+from noppa.io.table_file import WRITERS, write_table
 from noppa.records.collected import Collected
 from noppa.topics.find_topics import Topics, topics_of
 
@@ -41,6 +37,7 @@ class Grouped(NamedTuple):
 
 @expanded
 def topics(
+    comparing: Comparing,
     reading: Reading,
     inputs: Inputs = None,
     count: Annotated[
@@ -62,30 +59,19 @@ def topics(
             show_default=False,
         ),
     ] = None,
-    model: Model = None,
-    tokenizer: TokenizerName = None,
     as_json: AsJson = False,
-    column: Column = None,
-    threads: Threads = None,
 ) -> None:
     """Groups of texts, the largest first, each with words that tell it from the others and a text from its middle.
 
     Example: noppa topics reviews.csv --column body -o topics.html
     """  # fmt: skip
-    try:
-        given = reading.input_of(inputs, column)
-        if output is not None:
-            checked_table(output, (PAGE, SUMMARY))
-    except ParameterError as error:
-        raise typer.BadParameter(str(error)) from error
-    encoder = noppa.load(model or PRESET, tokenizer)
-    if output is not None:
-        output_of(output, [*given.paths, *folders_of(encoder)])
-    with workspace(output) as folder:
-        found = collect(given, folder, "own", reading.on_bad)
+    with all_texts(inputs, reading, comparing, output, (PAGE, SUMMARY)) as (
+        found,
+        vectors,
+        encoder,
+    ):
         if not len(found.texts):
             raise InputError("there are no texts, so there are no topics")
-        vectors = vectors_of(found, encoder, folder, threads)
         with pulse("group") as tick:
             made = topics_of(found.texts, vectors, encoder, count, tick)
         if output is None and as_json:

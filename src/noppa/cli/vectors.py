@@ -20,6 +20,7 @@ from noppa.cli.table_output import print_facts, print_json, print_objects
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder, whole_file
+from noppa.io.home import home
 from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import HEADER
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
@@ -27,7 +28,7 @@ from noppa.words import formats
 from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
 from noppa.words.formats.catalogue import CATALOGUE, every_set, language_sets
-from noppa.words.formats.download import download, home
+from noppa.words.formats.download import download
 from noppa.words.nearest import nearest as nearest_words
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]

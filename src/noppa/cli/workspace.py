@@ -1,4 +1,4 @@
-"""What commands over all texts of their inputs share: a scratch folder, the texts and vectors in it, rows of a table."""
+"""What commands over all texts of their inputs share: the encoder, a scratch folder, the texts and vectors in it, rows of a table."""
 
 from __future__ import annotations
 
@@ -6,25 +6,79 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
+import noppa
+from noppa.cli.checked_output import output_of
+from noppa.cli.options import Model, Threads, TokenizerName
 from noppa.cli.progress import records_bar
-from noppa.cli.record_options import listed_faults, print_faults, size_of
+from noppa.cli.record_options import Column, Reading, listed_faults, print_faults, size_of
 from noppa.cli.terminal import printable
-from noppa.encoder.cosines import unit_vectors
+from noppa.encoder.cosines import PRESET, unit_vectors
 from noppa.encoder.encoder import Encoder
+from noppa.errors import ParameterError
 from noppa.io.atomic import scratch_folder
-from noppa.io.outputs import STREAM
+from noppa.io.outputs import STREAM, folders_of
+from noppa.io.table_file import checked_table
 from noppa.progress_bar import counts_bar
 from noppa.records import Input
 from noppa.records.collected import Collected, collected
 from noppa.records.fingerprint import refuse_changed
 
 BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """Which texts are compared, and by which encoder: options of every command that compares all texts."""
+
+    column: Column = None
+    model: Model = None
+    tokenizer: TokenizerName = None
+    threads: Threads = None
+
+    def encoder(self) -> Encoder:
+        return noppa.load(self.model or PRESET, self.tokenizer)
+
+
+class Compared(NamedTuple):
+    """All texts of the inputs, their unit vectors (texts, dim), and what made these."""
+
+    found: Collected
+    vectors: NDArray[np.float32]
+    encoder: Encoder
+
+
+@contextmanager
+def all_texts(
+    inputs: list[str] | None,
+    reading: Reading,
+    comparing: Comparing,
+    output: Path | None,
+    others: tuple[str, ...] = (),
+) -> Iterator[Compared]:
+    """The texts of the inputs, encoded, while the block lasts.
+
+    output: a table that will be written, or a file with one of the `others` endings; refused before any work where it cannot be.
+    """
+    try:
+        given = reading.input_of(inputs, comparing.column)
+        if output is not None:
+            checked_table(output, others)
+    except ParameterError as error:
+        raise typer.BadParameter(str(error)) from error
+    encoder = comparing.encoder()
+    if output is not None:
+        output_of(output, [*given.paths, *folders_of(encoder)])
+    with workspace(output) as folder:
+        found = collect(given, folder, "own", reading.on_bad)
+        yield Compared(found, vectors_of(found, encoder, folder, comparing.threads), encoder)
 
 
 @contextmanager

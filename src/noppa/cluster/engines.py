@@ -10,7 +10,7 @@ from typing import Any
 from noppa.cluster.dask_engine import dask
 from noppa.cluster.shard_task import Engine, Outcome, Run, ShardJob, Tick, attempt, error_of
 from noppa.cluster.spark_engine import spark
-from noppa.errors import NoppaError, ParameterError, warn
+from noppa.errors import NoppaError, NoppaWarning, ParameterError, warn_renamed
 from noppa.parameters import one_of, whole
 from noppa.records.places import Place
 
@@ -62,7 +62,7 @@ class RunOptions:
 def checked_on_bad(on_bad: str) -> str:
     """What to do with bad records; "drop" of earlier versions is "skip"."""
     if on_bad == DROP:
-        warn('on_bad "drop" is called "skip" as in all other commands')
+        warn_renamed('on_bad "drop"', '"skip"', NoppaWarning)
         return "skip"
     return str(one_of(on_bad, "on_bad", ON_BAD))
 

@@ -22,6 +22,7 @@ from noppa.cluster.manifest import Progress
 from noppa.cluster.plan import SHARD_SIZE, Inputs, Plan
 from noppa.cluster.shard_task import MODEL, ModelMissing, use_instructions
 from noppa.errors import FileError, NoppaWarning, ParameterError
+from noppa.io.hub import located
 from noppa.io.storage import header_checksum
 from noppa.kernels.backend import kernels
 from noppa.records.batch import Batch
@@ -55,6 +56,7 @@ def predict(
     """
     on_bad = checked_on_bad(on_bad)
     options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
+    model = located(str(model))
     sent = SentClassifier(str(Path(model).absolute()), header_checksum(Path(model)))
     if sent.open().contents.features.paired:
         raise ParameterError("a classifier of pairs reads two columns: use `noppa predict` for it")

@@ -35,7 +35,7 @@ def deduplicate(
 
     reference: texts that count as kept before the first, and are not judged themselves.
     encoder: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
-    progress: called with what is done, and how many of how many.
+    threads: for encoding and comparing. progress: called with what is done, and how many of how many.
 
     >>> import noppa
     >>> found = noppa.deduplicate(["a red car", "the sea", "A red car!", "the sea"])

@@ -30,6 +30,7 @@ Numbers = NDArray[np.int64]
 class Removed(NamedTuple):
     """A row that repeats another: of the texts, or of the reference where `in_reference`.
 
+    row, repeats: the numbers of both. similarity: their cosine. text, repeated_text: the texts themselves.
     words: those that both texts have, in the order of the removed one, in lower case.
     """
 
@@ -97,6 +98,7 @@ class Duplicates(Displayed):
 
     @property
     def texts(self) -> Sequence[str]:
+        """All texts that were given, the reference not among them."""
         return self.compared.texts
 
     @property
@@ -111,6 +113,7 @@ class Duplicates(Displayed):
 
     @property
     def kept_texts(self) -> list[str]:
+        """The texts of the kept rows, in order."""
         return [self.texts[row] for row in self.kept.tolist()]
 
     def at(self, threshold: float) -> Duplicates:

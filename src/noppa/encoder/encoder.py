@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from os import PathLike
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from noppa.explain.explanation import Explanation, PairExplanation
 
 FIT_BLOCK = 4096
+#: A text of fewer is not divided among threads, and asking for their number would take a tenth of its time.
+SHARED_CHARACTERS = 500
 #: Caches, built when the encoder first encodes.
 BUILT = ("_pooler", "_steps")
 
@@ -122,16 +124,23 @@ class Encoder(Displayed):
         state = "not fitted" if self._fitted is None else f"dim={self.dim}"
         return f"Encoder({', '.join([*parts, f'{self.words.lexicon.whole_words} words', state])})"
 
-    def _view(self) -> View:
+    @property
+    def _facts(self) -> dict[str, str]:
+        """What this encoder is, by name."""
         state = (
             "not fitted yet: call fit(texts)" if self._fitted is None else f"{self.dim} dimensions"
         )
-        facts = [("words", repr(self.words)), ("method", repr(self.method))]
-        facts += [("then", repr(one)) for one in self.refine]
         tokenizer = str(self.words.tokenizer) if self.tokenizer is None else shown(self.tokenizer)
-        facts += [("tokenizer", tokenizer), ("vectors", state)]
-        facts += [(self.identity.kind, self.identity.name)] if self.path else []
-        return View("Encoder", [Table(["", ""], facts)])
+        facts = {"words": repr(self.words), "method": repr(self.method)}
+        if self.refine:
+            facts["refinements"] = ", ".join(map(repr, self.refine))
+        if self._fitted is not None and self._fitted.sentences:
+            facts["fitted on"] = f"{self._fitted.sentences:,} sentences"
+        return {**facts, "tokenizer": tokenizer, "vectors": state}
+
+    def _view(self) -> View:
+        source = {self.identity.kind: self.identity.name} if self.path else {}
+        return View("Encoder", [Table(["", ""], list({**self._facts, **source}.items()))])
 
     # Learning
 
@@ -338,8 +347,10 @@ class Encoder(Displayed):
         A text without a known word has similarity 0 with everything.
         """
         left, right = self._encode_pair(a, b)
-        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
-        return float(cosines) if cosines.ndim == 0 else cosines
+        cosines = left.astype(float) @ right.T.astype(float)
+        if cosines.ndim == 0:
+            return min(1.0, max(-1.0, float(cosines)))
+        return np.clip(cosines, -1, 1)
 
     def _encode_pair(self, a: Any, b: Any) -> tuple[Vectors, Vectors]:
         """Unit vectors of two texts or collections, of which few known words are told once."""
@@ -357,7 +368,8 @@ class Encoder(Displayed):
         first: int = 0,
         share: KnownShare | None = None,
     ) -> Vectors:
-        count = thread_count(threads)
+        is_small = len(texts) == 1 and len(texts[0]) < SHARED_CHARACTERS
+        count = thread_count(threads, is_small)
         encoder = self.for_texts(texts, count)
         return encoder._vectors(encoder._ids(texts, count, share), count, dim, normalize, first)
 
@@ -456,6 +468,33 @@ class Encoder(Displayed):
         are float32, as the native kernels apply them.
         """
         encoder_folder.write_beside(path, self._contents, words, columns, scales)
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        revision: str | None = None,
+        private: bool | None = None,
+        token: str | None = None,
+        message: str | None = None,
+        license: str | None = None,
+        figures: Mapping[str, float] | None = None,
+    ) -> str:
+        """Save to a repository of the Hugging Face Hub, `owner/name`, which is made where there is none; returns its pinned name,
+        `hf:owner/name@commit`.
+
+        revision: a branch, made where there is none. token: in place of `hf auth login` and HF_TOKEN. message: of the commit.
+        license, figures: for the model card, written where the repository has none: a licence by its name on the hub, and
+        results by their names.
+        """
+        from noppa.encoder.encoder_card import encoder_card, license_of
+        from noppa.io.hub_transfer import Destination, push
+
+        def card(folder: Path) -> str:
+            given = license or license_of(self.words)
+            return encoder_card(repo_id, folder, self._facts, given, figures)
+
+        return push(Destination(repo_id, revision, private, token, message), self.save, card)
 
     @property
     def _contents(self) -> Contents:

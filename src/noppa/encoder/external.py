@@ -71,6 +71,8 @@ class External:
 def external(source: Any) -> External:
     """Wrap an object with `encode`, a function from a list of texts to rows, or a sentence-transformers path.
 
+    What comes back encodes, compares and takes part in evaluations as an `Encoder` does.
+
     >>> import noppa
     >>> noppa.external(lambda texts: [[len(text), 1] for text in texts]).encode(["a", "abc"]).shape
     (2, 2)

@@ -8,14 +8,15 @@ from pathlib import Path
 from noppa.encoder import embedded, encoder_folder
 from noppa.errors import FileError
 from noppa.io import storage
+from noppa.io.repository import name_of, named
 from noppa.text.tokenizer_settings import Tokenizer
 
-PRESET, FOLDER, MEMORY = "preset", "folder", "memory"
+PRESET, FOLDER, HUB, MEMORY = "preset", "folder", "hub", "memory"
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A preset by its name, a saved encoder by its folder, or one that is in memory alone and has no name.
+    """A preset by its name, a saved encoder by its folder or its repository, or one that is in memory alone and has no name.
 
     checksum: of everything that the encoder and its words hold on disk; "" in memory.
     tokenizer: the one that was given in place of that of the words; "" where none was.
@@ -28,9 +29,11 @@ class Identity:
 
     @classmethod
     def of_folder(cls, path: Path, checksum: str) -> Identity:
-        """A preset goes by its name, since the package lies elsewhere on another machine."""
+        """A preset and a repository go by their names, since they lie elsewhere on another machine."""
         if path.parent == embedded.FOLDER:
             return cls(PRESET, path.name, checksum)
+        if (name := name_of(path)) is not None:
+            return cls(HUB, name, checksum)
         return cls(FOLDER, str(path.absolute()), checksum)
 
     @property
@@ -38,6 +41,9 @@ class Identity:
         """The folder here, None in memory."""
         if self.kind == MEMORY:
             return None
+        if self.kind == HUB:
+            repository = named(self.name)
+            return repository.folder / repository.revision
         return embedded.FOLDER / self.name if self.kind == PRESET else Path(self.name)
 
     @property

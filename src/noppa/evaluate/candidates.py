@@ -28,7 +28,8 @@ class Candidate(Protocol):
     """One row of a table of results."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What its row is called."""
 
     @property
     def learns(self) -> bool:

@@ -40,6 +40,7 @@ Parts = Mapping[str, Sequence[Row]]
 class Outcome:
     """Percent on test rows, percent on development rows (None where there are none), and both for each outer fold.
 
+    more: what a protocol adds, such as the l2 that was chosen.
     cpu_seconds: of encoding and of the probes, over all processes.
     """
 
@@ -73,6 +74,8 @@ def score(
 ) -> Outcome:
     """How good a candidate is on a task, whose rows are `parts` by name.
 
+    protocol: which probe is trained on the vectors, one of `PROTOCOLS`. seed: of the folds and of the probe.
+    transductive: fit on the text of test rows, too, as some published numbers do.
     corpus: texts to fit on where a task has no training rows. run: a `map`, such as that of a pool of processes.
     """
     one_of(protocol, "protocol", PROTOCOLS)

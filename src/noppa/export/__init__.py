@@ -61,6 +61,7 @@ def export(
 ) -> None:
     """Write an encoder in another program's format: model2vec, word2vec, safetensors or onnx; or a classifier as onnx.
 
+    to: one of these names. path: the file or folder to write, with the ending that the format needs.
     words_only: the average of the word vectors as they are, in place of the encoder's own method.
     """
     one_of(to, "to", tuple(FORMATS))

@@ -146,7 +146,7 @@ def read_folder(
 
     verified: the checksum of a file is compared up to this many bytes; of a larger one, only the size.
     """
-    header, checksum = _read_header(path, links=verified == INSTALLED)
+    header, checksum = read_header(path, links=verified == INSTALLED)
     if header["kind"] != kind:
         raise FileError(f"{path} holds a saved {header['kind']}, not a saved {kind}")
     schema.check_fields(header, fields, path / HEADER)
@@ -205,7 +205,7 @@ def narrowed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
 def kind_of(path: Path) -> str | None:
     """The kind of a saved folder, None for anything else."""
     try:
-        return str(_read_header(path)[0]["kind"])
+        return str(read_header(path)[0]["kind"])
     except FileError:
         return None
 
@@ -231,7 +231,7 @@ def is_entry(entry: Any) -> bool:
     )
 
 
-def _read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str]:
+def read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str]:
     """The header and its checksum."""
     text, checksum = _split_header(folder, links)
     try:

@@ -177,4 +177,5 @@ def add_term(
     weight: float,
     flat: float,
     sloped: float,
+    threads: int,
 ) -> None: ...

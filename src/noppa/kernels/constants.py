@@ -27,6 +27,10 @@ POSITION_UNIT = 32
 #: Equation 12 and the cheaper kernels of NoPPA, of the difference of two positional vectors.
 PAIR_KERNEL = {"log2": 0, "abs": 1, "square": 2}
 
+#: log2(1 + d²) by pieces, for |d| below about LOG2_PIECES times their width: see `log2_cubics` of tools/native_tables.py.
+LOG2_PIECES = 32
+LOG2_PIECE_WIDTH = 0.125
+
 #: What NoPPA can concatenate; `dct1` has the number COSINES + 1, and so on up to MOST_COSINES.
 PART = {"context": 0, "word": 1, "ordered": 2, "product": 3, "max": 4, "min": 5, "std": 6}
 COSINES = 7

@@ -93,6 +93,7 @@ def add_term(
     weight: float,
     flat: float,
     sloped: float,
+    threads: int,
 ) -> None:
     """Add to the `scores` (rows,) of the rows that hold a term `counts` times: weight · c / (c + flat + sloped · length)."""
     times = counts.astype(np.float32)

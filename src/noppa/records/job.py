@@ -43,7 +43,13 @@ PROBED_WORDS = 1000
 
 @dataclass(frozen=True)
 class Job:
-    """Encode `source` into `target` (`-` for standard output), under its name only when complete."""
+    """Encode `source` into `target` (`-` for standard output), under its name only when complete.
+
+    model: anything with `encode`. form: the output format; by the name of `target` where None.
+    on_bad: what to do with a record without text: "error", "empty" for a row of zeros, "skip" to leave it out.
+    resume: go on where an interrupted run stopped. overwrite: replace what is there. threads: for encoding.
+    progress: called with what was read and done so far.
+    """
 
     model: Any
     source: Input

@@ -18,7 +18,11 @@ from noppa.records.text_source import checked_encoding
 
 @dataclass(frozen=True)
 class Input:
-    """Where records come from: paths (`-` for standard input), their format, and the column with the text."""
+    """Where records come from: paths (`-` for standard input), their format, and the column with the text.
+
+    form: one of `FORMATS`; by the names of the files where None. column: a name, or a number from 1 on.
+    header: whether the first row of a table names its columns.
+    """
 
     paths: Sequence[str]
     form: str | None = None

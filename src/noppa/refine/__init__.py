@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from noppa.errors import warn
+from noppa.errors import warn_renamed
 from noppa.refine.moments import Moments
 from noppa.refine.refinements import (
     REFINEMENTS,
@@ -40,6 +40,6 @@ __all__ = [
 
 def __getattr__(name: str) -> type[Refinement]:
     if name == "Normalise":
-        warn("Normalise is called Normalize now: change the name", DeprecationWarning)
+        warn_renamed("Normalise", "Normalize")
         return Normalize
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

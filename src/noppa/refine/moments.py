@@ -26,6 +26,7 @@ class Moments:
 
     @classmethod
     def empty(cls, dim: int) -> Moments:
+        """Moments of no vector yet."""
         return cls(0, np.zeros(dim), np.zeros((dim, dim)))
 
     @classmethod
@@ -43,10 +44,12 @@ class Moments:
 
     @property
     def dim(self) -> int:
+        """Length of a vector."""
         return len(self.total)
 
     @property
     def mean(self) -> Float:
+        """The mean vector, (dim,)."""
         return self.total / max(self.count, 1)
 
     @property
@@ -56,6 +59,7 @@ class Moments:
 
     @property
     def covariance(self) -> Float:
+        """E[x x'] without the mean, (dim, dim)."""
         return self.second - np.outer(self.mean, self.mean)
 
     def mapped(self, matrix: Float, bias: Float) -> Moments:

@@ -42,6 +42,7 @@ class Asked:
 class Hit(Displayed):
     """A text that was found.
 
+    id, text, metadata: as they were added.
     score: what the hits are sorted by: cosine, BM25, or in hybrid mode cosine + asked.word_weight · BM25.
     cosine, bm25: the two alone; NaN for one that took no part.
     """
@@ -136,7 +137,7 @@ class HitExplanation(Displayed):
         if self.terms:
             ordered = sorted(self.terms.items(), key=lambda item: -item[1])
             gave = ", ".join(f"{term} {value:.2f}" for term, value in ordered)
-            counted = f"{self.hit.bm25:.2f} x {self.hit.asked.word_weight:.3f}"
+            counted = f"{self.hit.bm25:.2f} x {self.hit.asked.word_weight:.2g}"
             lines.append(f"  words, BM25 {counted}: {gave}")
         if self.pair is not None:
             pairs = [f"{a}~{b} {share:+.3f}" for a, b, share in self.aligned[:SHOWN_PAIRS]]
@@ -166,6 +167,7 @@ class Hits(Displayed, Sequence[Hit]):
 
     @property
     def ids(self) -> list[str]:
+        """The ids of the hits, best first."""
         return [hit.id for hit in self._hits]
 
     def described(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from noppa.search.row_table import Row
 from noppa.search.segment import Segment
 from noppa.search.segment_log import SegmentLog
 from noppa.search.stored_vectors import DTYPES, Vectors, stored, unit
-from noppa.search.where import Where, conditions_of
+from noppa.search.where import Condition, Where, conditions_of
 from noppa.threads import thread_count
 from noppa.words.texts import texts_of
 
@@ -35,7 +35,7 @@ class Index(Displayed):
 
     encoder: an `Encoder`, anything else with `encode`, or the name or folder of a saved one; None for the embedded preset
         "similarity". dtype: how vectors are stored: "float32", "float16" or "int8".
-    first_id: the first of the ids that `add` gives by itself.
+    first_id: the first of the ids that `add` gives by itself. threads: for encoding and searching.
 
     This one is in memory; `Index.open(folder)` is one on disk.
 
@@ -302,7 +302,8 @@ class Index(Displayed):
         one_of(mode, "mode", MODES)
         conditions = conditions_of(where)
         every = boolean(exact, "exact") or bool(conditions)
-        collection = Collection(self._now(), conditions, index_model.split_of(self.encoder))
+        state = self._now()
+        collection = Collection(state, conditions, index_model.split_of(self.encoder))
         threads = thread_count(self.threads)
         vectors, known = self._query_vectors(queries, mode)
         is_known = index_model.knows(self.encoder)
@@ -318,7 +319,11 @@ class Index(Displayed):
                 Hit(row.id, one.score, row.text, row.metadata, one.cosine, one.bm25, asked)
                 for one, row in zip(answer.found, rows, strict=True)
             ]
-            note = "" if hits else _why_nothing(collection, text, mode, bool(known[at]))
+            note = ""
+            if not hits and collection.texts and not collection.count:
+                note = _why_none_passes(conditions, state.fields)
+            elif not hits:
+                note = _why_nothing(collection, text, mode, bool(known[at]))
             results.append(Hits(text, mode, hits, note))
         return results[0] if isinstance(query, str) else results
 
@@ -345,7 +350,7 @@ class Index(Displayed):
             "segments": len(parts),
             "dim": self.dim,
             "dtype": self.dtype,
-            "fields": sorted({name for part in parts for name in part.segment.table.fields}),
+            "fields": state.fields,
         }
         if self._log is None:
             return facts
@@ -381,8 +386,14 @@ def _why_nothing(collection: Collection, query: str, mode: str, known: bool) -> 
         return "the query is empty"
     if not collection.texts:
         return "the index is empty"
-    if not collection.count:
-        return "no text satisfies where"
     if mode == MEANING or (mode == HYBRID and not known):
         return f"no word of {shown(query)} is known"
     return f"no text holds a word of {shown(query)}"
+
+
+def _why_none_passes(conditions: Sequence[Condition], fields: list[str]) -> str:
+    unknown = next((one.field for one in conditions if one.field not in fields), None)
+    if unknown is None:
+        return "no text satisfies where"
+    there = ", ".join(map(shown, fields)) or "none"
+    return f"where asks for {shown(unknown)}, which no text has: the fields are {there}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.identity import MEMORY, PRESET, Identity
+from noppa.encoder.identity import FOLDER, HUB, MEMORY, PRESET, Identity
 from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
@@ -28,7 +28,7 @@ LETTERS = 2.5
 #: Header fields of an index that name its encoder.
 FIELDS = {
     "encoder": schema.TEXT,
-    "encoder kind": schema.one_of((PRESET, "folder")),
+    "encoder kind": schema.one_of((PRESET, FOLDER, HUB)),
     "encoder checksum": schema.CHECKSUM,
     "?encoder tokenizer": schema.TEXT,
 }

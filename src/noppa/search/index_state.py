@@ -63,6 +63,11 @@ class State:
     def __len__(self) -> int:
         return sum(part.count for part in self.parts)
 
+    @property
+    def fields(self) -> list[str]:
+        """Names in the metadata of its texts, deleted ones too."""
+        return sorted({name for part in self.parts for name in part.segment.table.fields})
+
     def located(self, ids: list[str]) -> Places:
         """Where those of some ids are that are alive."""
         places = {}

@@ -26,10 +26,14 @@ from noppa.text.tokens import Split
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
-#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² times BM25 as a share of the most that the query could reach, where s is the
-#: best cosine of all texts, times the share of the query that the encoder knows: words count the more, the less sure the meaning
-#: is. bench/retrieval.py chose the constant.
-WORDS_COUNT = 6.0
+#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25, where s is the best cosine of all texts, times the share of the query
+#: that the encoder knows: words count the more, the less sure the meaning is. BM25 of a query that could reach more than
+#: `MOST_POINTS` is scaled down to that, or nothing but words would count for a page of text. bench/retrieval.py chose both.
+WORDS_COUNT, MOST_POINTS = 0.17, 150.0
+#: Rows that are near by meaning alone, at least, before words are added: the more, the fewer others must be compared again.
+NEAR = 256
+#: How often the largest score is halved to find the few that are above.
+HALVINGS = 4
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.float32]
@@ -130,19 +134,20 @@ class Collection:
     def nearest_with(
         self, bonus: list[Scores], query: Vectors, near: Scored, count: int, threads: int
     ) -> Scored:
-        """As `nearest` with a bonus from 0 on, given the rows that are `near` without it, which saves most comparisons.
+        """As `nearest` with a bonus from 0 on, given `count` rows and more that are `near` without it, which saves most comparisons.
 
-        A row with no bonus is found only if it is near; and no cosine exceeds that of the nearest, so that a row needs a
-        bonus that makes up for what separates this one from the least of some that are found.
+        A row with no bonus is found only if it is near; and no other row is nearer than the last of the near, so that one needs
+        a bonus that makes up for what separates that one from the least of some that are found.
         """
         numbers, cosines = near
         likely = self._split(np.union1d(numbers, self.largest(bonus, count)[0]))
         _, scores = self.nearest(query, count, threads, chosen=likely, bonus=bonus)
         least = scores[-1] if len(scores) == count else np.float32(-np.inf)
-        able = [
-            np.union1d(rows, np.flatnonzero((own > 0) & (own + cosines[0] >= least)))
-            for rows, own in zip(likely, bonus, strict=True)
-        ]
+        able = []
+        for rows, own in zip(likely, bonus, strict=True):
+            is_able = (own > 0) & (own + cosines[-1] >= least)
+            is_able[rows] = True
+            able.append(np.flatnonzero(is_able))
         return self.nearest(query, count, threads, chosen=able, bonus=bonus)
 
     def _split(self, numbers: Rows) -> list[Rows]:
@@ -180,7 +185,7 @@ class Collection:
         """What a term's count is saturated by: a constant, and a factor for the length of the text."""
         return K1 * (1 - B), K1 * B / self.mean_length
 
-    def word_scores(self, terms: Sequence[Term]) -> list[Scores]:
+    def word_scores(self, terms: Sequence[Term], threads: int = 1) -> list[Scores]:
         """BM25 of every row of every part; 0 for a row without any term, or one that must not be found."""
         every = []
         for part, mask in zip(self.parts, self.allowed, strict=True):
@@ -189,7 +194,9 @@ class Collection:
             for term in terms:
                 interrupt.get()()
                 rows, counts = postings.of(term.text)
-                kernels.add_term(scores, rows, counts, postings.lengths, term.weight, *self.norm)
+                kernels.add_term(
+                    scores, rows, counts, postings.lengths, term.weight, *self.norm, threads
+                )
             if mask is not None:
                 scores *= mask
             every.append(scores)
@@ -197,7 +204,7 @@ class Collection:
 
     def largest(self, every: list[Scores], count: int) -> Scored:
         """Numbers and scores (up to `count`,) of the rows with the largest scores above 0."""
-        rows = [np.flatnonzero(scores) for scores in every]
+        rows = [_with_largest(scores, count) for scores in every]
         values = [scores[at] for scores, at in zip(every, rows, strict=True)]
         numbers = [at + start for at, start in zip(rows, self.starts[:-1], strict=True)]
         found, scores = best(
@@ -232,9 +239,21 @@ class Collection:
         return [float(value) for value in found]
 
 
+def _with_largest(scores: Scores, count: int) -> Rows:
+    """Rows with scores above 0, among them the `count` with the largest: not all, of which there may be a million."""
+    bound = scores.max(initial=0)
+    for _ in range(HALVINGS):
+        bound /= 2
+        rows = np.flatnonzero(scores > bound)
+        if len(rows) >= count:
+            return rows
+    return np.flatnonzero(scores)
+
+
 def _allowed(part: Part, conditions: Sequence[Condition]) -> Mask | None:
     if not conditions:
         return part.alive
+    interrupt.get()()
     mask = part.segment.table.mask(conditions, len(part.segment))
     return mask if part.alive is None else mask & part.alive
 
@@ -254,14 +273,15 @@ def find(
     is_known: whether the meaning of a term is in the vector.
     """
     terms = [] if mode == MEANING else collection.terms(query)
-    every = collection.word_scores(terms) if terms else []
+    every = collection.word_scores(terms, threads) if terms else []
     has_words = any(scores.any() for scores in every)
     asked = None if mode == WORDS else vector
     if not collection.count or not (has_words or asked is not None):
         return Answer([], terms, 0.0)
     near: Scored = np.empty(0, np.int64), np.empty(0, np.float32)
     if asked is not None:
-        near = collection.nearest(asked, count, threads, exact or mode == HYBRID)
+        more = max(count, NEAR) if has_words else count
+        near = collection.nearest(asked, more, threads, exact or mode == HYBRID)
     weight = 1.0 if mode == WORDS else _word_weight(near, terms, is_known)
     if has_words and weight:
         bonus = [scores * np.float32(weight) for scores in every]
@@ -270,7 +290,8 @@ def find(
             if asked is None or not len(near[0])
             else collection.nearest_with(bonus, asked, near, count, threads)
         )
-    return Answer(_described(collection, *near, asked, every), terms, weight)
+    found = near[0][:count], near[1][:count]
+    return Answer(_described(collection, *found, asked, every), terms, weight)
 
 
 def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool]) -> float:
@@ -280,7 +301,7 @@ def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool
         return 0.0
     known = sum(term.weight for term in terms if is_known(term.text)) / most
     sure = known * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
-    return WORDS_COUNT * (1 - sure) ** 2 / most
+    return float(WORDS_COUNT * (1 - sure) ** 2 * min(1.0, MOST_POINTS / most))
 
 
 def _described(

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 import noppa
 from noppa import Encoder
 from noppa.encoder import embedded
+from noppa.io.repository import is_named, named
 from noppa.methods.corpus import Ids
 from noppa.methods.k_means import interrupt
 from noppa.methods.windows import truncated
@@ -239,7 +240,9 @@ def preset_encoders(stem: str, tokenizer: str | None = None) -> dict[str, Encode
 
 
 def name_of(model: str) -> str:
-    """What clients call a preset or the folder of a saved model."""
+    """What clients call a preset, the folder of a saved model or a repository."""
+    if is_named(model):
+        return named(model).id.partition("/")[2]
     if model in embedded.presets():
         return f"noppa-{model}"
     return Path(model).absolute().name

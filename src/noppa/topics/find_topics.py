@@ -35,6 +35,7 @@ class Topic(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Its words, with commas between them."""
         return ", ".join(self.words)
 
 

@@ -47,10 +47,12 @@ class Coverage(Displayed):
 
     @property
     def token_share(self) -> float:
+        """The share of all tokens that are known."""
         return self.known_tokens / self.tokens if self.tokens else 0.0
 
     @property
     def type_share(self) -> float:
+        """The share of the different words that are known."""
         return self.known_types / self.types if self.types else 0.0
 
     def __str__(self) -> str:

@@ -16,6 +16,8 @@ from noppa.kernels.constants import LARGEST_VALUE, LEVEL_UNIT
 from noppa.parameters import numbers, shown, whole
 
 CHECKED_ROWS = 1 << 14
+#: The largest number of float16.
+MOST_HALF = 65504.0
 
 
 class Matrix:
@@ -72,7 +74,8 @@ class Matrix:
 
     @cached_property
     def table(self) -> kernels.Table:
-        return kernels.Table(self.values, self.scales, self.blocks, self.bits)
+        scales = self.scales if self.scales is None else np.ascontiguousarray(self.scales)
+        return kernels.Table(self.values, scales, self.blocks, self.bits)
 
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Some rows as float32, (rows, dim)."""
@@ -109,7 +112,9 @@ class Matrix:
         if self.blocks and scales is not None:
             edges = np.cumsum([0, *self.blocks])
             inside = np.diff(np.clip(edges, start, stop))
-            scales = np.ascontiguousarray(scales[:, inside > 0])
+            # a view, since presets replace it: `table` copies what lies apart
+            first, last = np.flatnonzero(inside)[[0, -1]]
+            scales = scales[:, first : last + 1]
             widths = tuple(inside[inside > 0].tolist())
             bits = tuple(np.array(self.bits)[inside > 0].tolist()) if self.bits else ()
         if bits:
@@ -221,8 +226,12 @@ def _checked_packed(
 
 def _too_large(values: NDArray[Any], largest: float) -> NDArray[np.int64]:
     """Indices of values that are not finite or larger than `largest`, (values, axes)."""
-    with np.errstate(over="ignore"):  # a long double may exceed float64
-        return np.argwhere(~(np.abs(values.astype(float)) <= largest))
+    if values.dtype == np.float16 and largest >= MOST_HALF:
+        fine = np.isfinite(values)
+    else:
+        with np.errstate(over="ignore"):  # a long double may exceed float64
+            fine = np.abs(values.astype(float)) <= largest
+    return np.argwhere(~fine) if not fine.all() else np.empty((0, values.ndim), np.int64)
 
 
 def _checked(

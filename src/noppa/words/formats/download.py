@@ -21,7 +21,6 @@ from noppa.words.formats.catalogue import Entry
 from noppa.words.formats.load_options import Progress
 
 PIECE = 1 << 18
-HOME = "NOPPA_HOME"
 
 #: An attempt that brings fewer bytes counts as failed, so that a trickle of bytes cannot make the retries endless.
 LEAST_PROGRESS = 1 << 20
@@ -76,13 +75,6 @@ def https_opener() -> urllib.request.OpenerDirector:
     ):
         opener.add_handler(handler)
     return opener
-
-
-def home() -> Path:
-    """The download folder: NOPPA_HOME, else one in the user's cache folder."""
-    if HOME in os.environ:
-        return Path(os.environ[HOME])
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "noppa"
 
 
 def download(

@@ -1,0 +1,74 @@
+"""The model card of a saved folder: the README.md of its repository, with the metadata that the hub reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from noppa.io import storage
+
+CITATION = "Wu, Zhao, Liu: Non-Parametric Pairwise Attention Random Walk Model for Sentence Representation, arXiv:2302.12903"
+
+
+def model_card(
+    repo_id: str,
+    folder: Path,
+    task: str,
+    summary: str,
+    usage: Sequence[str],
+    facts: Mapping[str, str],
+    license: str | None,
+    figures: Mapping[str, float] | None,
+) -> str:
+    """The card of a folder that was just saved.
+
+    task: the hub's name for what it does. usage: lines of Python, and then of the command line after an empty one.
+    """
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    size = f"{sum(file.stat().st_size for file in files):,} bytes in {len(files)} files"
+    python, _, command = "\n".join(usage).partition("\n\n")
+    lines = [
+        "---",
+        "library_name: noppa",
+        f"pipeline_tag: {task}",
+        f"tags: {json.dumps(['noppa', 'sentence-embeddings', 'cpu', task])}",
+        *([f"license: {json.dumps(license)}"] if license else []),
+        "---",
+        "",
+        f"# {repo_id.partition('/')[2]}",
+        "",
+        f"{summary} Made with noppa: word vectors and mathematics, no neural network, on any CPU.",
+        "",
+        "## Use",
+        "",
+        *_block("sh", "pip install 'noppa[hub]'"),
+        *_block("python", python),
+        *_block("sh", command),
+        "## What it is",
+        "",
+        *_table(("", ""), {**facts, "size": size, "checksum of the header": f"`{storage.header_checksum(folder)}`"}),
+        "",
+        f"Licence: {license}." if license else "Licence: none was stated.",
+    ]  # fmt: skip
+    if figures:
+        rows = {name: f"{value:.4g}" for name, value in figures.items()}
+        lines += ["", "## Results", "", *_table(("measure", "value"), rows)]
+    return "\n".join([*lines, "", f"The method: {CITATION}.", ""])
+
+
+def _block(language: str, text: str) -> list[str]:
+    return [f"```{language}", text, "```", ""]
+
+
+def _table(head: tuple[str, str], rows: Mapping[str, str]) -> list[str]:
+    """Two columns of Markdown; whatever could end a cell or begin markup is escaped."""
+    return [
+        f"| {head[0]} | {head[1]} |",
+        "|---|---|",
+        *(f"| {_cell(name)} | {_cell(value)} |" for name, value in rows.items()),
+    ]
+
+
+def _cell(text: str) -> str:
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,114 @@
+"""What a release promises: one version, names that go on a known day, one interpreter, wheels that can be described."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+import noppa
+from noppa.errors import DEPRECATED
+from noppa.main_interpreter import MODULE
+from tests.conftest import ROOT
+from tools import describe_release
+
+PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+(VERSION,) = re.findall(r'^version = "([^"]+)"$', PROJECT, re.MULTILINE)
+
+
+def test_the_version_stands_in_one_place() -> None:
+    """Everything else asks what is installed; the changelog has a section for it."""
+    assert noppa.__version__ == VERSION
+    written = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("src", "tools", "deploy", ".github")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".cff", ".toml", ".yml", ".yaml", ".hpp", ".cpp", "")
+        and path.is_file()
+        and re.search(rf"(?<![\d.]){re.escape(VERSION)}(?![\d.])", path.read_text(errors="replace"))
+    ]
+    assert written == []
+    assert "\nversion:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {VERSION}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_old_names_go_on_the_day_that_is_published() -> None:
+    page = (ROOT / "VERSIONING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \|.*\| (\d{4}-\d\d-\d\d) \|$", page, re.MULTILINE)
+    assert dict(rows) == DEPRECATED
+
+
+@pytest.mark.found("a try", "In a subinterpreter of Python 3.11 the first call never returned.")
+def test_a_subinterpreter_is_refused_in_one_sentence() -> None:
+    program = f"""
+import sys, {MODULE} as interpreters
+try:
+    failure = interpreters.run_string(interpreters.create(), "import sys; sys.path[:] = {sys.path!r}; import noppa")
+except Exception as error:
+    failure = error
+print(failure)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
+    assert "noppa runs in the main interpreter alone" in done.stdout, done.stderr
+    assert "IMPORTANT" not in done.stdout  # NumPy's page
+
+
+def test_workflows_run_what_is_here() -> None:
+    """Every script and Makefile target that a workflow runs exists; each wheel is tested by the tests of the core."""
+    made = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+        commands = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
+        for script in re.findall(r"(?:tools/\w+\.py|\.ci/\w+|@tests/[\w.]+)", "\n".join(commands)):
+            assert (ROOT / script.removeprefix("@")).is_file(), script
+        for target in re.findall(r"^make (\w+)$", "\n".join(commands), re.MULTILINE):
+            assert f"\n{target}:" in made, target
+    files = (ROOT / "tests" / "core.txt").read_text(encoding="utf-8").split()
+    assert all((ROOT / file).is_file() for file in files)
+    assert "@tests/core.txt" in PROJECT.partition("[tool.cibuildwheel]")[2]
+
+
+def wheel(folder: Path, **without: str) -> Path:
+    """A wheel as far as the bill of materials reads it."""
+    path = folder / f"noppa-{VERSION}-cp312-abi3-linux_x86_64.whl"
+    metadata = (
+        f"Metadata-Version: 2.4\nName: noppa\nVersion: {VERSION}\nLicense-Expression: Apache-2.0\n"
+        "Requires-Dist: numpy>=1.26\nRequires-Dist: pandas>=2; extra == 'pandas'\n"
+    )
+    files = {
+        f"noppa-{VERSION}.dist-info/METADATA": metadata,
+        describe_release.BUILT_WITH: '{"nanobind": "9.8.7", "compiler": "GNU 12"}',
+        describe_release.MODEL: "{}",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            if name not in without.values():
+                archive.writestr(name, text)
+    return path
+
+
+def test_the_bill_of_materials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = wheel(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["", str(tmp_path)])
+    describe_release.main()
+    bill = json.loads((tmp_path / f"noppa-{VERSION}.cdx.json").read_text())
+    parts = {part["name"]: part for part in bill["components"]}
+    assert parts["nanobind"]["version"] == "9.8.7"
+    assert set(parts) == {"nanobind", "robin_map", "noppa embedded model", "numpy", path.name}
+    digest = describe_release.sha256(path.read_bytes())
+    assert parts[path.name]["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    assert f"{digest}  {path.name}\n" in (tmp_path / "SHA256SUMS").read_text()
+
+
+def test_a_wheel_without_the_native_module_is_no_release(tmp_path: Path) -> None:
+    path = wheel(tmp_path, left_out=describe_release.BUILT_WITH)
+    with pytest.raises(SystemExit, match=r"linux_x86_64\.whl holds no native module"):
+        describe_release.bill([path])
