@@ -167,36 +167,38 @@ void list_known(const Noppa& noppa, const int32_t* ids, int64_t tokens, Sentence
     for (int64_t t = 0; t < known; ++t) s.shares[t] = float(double(s.words.weights[t]) / double(known));
 }
 
-// Equation 10 for those columns of two vectors, from column `at` on, that are compared.
-void place(const vf (&values)[2], int64_t at, int64_t count, const float* position, int64_t dim, float* vector) {
-    const int64_t first = at < 0 ? -at : 0, last = at + count > dim ? dim - at : count;
-    float some[2 * WIDTH];
-    __builtin_memcpy(some, values, sizeof some);
-    for (int64_t m = first; m < last; ++m) vector[at + m] = some[m] + position[at + m];
-}
-
 // Equation 10 for up to SUMMED words from `first` on: their compared columns with positions, and zeros up to whole vectors.
 void read_some(const Noppa& noppa, Sentence& s, int64_t first, int64_t tokens) {
     const int64_t dim = s.words.dim, wide = padded(dim), stride = s.words.stride, blocks = units_of(noppa.table);
     const int32_t *ids = s.ids + first, *places = s.places + first;
     float *vectors = s.words.vectors + first * stride, *units = s.word_sum.units;
     const auto position_of = [&](int64_t t) { return noppa.positions ? noppa.positions + places[t] * wide : s.zeros; };
-    for (int64_t t = 0; t < tokens; ++t) read_units(noppa.table, ids[t], 1.0f, units + t * blocks);
+    read_units(noppa.table, ids, nullptr, tokens, units);
     each_chunk(noppa.table, [&](int64_t column, int64_t count, int64_t block, const auto& chunk) {
         const int64_t at = column - noppa.pair_start;
         if (at >= dim || at + count <= 0) return;
-        const bool inside = at >= 0 && at + BLOCK <= wide;  // what follows is written later
-        for (int64_t t = 0; t < tokens; ++t) {
-            vf values[2];
+        const auto read = [&](int64_t t, vf(&values)[2]) {
             chunk.levels(ids[t], values);
             chunk.order(values);
-            for (int v = 0; v < 2; ++v) values[v] *= all(units[t * blocks + block]);
-            float* vector = vectors + t * stride;
-            const float* position = position_of(t);
-            if (inside)
-                for (int64_t m = at; m < at + BLOCK; m += WIDTH)
-                    store(vector + m, values[(m - at) / WIDTH] + load(position + m));
-            else place(values, at, count, position, dim, vector);
+            const vf unit = all(units[t * blocks + block]);
+            for (int v = 0; v < 2; ++v) values[v] *= unit;
+        };
+        vf values[2];
+        if (at >= 0 && at + BLOCK <= wide) {  // whole vectors: what follows is written later
+            for (int64_t t = 0; t < tokens; ++t) {
+                read(t, values);
+                float* to = vectors + t * stride + at;
+                const float* position = position_of(t) + at;
+                for (int v = 0; v < 2; ++v) store(to + v * WIDTH, values[v] + load(position + v * WIDTH));
+            }
+            return;
+        }
+        for (int64_t t = 0; t < tokens; ++t) {
+            float some[BLOCK];
+            read(t, values);
+            __builtin_memcpy(some, values, sizeof some);
+            for (int64_t m = at < 0 ? 0 : at; m < at + count && m < dim; ++m)
+                vectors[t * stride + m] = some[m - at] + position_of(t)[m];
         }
     });
     for (int64_t t = 0; t < tokens; ++t)
@@ -327,7 +329,7 @@ int64_t pool_with(const Noppa& noppa, const int32_t* ids, int64_t tokens, const 
         return 0;
     }
     if (noppa.has_pairs) {
-        for (int64_t m = 0; m < PAIR_SUMS * s.words.stride; ++m) s.tile.sums[m] = 0;
+        for (int64_t m = 0; known == 1 && m < PAIR_SUMS * s.words.stride; ++m) s.tile.sums[m] = 0;
         read_compared(noppa, s);
         if (known > 1) contextual(noppa, s, sharing);
     }

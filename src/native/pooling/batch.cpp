@@ -26,15 +26,20 @@ struct TaskMemory {
     }
 };
 
+void prefetch(const void* from, int64_t bytes) {
+    const char *first = static_cast<const char*>(from), *last = first + bytes - 1;
+    for (const char* at = first; at < last; at += 64) __builtin_prefetch(at);
+    __builtin_prefetch(last);
+}
+
 // The rows of a sentence lie far apart in memory: those of the next sentence are fetched while this one is pooled.
 void prefetch(const Table& table, const int32_t* ids, int64_t tokens) {
     const int64_t scale_bytes = table.block_count * (table.half_scales ? 2 : 4);
     for (int64_t t = 0; t < std::min(tokens, MOST_PREFETCHED); ++t) {
         const int64_t id = ids[t];
         if (id < 0 || id >= table.words) continue;
-        for (int64_t at = 0; at < table.row_bytes; at += 64)
-            __builtin_prefetch(static_cast<const char*>(table.rows) + id * table.row_apart + at);
-        if (table.scales) __builtin_prefetch(static_cast<const char*>(table.scales) + id * scale_bytes);
+        prefetch(static_cast<const char*>(table.rows) + id * table.row_apart, table.row_bytes);
+        if (table.scales) prefetch(static_cast<const char*>(table.scales) + id * scale_bytes, scale_bytes);
     }
 }
 
