@@ -36,7 +36,7 @@ Made of the help texts by `python -m tests.command_page`; a test compares. `nopp
 def page() -> str:
     """docs/cli.md."""
     root = typer.main.get_command(program())
-    entries = list(_commands(root, "noppa"))
+    entries = list(commands_of(root, "noppa"))
     lines = [
         HEAD,
         "## Reading files",
@@ -46,32 +46,32 @@ def page() -> str:
         *_described(dict(entries)["noppa encode"], READING, True),
     ]
     for name, command in entries:
-        about, examples = _help(command)
-        more = " Files are read as above." if _reads(command) else ""
+        about, examples = help_of(command)
+        more = " Files are read as above." if reads_files(command) else ""
         lines += ["", f"## {name}", "", f"{about}{more}", ""]
         lines += [f"    {example}" for example in examples]
-        described = _described(command, READING if _reads(command) else set(), False)
+        described = _described(command, READING if reads_files(command) else set(), False)
         lines += ["", *described] if len(described) > 2 else []
     return "\n".join(lines) + "\n"
 
 
-def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+def commands_of(group: Any, path: str) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
         if command.hidden:
             continue
         if hasattr(command, "commands"):
             if command.invoke_without_command:
                 yield f"{path} {name}", command
-            yield from _commands(command, f"{path} {name}")
+            yield from commands_of(command, f"{path} {name}")
         else:
             yield f"{path} {name}", command
 
 
-def _reads(command: Any) -> bool:
+def reads_files(command: Any) -> bool:
     return {parameter.name for parameter in command.params} >= READING
 
 
-def _help(command: Any) -> tuple[str, list[str]]:
+def help_of(command: Any) -> tuple[str, list[str]]:
     """What a command does, and its examples."""
     about, _, examples = " ".join(command.help.split()).partition("Example")
     found = [one.strip() for one in examples.removeprefix("s").lstrip(": ").split("noppa ")]
@@ -89,11 +89,12 @@ def _described(command: Any, names: set[str], chosen: bool) -> list[str]:
         options = [*parameter.opts, *parameter.secondary_opts]
         is_option = options[0].startswith("-")
         shown = ", ".join(f"`{one}`" for one in options) if is_option else f"`{options[0].upper()}`"
-        rows.append(f"| {shown} | {_cell(parameter)} |")
+        rows.append(f"| {shown} | {explained(parameter)} |")
     return rows
 
 
-def _cell(parameter: Any) -> str:
+def explained(parameter: Any) -> str:
+    """The help of a parameter, with its default where that says something."""
     about = " ".join((parameter.help or "").split()).replace("|", "\\|")
     default = parameter.default
     if getattr(parameter, "show_default", False) is False or callable(default):

@@ -340,12 +340,19 @@ def test_the_loss_of_rounding_names_tasks_that_were_not_run(
     monkeypatch.syspath_prepend(ROOT / "bench")
     from pages.embedded import lost
 
-    assert lost("small", {}, ["STS-B", "SICK-R"]) == "`small`: not measured"
-    pair = {"score": 70.5, "dev": 71.0}, {"score": 70.0, "dev": 70.75}
-    assert lost("small", {"STS-B": pair}, ["STS-B", "SICK-R"]) == (
-        "`small` loses in the mean of STS-B 0.50 (at most 0.1: missed), most on STS-B, 0.50; on their development rows 0.25; "
-        "not measured on SICK-R"
+    assert lost("small", []) == "`small`: not measured"
+    row = {"task": "STS-B", "exact": {"score": 70.5, "dev": 71.0}, "error": 0.25}
+    row |= {"coarse": {"score": 70.0, "dev": 70.75}, "model": noppa.load("small").identity.checksum}
+    assert lost("small", [row]) == (
+        "`small` loses in the mean of STS-B 0.50 (at most 0.1: missed) ± 0.25, most on STS-B, 0.50 ± 0.25; on their development "
+        "rows 0.25; not measured on SICK-R"
     )
+    counted = {"task": "TREC", "rows": 100, "only_exact": 3, "only_coarse": 1, "model": "another"}
+    counted |= {"exact": {"score": 90.0, "dev": 1.0, "l2": [0.1]}}
+    counted |= {"coarse": {"score": 88.0, "dev": 1.0, "l2": [0.01]}}
+    assert "2.00 ± 1.99; on" in lost("default", [counted])  # sqrt(4 - 4 / 100)
+    assert "another l2 was chosen on TREC; not measured on MR, CR" in lost("default", [counted])
+    assert lost("default", [counted]).endswith("; measured on an earlier form of the preset")
 
 
 def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:

@@ -330,3 +330,24 @@ print(resident() - before)
 """
     )
     assert int(printed) < 120  # it left 280 MB; malloc itself holds on to some
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes pages back that are kept")
+def test_the_memory_of_a_large_result_is_used_again_and_never_shared() -> None:
+    table = _native.Table(np.arange(64, dtype=np.float32).reshape(2, 32), None)
+    pool = _native.Pooling("mean", table, {"weights": None, "divisor": 0, "scaled": False})
+    count = 40_000  # 5 MB
+    offsets = np.arange(count + 1, dtype=np.int64)
+
+    def rows(word: int) -> np.ndarray:
+        ids = np.full(count, word, np.int32)
+        return np.asarray(pool(ids, offsets, _native.Steps([]), 1)[0])
+
+    first, second = rows(0), rows(1)
+    assert not np.shares_memory(first, second)
+    place = second.ctypes.data
+    del second
+    again = rows(1)
+    assert again.ctypes.data == place
+    assert (first == np.arange(32)).all()
+    assert (again == np.arange(32, 64)).all()

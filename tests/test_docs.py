@@ -62,6 +62,16 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
             assert run.stdout.split() == wanted.split(), command
 
 
+def test_no_block_escapes() -> None:
+    """Fenced blocks are Python, console or C++, which run, or what a Python block prints; and stand in pages that are run."""
+    for page in {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")}:
+        text = page.read_text(encoding="utf-8")
+        kinds = [kind for kind, *_ in OUTPUT.findall(text)]
+        assert {*kinds} <= {"python", "console", "cpp"}, page
+        assert not kinds or page in {*PAGES, *ELSEWHERE}, page
+        assert len(re.findall("^```", text, re.MULTILINE)) == 2 * len(BLOCK.findall(text)), page
+
+
 def program_of(page: Path) -> tuple[str, list[str | None]]:
     """The Python blocks of a page, with a mark printed after each; and what each must print, None where the page does not say."""
     program, shown = "", []

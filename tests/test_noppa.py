@@ -12,7 +12,7 @@ import pytest
 import noppa
 from noppa.kernels import _native
 from noppa.methods.equations import attention, positions
-from noppa.methods.numpy_form import NumpyPooler
+from noppa.methods.numpy_form import NumpyPooler, sentence_of
 from noppa.methods.weighting import smooth_frequency_weight
 from noppa.methods.windows import averaged, truncated, windows
 from tests.conftest import made_texts, made_words
@@ -293,3 +293,25 @@ def test_twenty_thousand_tokens_in_linear_memory() -> None:
     row = noppa.Encoder(words, noppa.NoPPA(k=0)).encode(text)
     assert np.isfinite(row).all()
     assert (row[:4] > 0).all()
+
+
+@pytest.mark.parametrize("tokens", [65, 255, 256, 257, 700])
+def test_threads_that_share_a_long_text_change_no_byte(instruction_set: str, tokens: int) -> None:
+    """Alone, beside others, with most of it unknown, on any number of threads; and the kernel's twin agrees."""
+    random = np.random.default_rng(tokens)
+    names = [f"w{word}" for word in range(50)]
+    words = noppa.WordVectors(names, random.standard_normal((50, 21)), np.full(50, 0.02))
+    text = " ".join(random.choice(names, tokens))
+    unknown = " ".join(["-"] * tokens) + " w1 w2 w3"
+    for parts in (("context", "word"), noppa.NoPPA.RICH):
+        method = noppa.NoPPA(k=0, parts=parts)
+        encoder = noppa.Encoder(words, method)
+        rows = encoder.encode([text, "w1 w2", unknown, text], threads=1)
+        ids = encoder.words.lexicon.look_up([text], 1)[0]
+        twin = method.row(sentence_of(words, {}, ids, method.weights(words, {})))
+        assert np.linalg.norm(rows[0] - twin) < 2e-6 * np.linalg.norm(twin)
+        for threads in (2, 3, 7):
+            assert encoder.encode(text, threads=threads).tobytes() == rows[0].tobytes()
+            assert encoder.encode(unknown, threads=threads).tobytes() == rows[2].tobytes()
+            batch = encoder.encode([text, "w1 w2", unknown, text], threads=threads)
+            assert batch.tobytes() == rows.tobytes()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+import noppa
 from noppa.evaluate.tasks import CLASSIFICATION
 from pages.results import lines_of, peer_rows
 
@@ -23,13 +25,16 @@ Line = dict[str, Any]
 
 def measured() -> str:
     lines = _latest(lines_of("classifier"))
-    return accuracy(lines) + published(lines) + speed(lines) + flips(lines)
+    return accuracy(lines) + published(lines) + speed(lines) + flips(lines) + older(lines)
 
 
 def _latest(lines: Sequence[Line]) -> list[Line]:
-    """Of lines about the same, the last: those of the newest embedded model."""
+    """Of lines about the same, the last; of those on the embedded model's words, only the ones on its newest."""
+    newest = {line["what"]: line["model"] for line in lines if line["encoder"] == OURS}
     found: dict[tuple[Any, ...], Line] = {}
     for line in lines:
+        if line["encoder"] in (OURS, VECTORS) and line["model"] != newest[line["what"]]:
+            continue
         key = tuple(line[name] for name in ("what", "task", "encoder", "rows", "seed"))
         found.pop(key, None)
         found[key] = line
@@ -46,12 +51,13 @@ def accuracy(lines: Sequence[Line]) -> str:
                 cells = [np.mean(list(scores.values())), *(scores[name] for name in CLASSIFICATION)]
                 numbers = " | ".join(f"{cell:.2f}" for cell in cells)
                 rows.append(f"| {TITLES[encoder]} | {title} | {numbers} |\n")
-    seeds = sorted({line["seed"] for line in lines if line["what"] == "accuracy"})
+    runs = {(line["encoder"], line["seed"]) for line in lines if line["what"] == "accuracy"}
+    seeds = Counter(encoder for encoder, _ in runs)
     return (
         head
         + "".join(rows)
         + "\nAccuracy on test rows, in percent. All rows: the folds and splits of `noppa bench`, "
-        + f"{len(seeds)} seed{'s' * (len(seeds) != 1)} of the classifiers, one of the others, whose vectors have the probe `fast`. "
+        + f"seeds: {seeds[OURS]} of the classifier, {seeds[BAG]} of TF-IDF, one of the others, whose vectors have the probe `fast`. "
         "Fewer rows: the mean of five draws from the training rows of the first split. The classifier chooses everything inside "
         "the training rows, or on development rows where a task has them.\n\n"
     )
@@ -133,3 +139,23 @@ def flips(lines: Sequence[Line]) -> str:
         f"| 200 flipped labels in {chosen[0]['rows']:,} rows | model | of them among the 200 most suspicious |\n"
         f"|---|---|---:|\n{rows}"
     )
+
+
+def older(lines: Sequence[Line]) -> str:
+    """What was measured on an earlier form of the embedded model."""
+    titles = {
+        "accuracy": "all rows",
+        "few": "fewer rows",
+        "speed": "speed",
+        "flips": "flipped labels",
+    }
+    now = noppa.load()
+    before = {
+        line["what"]: line["dim"]
+        for line in lines
+        if line["encoder"] == OURS and line["model"] != now.identity.checksum
+    }
+    if not before:
+        return ""
+    names = ", ".join(f"{titles[what]} ({dim:,} numbers a text)" for what, dim in before.items())
+    return f"\nMeasured on an earlier form of `noppa.load()`, which has {now.dim:,} numbers a text now: {names}.\n"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
+import noppa
 from noppa.evaluate import protocols, report
-from noppa.evaluate import results as records
 from noppa.evaluate.tasks import CLASSIFICATION
-from pages.results import PRESETS, called, lines_of, peer_rows, records_of
+from pages.results import PRESETS, called, lines_of, peer_rows
 
 COSINES = ("STS-B", "SICK-R")
 #: The tasks that a preset is for.
@@ -56,62 +57,80 @@ def verdict(value: float, aim: float, digits: int, least: bool = True) -> str:
     return f"{value:.{digits}f} (at {'least' if least else 'most'} {aim:g}: {'met' if holds else 'missed'})"
 
 
-Pair = tuple[records.Record, records.Record]  # of one task: float32, 4 bits
-
-
 def rounding() -> str:
     """What 4 bits lost against float32, for each preset on the tasks that it is for."""
-    rows = records_of("presets", "rounding")
-    first_seed = [row for row in rows if row["seed"] == protocols.SEED]
-    scored = {(row["encoder"], row["task"]): row for row in first_seed}
-    pairs: dict[str, dict[str, Pair]] = {preset: {} for preset in OWN}
-    for preset, own in OWN.items():
-        for task in own:
-            exact = scored.get((f"{preset}, float32", task))
-            coarse = scored.get((f"{preset}, 4 bits", task), scored.get((preset, task)))
-            if exact and coarse:
-                pairs[preset][task] = exact, coarse
-    parts = [f"- {lost(preset, pairs[preset], own)}.\n" for preset, own in OWN.items()]
-    return (
-        "4 bits against the same model in float32 (a loss below zero is a gain); `default` was measured before it had the part `context`:\n\n"
-        f"{''.join(parts)}\n{other_folds([row for row in rows if row['seed'] != protocols.SEED])}"
-    )
-
-
-def other_folds(rows: Sequence[records.Record]) -> str:
-    """The same 4-bit model where inner folds of other seeds choose l2."""
-    tasks = dict.fromkeys(row["task"] for row in rows)
-    each = [
-        f"{task} {', '.join(_with_l2(row) for row in rows if row['task'] == task)}"
-        for task in tasks
+    rows = lines_of("rounding")
+    first = [row for row in rows if row["seed"] == protocols.SEED]
+    parts = [
+        f"- {lost(preset, [row for row in first if row['preset'] == preset])}.\n" for preset in OWN
     ]
     return (
-        "Such a loss can hang on a few training rows, since five inner folds choose l2 there. With the folds of "
-        f"{len(rows) // len(tasks)} other seeds the 4-bit model has: {'; '.join(each)}.\n"
+        "4 bits against the same model in float32. A loss below zero is a gain; behind ± is its standard error where that was measured, from "
+        "the test rows that only one of the two gets right (for correlations, from a bootstrap).\n\n"
+        f"{''.join(parts)}\n{other_seeds(rows)}"
     )
 
 
-def _with_l2(row: records.Record) -> str:
-    return f"{row['score']:.2f} (l2 {row['l2'][0]:g})"
+def loss_of(row: dict[str, Any]) -> float:
+    return float(row["exact"]["score"] - row["coarse"]["score"])
 
 
-def lost(preset: str, pairs: Mapping[str, Pair], own: Sequence[str]) -> str:
+def error_of(row: dict[str, Any]) -> float:
+    """The standard error of a loss in points, from how often only one of the two was right; NaN where that was not recorded."""
+    if "rows" not in row:
+        return float(row.get("error", math.nan))
+    once, twice = row["only_exact"] + row["only_coarse"], row["only_exact"] - row["only_coarse"]
+    return 100 * math.sqrt(once - twice**2 / row["rows"]) / int(row["rows"])
+
+
+def lost(preset: str, rows: Sequence[dict[str, Any]]) -> str:
     """One preset's part: on test and on development rows, the tasks not run, and where another l2 was chosen."""
-    if not pairs:
+    if not rows:
         return f"`{preset}`: not measured"
-    test, development = (
-        {task: exact[key] - coarse[key] for task, (exact, coarse) in pairs.items()}
-        for key in ("score", "dev")
-    )
-    worst = max(test, key=test.__getitem__)
-    missing = [task for task in own if task not in pairs]
-    other = [task for task, (exact, coarse) in pairs.items() if exact.get("l2") != coarse.get("l2")]
+    tasks = [row["task"] for row in rows]
+    worst = max(rows, key=loss_of)
+    missing = [task for task in OWN[preset] if task not in tasks]
+    other = [row["task"] for row in rows if row["exact"].get("l2") != row["coarse"].get("l2")]
+    mean, error = fmean(map(loss_of, rows)), math.hypot(*map(error_of, rows)) / len(rows)
+    development = fmean(row["exact"]["dev"] - row["coarse"]["dev"] for row in rows)
+    checksum = noppa.load(preset).identity.checksum
     return (
-        f"`{preset}` loses in the mean of {', '.join(pairs)} {verdict(fmean(test.values()), MOST_LOST, 2, least=False)}, most on {worst}, "
-        f"{test[worst]:.2f}; on their development rows {fmean(development.values()):.2f}"
+        f"`{preset}` loses in the mean of {', '.join(tasks)} {verdict(mean, MOST_LOST, 2, least=False)}{_plus_minus(error)}, most on "
+        f"{worst['task']}, {loss_of(worst):.2f}{_plus_minus(error_of(worst))}; on their development rows {development:.2f}"
         + (f"; another l2 was chosen on {', '.join(other)}" if other else "")
         + (f"; not measured on {', '.join(missing)}" if missing else "")
+        + (
+            "; measured on an earlier form of the preset"
+            * any(row["model"] != checksum for row in rows)
+        )
     )
+
+
+def _plus_minus(error: float) -> str:
+    return "" if math.isnan(error) else f" ± {error:.2f}"
+
+
+def other_seeds(rows: Sequence[dict[str, Any]]) -> str:
+    """The losses of `default` where the folds are those of other seeds, and its mean of eight over all seeds."""
+    default = [row for row in rows if row["preset"] == "default"]
+    tasks = dict.fromkeys(row["task"] for row in default if row["seed"] != protocols.SEED)
+    if not tasks:
+        return ""
+    own: dict[str, list[dict[str, Any]]] = {task: [] for task in OWN["default"]}
+    for row in default:
+        own[row["task"]].append(row)
+    each = [f"{task} {', '.join(map(_with_l2, own[task]))}" for task in tasks]
+    mean = fmean(fmean(map(loss_of, several)) for several in own.values() if several)
+    return (
+        "Where a task has no development rows, five folds of its training rows choose l2, and a few rows can change the choice. The losses of "
+        f"`default` with the folds of several seeds (l2 in float32 / in 4 bits): {'; '.join(each)}. With the mean over seeds for these "
+        f"tasks, its loss is {verdict(mean, MOST_LOST, 2, least=False)}.\n"
+    )
+
+
+def _with_l2(row: dict[str, Any]) -> str:
+    chosen = [format(fmean(row[name]["l2"]), "g") for name in ("exact", "coarse")]
+    return f"{loss_of(row):.2f} ({' / '.join(chosen)})"
 
 
 def cost_rows() -> dict[str, dict[str, Any]]:
@@ -119,36 +138,43 @@ def cost_rows() -> dict[str, dict[str, Any]]:
     rows = {}
     for row in lines_of("embedded"):
         edition = row["edition"]
-        rows[called(row["model"], edition) if edition else row["model"]] = row
+        own = {"memory_own": row["memory_after"] - row.get("memory_lent", 0)}
+        rows[called(row["model"], edition) if edition else row["model"]] = row | own
     return rows
 
 
 def cost() -> str:
     head = ["model", "MB", "cold start, ms", "MB of memory, first vector", "MB of memory, SICK"]
-    head += ["speed, clock", "speed, CPU time"]
+    head += ["with freed pages", "speed, clock", "speed, CPU time"]
     rows = cost_rows()
     return (
         f"{table(head, (cost_line(name, row) for name, row in rows.items()))}\n"
         "MB: the wheel, which holds all presets (WordLlama's too; of MiniLM the ONNX graph in float32, without what runs it). "
         f"Saved on their own: {saved(rows)}. "
-        "Cold start: import, load and first vector of a fresh process, CPU time. Speed: texts of SICK a second from raw text on "
+        "Cold start: import, load and first vector of a fresh process, CPU time. Memory: resident, mapped files included, after the first vector "
+        "and after all texts of SICK; freed pages are those of the last result, which the next one takes again unless the system has taken them back "
+        "before. Speed: texts of SICK a second from raw text on "
         "two threads, model2vec's average of 300 dimensions = 1, the best of several runs in turns. By the clock it favours short "
         "runs where a machine has other work, as this one had; by CPU time, which sums the threads, it does not, so that "
-        f"the plot takes that. {of_context()} The table at the end compares parts.\n\n{aims_of_cost(rows)}\n"
+        f"the plot takes that. {of_context()}The table at the end compares parts.\n\n{aims_of_cost(rows)}\n"
     )
 
 
 def of_context() -> str:
-    """What the part costs that `default` has had since the rows of embedded.jsonl were measured."""
+    """What the part costs that `default` did not have yet where its row of embedded.jsonl is older."""
+    if cost_rows()[called("default", "second")].get("dim") == noppa.load().dim:
+        return ""
     first, *others = lines_of("variants")
     (taken,) = (row for row in others if row["what"] == TAKEN)
     more = 100 * (taken["microseconds"] / first["microseconds"] - 1)
-    return f"`default` was measured without its part `context`, which takes {more:.0f} % more time."
+    return (
+        f"`default` was measured without its part `context`, which takes {more:.0f} % more time. "
+    )
 
 
 def cost_line(name: str, row: dict[str, Any]) -> list[str]:
     size = "" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f}"
-    memory = [f"{row[key] / 1e6:.0f}" for key in ("memory_first", "memory_after")]
+    memory = [f"{row[key] / 1e6:.0f}" for key in ("memory_first", "memory_own", "memory_after")]
     # CPU time of worker processes is not in the row.
     cpu = "" if "processes" in name else f"{row['cpu_ratio']:.3g}"
     return [name, size, f"{1000 * row['cold_start']:.0f}", *memory, f"{row['ratio']:.3g}", cpu]
@@ -172,7 +198,7 @@ def aims_of_cost(rows: dict[str, dict[str, Any]]) -> str:
         for key, name in (("ratio", "clock"), ("cpu_ratio", "CPU time"))
     ]
     names = {"cold_start": "cold start", "memory_first": "memory, first vector"}
-    names |= {"memory_after": "memory, SICK"}
+    names |= {"memory_own": "memory, SICK", "memory_after": "memory with freed pages, SICK"}
     for key, name in names.items():
         for preset in LEAST_SPEED:
             new, old = (rows[called(preset, edition)][key] for edition in ("second", "first"))

@@ -18,6 +18,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = "docs/"
+# They mention everything, and are what few people look for.
+LOGS = ("changelog.md", "mistakes.md", "reliability.md")
 # Below `mkdocs`, so that --strict counts its warnings.
 log = logging.getLogger("mkdocs.hooks.pages")
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
@@ -50,6 +52,8 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]  # it would name the home alone
+    if page.file.src_uri in LOGS:
+        page.meta["search"] = {"boost": 0.3}
     tops = {uri: name for name, uri in top_pages().items()}
     source = tops.get(page.file.src_uri, DOCS + page.file.src_uri)
     parts = FENCE.split(MARK.sub("", markdown))  # text, code, text, …
@@ -73,7 +77,7 @@ def linked(link: re.Match[str], source: str, uri: str) -> str:
         text = title_of(path) if text.strip("`") in (target, path) else text
         return f"[{text}]({posixpath.relpath(page, posixpath.dirname(uri) or '.')}{anchor})"
     if (ROOT / path).exists():
-        return text if text.strip("/`") == path else f"{text} (`{path}`)"
+        return f"`{path}`" if path.endswith(text.strip("/`")) else f"{text} (`{path}`)"
     log.warning(f"{source} links to {target}, which is not there")
     return link[0]
 

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kept_memory.hpp"
 #include "sizes.hpp"
 
 namespace nb = nanobind;
@@ -55,7 +56,7 @@ inline void look_up_numpy() {
 }
 
 // A new NumPy array for results. NumPy makes it and not nanobind, which would wrap our memory in three objects first: that
-// takes longer than a short text. It also asks for huge pages where an array is large.
+// takes longer than a short text. Large ones have memory that is used again.
 template <class T>
 class NewArray {
     static_assert(std::is_same_v<T, float> || std::is_integral_v<T>);
@@ -66,6 +67,13 @@ class NewArray {
         int64_t bytes = sizeof(T);
         for (int64_t size : {int64_t(sizes)...}) bytes = times(bytes, size);
         if (bytes >= TOO_MANY) throw std::bad_alloc();
+        if (KeptMemory::suits(size_t(bytes))) {
+            auto* memory = new KeptMemory(size_t(bytes));
+            const nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<KeptMemory*>(p); });
+            data_ = static_cast<T*>(memory->at);
+            array_ = nb::cast(nb::ndarray<nb::numpy, T>(data_, {size_t(sizes)...}, owner));
+            return;
+        }
         try {
             array_ = numpy_functions.empty(nb::make_tuple(int64_t(sizes)...), numpy_functions.types[type_number<T>()]);
         } catch (const nb::python_error& error) {

@@ -10,7 +10,9 @@ namespace {
 
 struct Floats {
     static constexpr int64_t BYTES = BLOCK * 4;
-    static void levels(const uint8_t* bytes, vf (&values)[2]) { __builtin_memcpy(values, bytes, BYTES); }
+    static void levels(const uint8_t* bytes, vf (&values)[2]) {
+        for (int v = 0; v < 2; ++v) __builtin_memcpy(&values[v], bytes + v * sizeof(vf), sizeof(vf));
+    }
     static void order(vf (&)[2]) {}
     static int64_t bytes_of(int64_t columns) { return columns * 4; }
 };

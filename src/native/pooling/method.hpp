@@ -17,6 +17,15 @@ namespace noppa {
 
 class Arguments;
 
+// Threads that share one sentence.
+struct Sharing {
+    int threads;
+    // Calls piece(context, number, scratch) for every number below `count`, in any order and on several threads, each with
+    // `scratch_bytes` of its own, and returns when all are done.
+    void run(int64_t count, size_t scratch_bytes, void (*piece)(void* context, int64_t number, void* scratch),
+             void* context) const;
+};
+
 // A method with its checked arguments. It is never changed once made, and many threads call it at once.
 struct Method {
     const Table table;
@@ -29,6 +38,10 @@ struct Method {
     virtual size_t scratch_bytes(int64_t tokens) const = 0;
     // One sentence to one row (width,). Ids are words, the zero word or DROPPED. Returns how many were not dropped.
     virtual int64_t pool(const int32_t* ids, int64_t tokens, void* scratch, float* row) const = 0;
+    // Whether threads can share a sentence of so many tokens, and its row then: the same bytes as those of pool().
+    virtual bool can_share(int64_t tokens) const;
+    virtual int64_t pool_shared(const int32_t* ids, int64_t tokens, const Sharing& sharing, void* scratch,
+                                float* row) const;
 
     Method(const Method&) = delete;
     virtual ~Method();

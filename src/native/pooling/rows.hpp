@@ -87,10 +87,10 @@ inline void store(float* at, const vf (&values)[2], int64_t count) {
 
 inline int64_t units_of(const Table& table) { return table.storage == QUANTIZED ? table.block_count : 1; }
 
-// What a level of 1 is worth in each block of a word, times `factor`: units (units_of(table),).
-inline void read_units(const Table& table, int32_t id, float factor, float* units) {
+// What a level of 1 is worth in each block of some words, times their weights where there are any: units (tokens, units_of).
+inline void read_units(const Table& table, const int32_t* ids, const float* weights, int64_t tokens, float* units) {
     if (table.storage != QUANTIZED) {
-        *units = factor;
+        for (int64_t t = 0; t < tokens; ++t) units[t] = weights ? weights[t] : 1.0f;
         return;
     }
     Table scales = table;
@@ -98,11 +98,14 @@ inline void read_units(const Table& table, int32_t id, float factor, float* unit
     scales.storage = table.half_scales ? FLOAT16 : FLOAT32;
     scales.dim = table.block_count;
     scales.row_bytes = scales.row_apart = table.block_count * (table.half_scales ? 2 : 4);
-    each_chunk(scales, [=](int64_t column, int64_t count, int64_t, const auto& chunk) {
-        vf values[2];
-        chunk.levels(id, values);
-        for (int v = 0; v < 2; ++v) values[v] *= factor * table.unit;
-        store(units + column, values, count);
+    each_chunk(scales, [&](int64_t column, int64_t count, int64_t, const auto& chunk) {
+        for (int64_t t = 0; t < tokens; ++t) {
+            const vf factor = all(weights ? weights[t] * table.unit : table.unit);
+            vf values[2];
+            chunk.levels(ids[t], values);
+            for (int v = 0; v < 2; ++v) values[v] *= factor;
+            store(units + t * scales.dim + column, values, count);
+        }
     });
 }
 

@@ -39,11 +39,14 @@ inline void store(float* at, vf value) { *reinterpret_cast<vf_anywhere*>(at) = v
 // The first `count` floats, zeros behind them. Ends of rows go through these and never through scalar code: a compiler
 // may fuse or reorder scalar sums differently from one place to the next, and then bytes would differ.
 #if defined(__AVX512F__)
-inline __mmask16 first_lanes(int64_t count) {
-    return count >= WIDTH ? __mmask16(0xffff) : __mmask16((1u << (count > 0 ? count : 0)) - 1);
+inline __mmask16 first_lanes(int64_t count) { return __mmask16((1u << (count > 0 ? count : 0)) - 1); }
+inline vf load(const float* at, int64_t count) {
+    return count >= WIDTH ? load(at) : vf(_mm512_maskz_loadu_ps(first_lanes(count), at));
 }
-inline vf load(const float* at, int64_t count) { return _mm512_maskz_loadu_ps(first_lanes(count), at); }
-inline void store(float* at, vf value, int64_t count) { _mm512_mask_storeu_ps(at, first_lanes(count), value); }
+inline void store(float* at, vf value, int64_t count) {
+    if (count >= WIDTH) return store(at, value);
+    _mm512_mask_storeu_ps(at, first_lanes(count), value);
+}
 #else
 __attribute__((noinline, cold)) inline vf load_end(const float* at, int64_t count) {
     vf some = {};

@@ -27,7 +27,7 @@ inline SumScratch lay_out_sum(const Table& table, int64_t tokens, Memory& memory
 inline void sum_some(const Table& table, const int32_t* ids, const float* weights, int64_t tokens, float* units,
                      float* sums) {
     const int64_t blocks = units_of(table);
-    for (int64_t t = 0; t < tokens; ++t) read_units(table, ids[t], weights[t], units + t * blocks);
+    read_units(table, ids, weights, tokens, units);
     each_chunk(table, [=](int64_t column, int64_t count, int64_t block, const auto& chunk) {
         vf sum[2] = {};
         for (int64_t t = 0; t < tokens; ++t) {

@@ -8,46 +8,55 @@ namespace {
 
 // Every sum below runs in one order, whatever rows come with it: the same bytes in any batch.
 
+// Columns [0, dim), whole vectors and then the rest: use(column, count).
+template <class Use>
+inline void each_vector(int64_t dim, Use use) {
+    int64_t m = 0;
+    for (; m + WIDTH <= dim; m += WIDTH) use(m, WIDTH);
+    if (m < dim) use(m, dim - m);
+}
+
 // amounts (ROWS, DIRECTIONS) = rows · left - bias.
 template <int ROWS, int DIRECTIONS>
 void project(const Step& step, const float* rows, int64_t first, float* amounts) {
     vf total[ROWS][DIRECTIONS] = {};
-    for (int64_t m = 0; m < step.in; m += WIDTH) {
-        const int64_t some = step.in - m;
+    each_vector(step.in, [&](int64_t m, int64_t some) __attribute__((always_inline)) {
         vf here[ROWS];
         for (int r = 0; r < ROWS; ++r) here[r] = load(rows + r * step.in + m, some);
         for (int d = 0; d < DIRECTIONS; ++d) {
             const vf left = load(step.left + (first + d) * step.in + m, some);
             for (int r = 0; r < ROWS; ++r) total[r][d] += left * here[r];
         }
-    }
+    });
     for (int r = 0; r < ROWS; ++r)
         for (int d = 0; d < DIRECTIONS; ++d)
             amounts[r * step.inner + first + d] = sum(total[r][d]) - step.bias[first + d];
 }
 
-// out = rows - amounts · right.
-template <int ROWS>
-void subtract(const Step& step, const float* rows, const float* amounts, float* out) {
-    for (int64_t m = 0; m < step.in; m += WIDTH) {
-        const int64_t some = step.in - m;
-        vf total[ROWS];
-        for (int r = 0; r < ROWS; ++r) total[r] = load(rows + r * step.in + m, some);
-        for (int64_t d = 0; d < step.inner; ++d) {
-            const vf right = load(step.right + d * step.in + m, some);
-            for (int r = 0; r < ROWS; ++r) total[r] -= amounts[r * step.inner + d] * right;
+// out = rows - amounts · right, in VECTORS vectors from column m on, of which `some` columns are there.
+template <int ROWS, int VECTORS>
+inline void subtract(const Step& step, const float* rows, const float* amounts, int64_t m, int64_t some, float* out) {
+    vf total[ROWS][VECTORS];
+    for (int r = 0; r < ROWS; ++r)
+        for (int v = 0; v < VECTORS; ++v) total[r][v] = load(rows + r * step.in + m + v * WIDTH, some - v * WIDTH);
+    for (int64_t d = 0; d < step.inner; ++d)
+        for (int v = 0; v < VECTORS; ++v) {
+            const vf right = load(step.right + d * step.in + m + v * WIDTH, some - v * WIDTH);
+            for (int r = 0; r < ROWS; ++r) total[r][v] -= all(amounts[r * step.inner + d]) * right;
         }
-        for (int r = 0; r < ROWS; ++r) store(out + r * step.in + m, total[r], some);
-    }
+    for (int r = 0; r < ROWS; ++r)
+        for (int v = 0; v < VECTORS; ++v) store(out + r * step.in + m + v * WIDTH, total[r][v], some - v * WIDTH);
 }
 
 template <int ROWS>
 void remove_rows(const Step& step, const float* rows, float* amounts, float* out) {
-    constexpr int DIRECTIONS = ROWS == 1 ? 8 : 2;
-    int64_t d = 0;
+    constexpr int DIRECTIONS = ROWS == 1 ? 8 : WIDTH == 16 ? 4 : 2, VECTORS = WIDTH == 16 ? 4 : 2;
+    int64_t d = 0, m = 0;
     for (; d + DIRECTIONS <= step.inner; d += DIRECTIONS) project<ROWS, DIRECTIONS>(step, rows, d, amounts);
     for (; d < step.inner; ++d) project<ROWS, 1>(step, rows, d, amounts);
-    subtract<ROWS>(step, rows, amounts, out);
+    for (; m + VECTORS * WIDTH <= step.in; m += VECTORS * WIDTH)
+        subtract<ROWS, VECTORS>(step, rows, amounts, m, VECTORS * WIDTH, out);
+    for (; m < step.in; m += WIDTH) subtract<ROWS, 1>(step, rows, amounts, m, step.in - m, out);
 }
 
 // out = rows · left + bias; ROWS rows share each load of the matrix.

@@ -14,16 +14,17 @@ from noppa.text.tokens import Split
 ON_INVALID = ("error", "empty")
 
 
-def texts_of(collection: Any, on_invalid: str = "error") -> list[str]:
+def texts_of(collection: Any, on_invalid: str | None = None) -> list[str]:
     """The texts of a collection in order, or an error that names the first item that is none.
 
-    `on_invalid="empty"` takes a missing value (None, NaN, NA) for an empty text.
+    `on_invalid="empty"` takes a missing value (None, NaN, NA) for an empty text; None where the caller's user has no such choice.
     """
-    one_of(on_invalid, "on_invalid", ON_INVALID)
+    if on_invalid is not None:
+        one_of(on_invalid, "on_invalid", ON_INVALID)
     items = _items(collection, "texts")
     while (at := kernels.first_other(items)) >= 0:
-        if on_invalid == "error" or not _is_missing(items[at]):
-            raise InputError(_complaint(at, items[at]))
+        if on_invalid != "empty" or not _is_missing(items[at]):
+            raise InputError(_complaint(at, items[at], on_invalid is not None))
         items = ["" if _is_missing(item) else item for item in items]
     return items
 
@@ -109,12 +110,10 @@ def _described(item: Any) -> str:
     return f"a {type(item).__name__}" if item is not None else "None"
 
 
-def _complaint(at: int, item: Any) -> str:
+def _complaint(at: int, item: Any, has_choice: bool) -> str:
     if _is_missing(item):
-        return (
-            f"item {at} is missing ({type(item).__name__}): fill it, or pass on_invalid='empty' "
-            "for a row of zeros"
-        )
+        choice = "pass on_invalid='empty' for a row of zeros" if has_choice else "leave it out"
+        return f"item {at} is missing ({type(item).__name__}): fill it, or {choice}"
     if isinstance(item, (bytes, bytearray)):
         return f"item {at} is {type(item).__name__}: decode it first, for example with .decode('utf-8')"
     if isinstance(item, (list, tuple)):
