@@ -14,7 +14,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 recorded = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo check docs test suite extras harness oldest sanitize fuzz chaos coverage chromium java clang man shells clean
+.PHONY: demo check docs test suite extras harness bench-guard arm oldest sanitize fuzz chaos coverage chromium java clang man shells clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -55,6 +55,10 @@ oldest: $(VENV)/wheel
 	build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --no-deps $(VENV)/wheels/*.whl
 	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default::DeprecationWarning @tests/core.txt tests/test_cli.py
 
+# Instructions of fixed inputs against bench/results/instructions.jsonl, 30 s of CPU; RECORD=1 writes that anew. Needs valgrind.
+bench-guard: build/dev/module
+	PYTHONPATH=$(abspath src) $(BIN)/python bench/guard.py $(if $(RECORD),--record)
+
 # Side by side: ours in one environment with all, each extra in one of its own, other builds and fuzzers.
 test: $(VENV)/wheel
 	$(MAKE) --no-print-directory -j3 suite extras harness
@@ -81,6 +85,10 @@ sanitize: $(VENV)/test clang
 	$(BIN)/python reliability/builds.py address $(call recorded,builds)
 	$(BIN)/python reliability/builds.py thread $(call recorded,builds)
 	$(BIN)/python reliability/builds.py clang $(call recorded,builds)
+
+# The native module for 64-bit ARM, cross-compiled and tested under an emulator.
+arm: $(VENV)/test
+	$(BIN)/python reliability/arm.py $(call recorded,builds)
 
 # Every fuzzer; an input that breaks one is left in reliability/fuzz/corpus.
 fuzz: $(VENV)/test build/fuzz/programs

@@ -10,6 +10,7 @@ import sys
 
 from pages import (
     classify,
+    curves,
     dedupe,
     embedded,
     evaluation,
@@ -66,6 +67,7 @@ BLOCKS = {
     "docs/scale.md": {"cost": scale.made},
     "docs/search.md": {"quality": search.quality, "tries": search.tries, "million": search.million},
     "docs/server.md": {"load": server.measured},
+    "docs/speed.md": {"curves": curves.measured, "instructions": curves.instructions},
 }
 
 

@@ -82,7 +82,7 @@ def write(output: Path, runs: dict[Model, list[dict[str, float]]], about: record
         row = {"model": model.name, "edition": model.edition if model.kind == "noppa" else None}
         row |= {"bytes": model.size, **each, "ratio": fastest / each["seconds"]}
         if row["edition"] == "second":
-            row["saved_bytes"] = saved_size(model.name)
+            row |= {"saved_bytes": saved_size(model.name), "dim": noppa.load(model.name).dim}
         # CPU time of other processes is not counted.
         row["cpu_ratio"] = peers[0]["cpu_seconds"] / each["cpu_seconds"]
         records.append(output, row | about)

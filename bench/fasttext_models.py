@@ -25,7 +25,7 @@ import noppa
 
 DIM, BUCKET, WORDS = 300, 200_000, 10_000
 #: Lines of the shared text that the model is trained on.
-LINES = 60_000
+LINES = 20_000
 #: Lines after them that are encoded.
 ENCODED, RUNS = 10_000, 3
 

@@ -96,6 +96,7 @@ MISTAKES: dict[str, list[str]] = {
         "encode lines.txt --method absent:Class",
         "encode lines.txt -m none",
         "encode lines.txt -m folder",
+        "encode lines.txt -m hf:owner",
         "encod lines.txt",
         "clusters lines.txt",
         "similarity one",

@@ -138,6 +138,20 @@ def test_a_frame_without_pandas_names_the_extra(objects, monkeypatch):
         objects["10 Hits"].to_pandas()
 
 
+def test_a_large_grid_shows_its_strongest_and_says_so():
+    shares = np.zeros((97, 3))
+    shares[90] = -2.0
+    grid = display.Grid([f"r{at}" for at in range(97)], ["a", "b", "c"], shares)
+    view = display.View("", [grid])
+    for shown in (display.text_of(view), display.html_of(view)):
+        assert "r90" in shown
+        assert "r15" not in shown
+        assert "the strongest 16 of 97 rows and 3 of 3 columns" in shown
+    assert "strongest" not in display.text_of(
+        display.View("", [display.Grid(["r"], ["a"], [[1.0]])])
+    )
+
+
 def test_nothing_found_is_shown_as_that():
     hits = noppa.Index().search("anything")
     assert "no hits" in hits._repr_html_()

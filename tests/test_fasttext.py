@@ -240,6 +240,9 @@ def test_a_text_has_the_same_bytes_in_any_company(model: Path, tmp_path: Path) -
         assert one.encode(TEXTS, threads).tobytes() == rows.tobytes()
         assert np.concatenate([one.encode(t)[None] for t in TEXTS]).tobytes() == rows.tobytes()
     assert pickle.loads(pickle.dumps(saved)).encode(TEXTS).tobytes() == rows.tobytes()
+    share = words.coverage(TEXTS)
+    assert share.piece_types == 4
+    assert not share.empty
     told = saved.explain("the Kuchen!")
     assert told.tokens == ("the", "Kuchen", "!")
     assert told.known.all()

@@ -252,6 +252,19 @@ def test_servers_that_fail_and_machines_that_lack(hub, monkeypatch, tmp_path):
     monkeypatch.setenv("NOPPA_HOME", "/dev/null/home")
     with pytest.raises(noppa.NoppaError, match="set NOPPA_HOME"):
         noppa.load(f"hf:{ONE}")
+    monkeypatch.delenv("NOPPA_HOME")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def no_home() -> Path:
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(
+        noppa.NoppaError, match="there is no home folder to download to: set NOPPA_"
+    ):
+        noppa.load(f"hf:{ONE}")
+    made().save(tmp_path / "saved")
+    assert noppa.load(tmp_path / "saved").dim == 8
     monkeypatch.setenv("NOPPA_HOME", str(tmp_path / "home"))
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[hub\]'"):

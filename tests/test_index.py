@@ -319,6 +319,17 @@ def test_nothing_to_search() -> None:
     )
 
 
+@pytest.mark.found(
+    "chaos", "a text added without an id was refused where a user had chosen its number before"
+)
+def test_running_numbers_pass_over_ids_that_users_chose() -> None:
+    index = made_index(["a cake"])
+    index.add(["the girl", "a boy", "the sea"], ids=[5, "7", 4])
+    assert index.add(["a cake"] * 3) == ["6", "8", "9"]
+    index.delete("9")
+    assert index.add("the end") == ["10"]
+
+
 def test_any_encoder_in_memory() -> None:
     peer = noppa.external(lambda texts: [[text.count("a"), 1.0] for text in texts])
     index = Index(peer)

@@ -99,6 +99,27 @@ def test_the_share_the_reason_and_what_to_do(model: noppa.Encoder) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Das Leben ist kurz und die Kunst ist lang.",
+        "La vie est belle quand le soleil brille.",
+        "ไทย",
+    ],
+)
+def test_a_short_text_whose_words_are_rare_ones(model: noppa.Encoder, text: str) -> None:
+    assert len(warned(lambda: model.encode(text))) == 1
+
+
+def test_a_tokenizer_is_advised_where_it_helps() -> None:
+    words = noppa.WordVectors(["ผม", "ชอบ", "กิน", "ข้าว"], np.eye(4))
+    encoder = noppa.Encoder(words, noppa.Average())
+    (message,) = warned(lambda: encoder.encode("ผมชอบกินข้าว กินข้าวไหม"))
+    assert "most of the others are in Thai script: the word vectors have words of it" in message
+    assert "give --tokenizer th (tokenizer='th' in Python)" in message
+    assert not warned(lambda: encoder.with_tokenizer("th").encode("ผมชอบกินข้าว"))
+
+
+@pytest.mark.parametrize(
     ("words", "script"),
     [
         (["девочка"], "Cyrillic"), (["مرحبا"], "Arabic"), (["ไทย"], "Thai"), (["世界"], "Chinese"),

@@ -1,4 +1,4 @@
-"""The plots of README.md (models of today), docs/default-model.md (quality against size and speed, of models and of what was tried) and docs/evaluation.md (a and k)."""
+"""The plots of README.md (models of today), docs/default-model.md (quality against size and speed, of models and of what was tried) and docs/evaluation.md (a and k); those of docs/speed.md by curves.py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from noppa.evaluate import report
 from noppa.evaluate.experiments import GRID_A, GRID_K
+from pages import curves
 from pages.embedded import TAKEN, cost_rows
 from pages.results import FIRST_EDITION, PRESETS, lines_of, peer_rows
 from pages.studies import grids
@@ -23,6 +24,7 @@ AXES = {
     "docs/images/quality-speed.svg": "speed by CPU time, model2vec = 1",
     "docs/images/overview-speed.svg": "speed by CPU time, model2vec = 1",
     "docs/images/grid.svg": "k",
+    curves.PICTURE: "speed",
 }
 OVERVIEW = "docs/images/overview-speed.svg"
 GRID = "docs/images/grid.svg"
@@ -97,7 +99,9 @@ def attempts(path: str) -> list[Attempt]:
 def digest(path: str) -> str:
     """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
     shown: Any = grids() if path == GRID else [points(path)]
-    if path in TRIED:
+    if path == curves.PICTURE:
+        shown = curves.shown()
+    elif path in TRIED:
         shown = [TRIED[path], points(path), attempts(path)]
     return hashlib.sha256(json.dumps([AXES[path], shown]).encode()).hexdigest()
 
@@ -118,8 +122,11 @@ def draw(root: Path, path: str) -> None:
 
     settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
     with rc_context(settings):
-        figure = Figure(figsize=(10, 8 if path in TRIED else 4.2), layout="constrained")
-        if path == GRID:
+        tall = path in TRIED or path == curves.PICTURE
+        figure = Figure(figsize=(10, 8 if tall else 4.2), layout="constrained")
+        if path == curves.PICTURE:
+            curves.draw(figure)
+        elif path == GRID:
             grid_panels(figure)
         elif path == OVERVIEW:
             model_panels(figure, path)

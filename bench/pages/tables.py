@@ -53,8 +53,8 @@ def speed() -> str:
     )
     return table(head, lines) + (
         "\nSentences of SICK from raw text on two threads, in the CPU time of both; memory after the first vector; on disk the wheel with all presets, for "
-        "MiniLM the graph alone. model2vec is its average of words in 300 dimensions. "
-        f"{of_context()}\n"
+        f"MiniLM the graph alone. model2vec is its average of words in 300 dimensions. {of_context()}".rstrip()
+        + "\n"
     )
 
 

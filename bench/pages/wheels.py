@@ -30,21 +30,24 @@ def tried_on(line: dict[str, Any]) -> str:
 
 
 def tried() -> str:
-    """A row for each wheel of a release, and for what was tried beside them; then what all of them agreed on."""
+    """A row for each wheel that was tried, and one a platform for the others; then what all of them agreed on."""
     lines: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for line in lines_of("wheels"):
         lines.setdefault(kind_and_platform(line["wheel"]), []).append(line)
-    planned = [(kind, platform) for platform in PLATFORMS for kind in KINDS]
-    rows = []
-    for key in [*planned, *(key for key in lines if key not in planned)]:
-        here = lines.get(key, [])
-        tests = sorted({line["python"] for line in here if line.get("core tests")})
-        on = "; ".join(sorted({tried_on(line) for line in here}))
-        rows.append([*key, "yes" if here else "by configuration only", ", ".join(tests), on])
+    rows = [tried_row(key, here) for key, here in sorted(lines.items())]
+    for platform in PLATFORMS:
+        rest = [kind for kind in KINDS if (kind, platform) not in lines]
+        rows.append([", ".join(rest), platform, "by configuration only", "", ""])
     tokens = {line["tokens"] for line in lines_of("wheels")}
     if len(tokens) > 1:
         raise SystemExit(f"wheels disagree on tokens: {sorted(tokens)}")
     return (
-        f"{table(HEAD, rows)}The tokens of every code point, alone, inside and behind a letter, were the same in all "
-        f"{len(lines_of('wheels'))} trials (SHA-256 begins {', '.join(tokens) or 'nowhere'}).\n"
+        f"{table(HEAD, rows)}The tokens of every code point, alone, inside a word and behind a letter, were the same in all "
+        f"{len(lines_of('wheels'))} trials (SHA-256 begins {', '.join(tokens)}).\n"
     )
+
+
+def tried_row(key: tuple[str, str], here: list[dict[str, Any]]) -> list[str]:
+    tested = sorted({line["python"] for line in here if line.get("core tests")})
+    on = "; ".join(sorted({tried_on(line) for line in here}))
+    return [*key, "yes", ", ".join(tested), on]

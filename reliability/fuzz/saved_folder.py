@@ -30,6 +30,7 @@ from noppa.search.row_table import Row
 from noppa.search.segment import TABLE, Segment
 from noppa.search.stored_vectors import stored
 from noppa.search.where import Condition
+from noppa.words.ngram_vectors import MappedRows, NgramVectors
 
 WORDS = ["the", "a", "girl", "boy", "eats", "cake", "café", "##ing", "##s", "<unk>"]
 TEXTS = ["the girl eats a cake", "a boy", "cakes eating café", "unknown", ""]
@@ -101,6 +102,7 @@ def folders() -> dict[str, Files]:
             WORDS, rng.integers(-9, 9, (10, 6)).astype(np.int8), np.full(10, 0.1),
             scales=np.ones((10, 2), np.float32), blocks=(4, 2), pieces=3, unknown="pieces",
         ),
+        "fasttext": _fasttext(),
         "segment": made_segment("float16"),
         "cells": made_segment("int8"),
     }  # fmt: skip
@@ -111,6 +113,16 @@ def folders() -> dict[str, Files]:
     packed = plain.quantized([4, 8], [3, 3])
     made["packed"] = Encoder(packed, noppa.NoPPA(k=0, pair_columns=(1, 4)))
     return {name: _files(value) for name, value in made.items()}
+
+
+def _fasttext() -> WordVectors:
+    """Words with n-grams, of which some buckets were pruned."""
+    rows = np.random.default_rng(5).normal(size=(5, 6)).astype(np.float32)
+    words = WordVectors(WORDS, np.ones((len(WORDS), 6), np.float32), np.full(len(WORDS), 0.1))
+    buckets = np.array([1, 3, 4, 8, 10], np.int32), np.arange(5, dtype=np.int32)
+    words.ngrams = NgramVectors(MappedRows.of(rows), 0, 5, 11, (2, 4), buckets, "made")
+    words.lexicon.unknown = "ngrams"
+    return words
 
 
 def made_segment(dtype: str) -> Segment:
@@ -243,7 +255,7 @@ def use(folder: Path) -> None:
         assert np.isfinite(encoder.encode(TEXTS, threads=1)).all()
         encoder.explain(TEXTS[0])
     else:
-        words = WordVectors.load(folder)
+        words = WordVectors.load(folder).for_tokens([TEXTS], 1)
         words.vocabulary.look_up(TEXTS, 1)
         assert np.isfinite(words.vectors(np.arange(len(words)))).all()
         assert len(words.words) == len(words)

@@ -21,7 +21,7 @@ LONGEST, TEXT = 200, 160
 #: Members of a list that a `repr` may show.
 MEMBERS = 8
 #: Rows of a table, words of a text, and rows or columns of a grid that are shown.
-ROWS, WORDS, CELLS = 12, 200, 24
+ROWS, WORDS, CELLS = 12, 200, 16
 #: Tints for and against (Okabe and Ito's blue and vermilion), and how opaque they get: text on top stays readable.
 FOR, AGAINST, OPAQUE = "0, 114, 178", "213, 94, 0", 0.55
 CELL = "padding: .15em .6em; border-bottom: 1px solid rgba(128, 128, 128, .3)"
@@ -145,19 +145,21 @@ def _lines(block: Block) -> Iterable[str]:
     if isinstance(block, Words):
         return []  # the shares stand in a table as well
     if isinstance(block, Grid):
-        rows, columns, shares = _clipped(block)
-        block = Table(
-            ["", *columns],
-            [[name, *row] for name, row in zip(rows, shares.tolist(), strict=True)],
-        )
-    table = [[cut(name, 40) for name in block.columns]]
-    table += [[cut(_plain(value), 40) for value in row] for row in block.rows[:ROWS]]
+        rows, columns, shares, note = _clipped(block)
+        cells = [[name, *row] for name, row in zip(rows, shares.tolist(), strict=True)]
+        return [*_columns(["", *columns], cells), *note]
+    return [*_columns(block.columns, block.rows[:ROWS]), *_more(block)]
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """A table in columns of equal width."""
+    table = [[cut(name, 40) for name in names]]
+    table += [[cut(_plain(value), 40) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
+    return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
-    return [*lines, *_more(block)]
 
 
 def _plain(value: Any) -> str:
@@ -212,18 +214,26 @@ def _words(block: Words) -> str:
 
 
 def _grid(block: Grid) -> str:
-    rows, columns, shares = _clipped(block)
+    rows, columns, shares, note = _clipped(block)
     most = float(np.abs(shares).max(initial=0)) or 1.0
     lines = ["".join(_cell("th", _escaped(name)) for name in ("", *columns))]
     for name, row in zip(rows, shares.tolist(), strict=True):
         cells = "".join(_cell("td", f"{share:.3f}", _tint(share / most)) for share in row)
         lines.append(_cell("th", _escaped(name)) + cells)
-    return _table("".join(f"<tr>{line}</tr>" for line in lines))
+    return _table("".join(f"<tr>{line}</tr>" for line in lines)) + "".join(map(_html, note))
 
 
-def _clipped(grid: Grid) -> tuple[Sequence[str], Sequence[str], Any]:
-    """The first rows and columns of a grid that is too large to read."""
-    return grid.rows[:CELLS], grid.columns[:CELLS], np.asarray(grid.shares)[:CELLS, :CELLS]
+def _clipped(grid: Grid) -> tuple[list[str], list[str], Any, list[str]]:
+    """The rows and columns of a grid with most in them, in their order, and a note of the others."""
+    shares = np.asarray(grid.shares, float)
+    kept = [
+        np.sort(np.argsort(-np.abs(shares).sum(axis=1 - axis), kind="stable")[:CELLS])
+        for axis in (0, 1)
+    ]
+    names = [[grid[axis][at] for at in kept[axis].tolist()] for axis in (0, 1)]
+    note = f"the strongest {len(names[0])} of {len(grid.rows)} rows and {len(names[1])} of {len(grid.columns)} columns"
+    is_whole = shares.shape == (len(names[0]), len(names[1]))
+    return names[0], names[1], shares[np.ix_(*kept)], [] if is_whole else [note]
 
 
 def _table(lines: str) -> str:

@@ -166,8 +166,9 @@ def coverage(
         return print_json({**facts, "empty": len(shares.empty), "unknown": shares.unknown[:top]})
     print(f"tokens:  {shares.known_tokens} of {shares.tokens} known ({shares.token_share:.2%})")
     print(f"words:   {shares.known_types} of {shares.types} known ({shares.type_share:.2%})")
-    if words.pieces:
-        print(f"pieces:  {shares.piece_tokens} more tokens, {shares.piece_types} more words")
+    if words.pieces or words.ngrams is not None:
+        parts = "pieces: " if words.pieces else "n-grams:"
+        print(f"{parts} {shares.piece_tokens} more tokens, {shares.piece_types} more words")
     print(f"texts without a known word: {len(shares.empty)}")
     for word, count in shares.unknown[:top]:
         print(f"{count}\t{printable(word)}")

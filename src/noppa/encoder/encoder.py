@@ -31,7 +31,7 @@ from noppa.refine import Map, Moments, Refinement, steps_without_text
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import Split
 from noppa.threads import thread_count
-from noppa.words.known_share import KnownShare
+from noppa.words.known_share import KnownShare, has_enough
 from noppa.words.texts import blocks_of, texts_of, token_lists_of, tokens_of
 from noppa.words.word_vectors import WordVectors
 
@@ -303,11 +303,13 @@ class Encoder(Displayed):
         share: what `known_share` gave, for who tells of unknown words by other ways than a warning.
         """
         items, count = texts_of(texts), thread_count(threads)
-        return self._ids(items, count) if share is None else self._counted_ids(items, count, share)
+        if share is None:
+            return self._ids(items, count)
+        return self._counted_ids(items, count, share.counts)
 
     def known_share(self) -> KnownShare:
         """Counts how many words are known whole of the texts that it is given to `look_up` with."""
-        return KnownShare(self.words.lexicon, self.split)
+        return KnownShare(self.words, self.split)
 
     def encode_ids(
         self,
@@ -393,16 +395,17 @@ class Encoder(Displayed):
 
     def _ids(self, texts: list[str], threads: int, share: KnownShare | None = None) -> Ids:
         """Ids with a warning of few known words; `share` is that of a call with many blocks, which warns once."""
-        share = share or self.known_share()
-        ids = self._counted_ids(texts, threads, share)
-        share.warn_of_few(texts)
+        counts = [0, 0] if share is None else share.counts
+        ids = self._counted_ids(texts, threads, counts)
+        if not has_enough(counts):
+            (share or KnownShare(self.words, self.split, counts)).warn_of_few(texts)
         return ids
 
-    def _counted_ids(self, texts: list[str], threads: int, share: KnownShare) -> Ids:
+    def _counted_ids(self, texts: list[str], threads: int, counts: list[int]) -> Ids:
         if self.tokenizer is None:
-            return self.words.lexicon.look_up(texts, threads, share.counts)
+            return self.words.lexicon.look_up(texts, threads, counts)
         tokens = tokens_of(texts, self.tokenizer)
-        return self.words.vocabulary.look_up_tokens(tokens, share.counts)
+        return self.words.vocabulary.look_up_tokens(tokens, counts)
 
     @cached_property
     def _pooler(self) -> Pooler:

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -198,7 +198,8 @@ def push(to: Destination, save: Callable[[Path], None], card: Callable[[Path], s
             commit_message=to.message or f"Push a saved {storage.kind_of(folder)} of noppa",
             revision=repository.revision,
         )
-    repository.ref.unlink(missing_ok=True)  # the next load asks for what is there now
+    with suppress(OSError):  # nothing is remembered where nothing can be written
+        repository.ref.unlink()  # the next load asks for what is there now
     return str(repository.at(commit.oid))
 
 

@@ -66,6 +66,9 @@ def named(value: str) -> Repository:
 def name_of(path: Path) -> str | None:
     """The pinned name of a folder that was downloaded, None for any other."""
     place = path.absolute()
-    if place.parent.parent != (home() / HUB).absolute() or not COMMIT.fullmatch(place.name):
+    # first what is cheap: not every machine has a home folder
+    if not COMMIT.fullmatch(place.name) or place.parent.parent.name != HUB:
+        return None
+    if place.parent.parent != (home() / HUB).absolute():
         return None
     return str(Repository(place.parent.name.replace("--", "/"), place.name))

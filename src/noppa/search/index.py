@@ -180,9 +180,10 @@ class Index(Displayed):
         if not items:
             return []
         with self._writing() as state:
+            next_id = state.next_id + len(items)
             if named is None:
-                named = [str(state.next_id + at) for at in range(len(items))]
-            if there := state.located(named):
+                named, next_id = state.new_ids(len(items))
+            elif there := state.located(named):
                 raise ParameterError(
                     f"the id {min(there)!r} is in the index already: use update, or another id"
                 )
@@ -191,7 +192,7 @@ class Index(Displayed):
                 stored(rows, self.dtype),
                 index_model.split_of(self.encoder),
             )
-            self._commit(State((*state.parts, Part(made)), state.next_id + len(items)))
+            self._commit(State((*state.parts, Part(made)), next_id))
             self._merge_small()
         return named
 

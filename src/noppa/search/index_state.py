@@ -77,6 +77,17 @@ class State:
                     places[name] = (at, row)
         return places
 
+    def new_ids(self, count: int) -> tuple[list[str], int]:
+        """So many running numbers that are no text's id, also none that a user chose; and the number after them."""
+        named: list[str] = []
+        number = self.next_id
+        while len(named) < count:
+            some = [str(number + at) for at in range(count - len(named))]
+            number += len(some)
+            there = self.located(some)
+            named += [id for id in some if id not in there]
+        return named, number
+
     def known(self, ids: list[str]) -> Places:
         """Where some ids are, all of which must be there."""
         places = self.located(ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,7 @@ class Coverage(Displayed):
     """Row numbers of the texts without any known word, whole or by pieces."""
     piece_tokens: int = 0
     piece_types: int = 0
-    """Tokens and different words that only have vectors from their pieces."""
+    """Tokens and different words that only have vectors from their pieces or n-grams."""
 
     __repr__ = short_repr
 
@@ -70,8 +70,13 @@ class Coverage(Displayed):
         )
 
 
-def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Split) -> Coverage:
-    """Count the tokens and different words that are whole words, known by pieces (if that is the policy), or unknown."""
+def coverage_of(
+    lexicon_of: Callable[[list[str]], Lexicon], texts: Iterable[str], split: Split
+) -> Coverage:
+    """Count the tokens and different words that are whole words, known by pieces (if that is the policy), or unknown.
+
+    lexicon_of: the vocabulary for some words, which may be composed for them.
+    """
     words: Counter[str] = Counter()
     empty = []
     kinds: dict[str, int] = {}
@@ -79,7 +84,7 @@ def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Split) -> Coverag
     for block in blocks_of(texts, BLOCK):
         sentences = tokens_of(texts_of(block), split)
         new = list({token for tokens in sentences for token in tokens} - kinds.keys())
-        kinds.update(zip(new, _kinds(lexicon, new), strict=True))
+        kinds.update(zip(new, _kinds(lexicon_of(new), new), strict=True))
         for at, tokens in enumerate(sentences):
             words.update(tokens)
             if all(kinds[token] == UNKNOWN for token in tokens):
@@ -104,7 +109,7 @@ def coverage_of(lexicon: Lexicon, texts: Iterable[str], split: Split) -> Coverag
 def _kinds(lexicon: Lexicon, words: list[str]) -> list[int]:
     """The kind of each word: WHOLE, PIECES or UNKNOWN."""
     kinds = np.where(lexicon.known.look_up_tokens([words])[0] >= 0, WHOLE, UNKNOWN)
-    if lexicon.unknown == "pieces":
+    if lexicon.unknown in ("pieces", "ngrams"):
         ids, offsets = lexicon.vocabulary.look_up_tokens([[word] for word in words])
         kinds[(kinds == UNKNOWN) & (ids[offsets[:-1]] >= 0)] = PIECES
     return [int(kind) for kind in kinds]

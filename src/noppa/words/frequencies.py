@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -65,6 +66,14 @@ class Probabilities:
     values: NDArray[np.float64]
     counted: NDArray[np.bool_]
     source: str
+
+    @cached_property
+    def _falling(self) -> NDArray[np.float64]:
+        return -np.sort(-self.values)
+
+    def least_of(self, count: int) -> float:
+        """The least probability among the `count` most probable words."""
+        return float(self._falling[min(count, len(self.values)) - 1])
 
     def of_rows(self, rows: NDArray[np.int64] | slice) -> Probabilities:
         """The probabilities of some rows."""

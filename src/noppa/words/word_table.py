@@ -34,6 +34,7 @@ class WordTable(Displayed):
     path: the saved folder that is mapped into memory, None where a table is not just what its folder holds.
     header_checksum: of that folder's header.
     ngrams: rows of character n-grams, of which words get a vector that the table lacks; None but for fastText models.
+    base: the table that this one has the words of some texts of, see `for_tokens`.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class WordTable(Displayed):
         self.path: Path | None = None
         self.header_checksum: str | None = None
         self.ngrams: NgramVectors | None = None
+        self.base: WordTable | None = None
 
     @property
     def matrix(self) -> NDArray[Any]:
@@ -189,6 +191,7 @@ class WordTable(Displayed):
             lexicon=self.lexicon.some(rows, names),
             rows=Matrix(np.concatenate([self.rows.vectors(rows), vectors]), None),
             word_probabilities=probabilities,
+            base=self,
         )
 
     def with_tokenizer(self: T, tokenizer: Tokenizer | str) -> T:
@@ -217,7 +220,7 @@ class WordTable(Displayed):
         return (
             self
             if self.ngrams is None
-            else self._changed(lexicon=self.lexicon.plain(), ngrams=None)
+            else self._changed(lexicon=self.lexicon.plain(), ngrams=None, base=None)
         )
 
     def columns(self: T, start: int, stop: int) -> T:

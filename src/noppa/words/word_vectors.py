@@ -170,7 +170,9 @@ class WordVectors(WordTable):
         self, texts: Iterable[str], tokenizer: Split | Tokenizer | str | None = None
     ) -> Coverage:
         """How many tokens and different words of the texts are known, and which frequent ones are not."""
-        return coverage_of(self.lexicon, texts, self._split(tokenizer))
+        return coverage_of(
+            lambda words: self.for_tokens([words], 1).lexicon, texts, self._split(tokenizer)
+        )
 
     # Storage
 

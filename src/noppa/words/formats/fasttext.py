@@ -6,6 +6,7 @@ its n-grams alone. The input matrix is mapped into memory, and only the rows tha
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -58,6 +59,7 @@ def read_fasttext(path: Path, plain: Source, rows: Rows, options: Options) -> Fa
     add_matrix(
         names, _Vectors(model, names, numbers, thread_count(options.threads)), None, rows, options
     )
+    model.file.forget_pages()
     return model
 
 
@@ -174,6 +176,12 @@ class _File:
     def __init__(self, path: Path, unpacked: IO[bytes] | None = None) -> None:
         self.path, self.position = path, 0
         self.data: NDArray[np.uint8] = np.memmap(unpacked or path, np.uint8, "r")
+
+    def forget_pages(self) -> None:
+        """Leave what was read to the system's cache; it counts as this process's memory no more."""
+        mapped = getattr(self.data, "_mmap", None)
+        if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapped.madvise(mmap.MADV_DONTNEED)
 
     def damaged(self, reason: str) -> FileError:
         return FileError(
