@@ -3,9 +3,8 @@
     python bench/stages.py > bench/results/stages.jsonl
 
 Needs Linux's `perf` and binutils' `addr2line`. Compiles the module with debugging information into build/profile. A sample
-belongs to the stage of the innermost function or file that is named in STAGES; what is called from nothing there (the
-interpreter, the system) goes by the program that it lies in. Valgrind counts the instructions of the sets that it knows,
-which AVX-512 is not among.
+belongs to the first function or file of STAGES that runs or was inlined around it; what lies outside the module (the
+interpreter, the system) goes by its program. `make bench-guard` counts instructions, of the sets that valgrind knows.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "profile"
 CASES = ("NoPPA, 300 dimensions", "default", "similarity")
 
-#: Function or file of the native module, and the stage it belongs to; the first that matches counts.
+#: Function or file of the native module, and the stage it belongs to; the first that a frame of a sample has counts.
 STAGES = (
     ("score", "scores"),
     ("extend", "softmax"),
@@ -92,10 +91,9 @@ def profiled_package() -> Path:
 
 def stage_of(frames: list[str], program: str) -> str:
     """The stage of an address: its frames, `function file:line`, innermost first."""
-    for frame in frames:
-        for part, stage in STAGES:
-            if part in frame:
-                return stage
+    for part, stage in STAGES:
+        if any(part in frame for frame in frames):
+            return stage
     return next((stage for name, stage in PROGRAMS.items() if name in program), "look-up")
 
 
