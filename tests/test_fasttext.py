@@ -12,9 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
 import noppa
+from noppa.cluster.fit_sums import summed
 from noppa.kernels import _native, character_ngrams
+from noppa.serve.app import Application
+from noppa.serve.served import Served
+from noppa.serve.settings import Settings
 from noppa.words.formats.fasttext import FastText
 from tests.fasttext_files import made_model, unlabelled
 
@@ -326,3 +331,24 @@ def test_a_compressed_model_is_unpacked(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(noppa.NoppaError, match="name another folder in TMPDIR, or unpack it"):
         noppa.WordVectors.load(packed)
+
+
+def test_the_server_an_index_and_parts_of_a_corpus_compose_words_too(
+    model: Path, tmp_path: Path
+) -> None:
+    words = noppa.WordVectors.load(model)
+    encoder = noppa.Encoder(words, noppa.NoPPA(k=0), noppa.Whitening(2))
+    sums = summed(encoder, TEXTS, {})
+    rows = noppa.Encoder(words, noppa.NoPPA(k=0)).encode(TEXTS)
+    assert sums["total"] == pytest.approx(rows.astype(float).sum(axis=0))
+    encoder.fit(TEXTS).save(tmp_path / "saved")
+    settings = Settings(model=str(tmp_path / "saved"))
+    body = {"inputs": ["the Kuchen", "xyz"], "normalize": False}
+    with TestClient(
+        Application(settings, Served.load(settings)), base_url="http://127.0.0.1"
+    ) as client:
+        answer = np.array(client.post("/embed", json=body).json())
+        assert answer == pytest.approx(encoder.encode(body["inputs"]), abs=1e-6)
+    index = noppa.Index(encoder)
+    index.add(TEXTS[:6])
+    assert index.search("xyz", 1, mode="meaning")[0].text == "xyz"

@@ -111,6 +111,26 @@ void extend_tile(Attention& s, const Tile& tile, const float* scores, float* tur
     extend(s, tile.i, turned, tile.columns, tile.rows);
 }
 
+void clear_softmax(Attention& s, int64_t rows) {
+    for (int64_t t = 0; t < rows; ++t) {
+        s.top[t] = NOTHING;
+        s.mass[t] = 0;
+    }
+}
+
+// Adds the softmax of another part of the scores.
+void join_softmax(Attention& s, const Attention& part) {
+    for (int64_t t = 0; t < s.tokens; t += WIDTH) {
+        const vf before = load(s.top + t), more = load(part.top + t), top = larger(before, more);
+        float shrunk[WIDTH], added[WIDTH];
+        store(shrunk, exp_of(before - top));
+        store(added, exp_of(more - top));
+        store(s.top + t, top);
+        for (int lane = 0; lane < WIDTH; ++lane)
+            s.mass[t + lane] = s.mass[t + lane] * double(shrunk[lane]) + part.mass[t + lane] * double(added[lane]);
+    }
+}
+
 // c_ij of a tile, in place of its scores; share is w / (mass · n).
 void coefficients(const Attention& s, const Tile& tile, float* scores) {
     for (int64_t r = 0; r < tile.rows; ++r) {

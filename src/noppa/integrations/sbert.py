@@ -54,14 +54,17 @@ class NoppaModule(Module):
         encoder = self.encoder.for_texts(texts)
         ids, offsets = encoder.look_up(texts)
         features = {"input_ids": torch.from_numpy(ids), "offsets": torch.from_numpy(offsets)}
-        return {**features, "encoder": encoder}
+        # a fastText model composes rows for the words of these texts, which the ids name
+        return features if encoder is self.encoder else {**features, "encoder": encoder}
 
     tokenize = preprocess
 
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Adds `sentence_embedding`, (n, dim); a text without a known word is a row of zeros."""
         ids, offsets = features["input_ids"], features["offsets"]
-        rows, _known = features["encoder"].encode_ids(ids.cpu().numpy(), offsets.cpu().numpy())
+        rows, _known = features.get("encoder", self.encoder).encode_ids(
+            ids.cpu().numpy(), offsets.cpu().numpy()
+        )
         features["sentence_embedding"] = torch.from_numpy(rows).to(ids.device)
         return features
 
