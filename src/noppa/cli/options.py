@@ -41,11 +41,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose parameters that are dataclasses become an option for each field, after its other options."""
-    hints = get_type_hints(command, include_extras=True)
+    # Not get_type_hints: on Python 3.10 it hides what is Annotated where the default is None.
+    given = signature(command, eval_str=True)
+    hints = {name: one.annotation for name, one in given.parameters.items()}
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[name])
-        for name, one in signature(command).parameters.items()
+        for name, one in given.parameters.items()
         if name not in groups
     ]
     for kind in groups.values():
@@ -67,6 +69,6 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
         command(**values)
 
     del called.__wrapped__  # or its signature would be taken
-    setattr(called, "__signature__", signature(command).replace(parameters=parameters))  # noqa: B010
+    setattr(called, "__signature__", given.replace(parameters=parameters))  # noqa: B010
     called.__annotations__ = {one.name: one.annotation for one in parameters}
     return called
