@@ -23,6 +23,7 @@ from pages import (
     scale,
     search,
     server,
+    speed,
     tables,
     wheels,
 )
@@ -67,7 +68,12 @@ BLOCKS = {
     "docs/scale.md": {"cost": scale.made},
     "docs/search.md": {"quality": search.quality, "tries": search.tries, "million": search.million},
     "docs/server.md": {"load": server.measured},
-    "docs/speed.md": {"curves": curves.measured, "instructions": curves.instructions},
+    "docs/speed.md": {
+        "model2vec": speed.against_model2vec,
+        "stages": speed.stages,
+        "curves": curves.measured,
+        "instructions": curves.instructions,
+    },
 }
 
 

@@ -15,6 +15,7 @@ namespace noppa {
 namespace {
 
 constexpr size_t HUGE_PAGE = size_t(2) << 20, LEAST = 2 * HUGE_PAGE, MOST = size_t(256) << 20;
+constexpr size_t MOST_ROOM = 8;  // times what is needed
 
 struct Block {
     void* at;
@@ -36,8 +37,9 @@ bool KeptMemory::suits(size_t bytes) { return bytes >= LEAST; }
 
 KeptMemory::KeptMemory(size_t asked) : bytes((asked + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE), at(nullptr) {
     Block* block = kept.exchange(nullptr);
-    if (block && block->bytes == bytes) {
+    if (block && block->bytes >= bytes && block->bytes <= MOST_ROOM * bytes) {
         at = block->at;
+        bytes = block->bytes;
         delete block;
         return;
     }
