@@ -1,6 +1,7 @@
 """Speed over length, dimension, batch, threads, vocabulary and storage: the curves of docs/speed.md.
 
-    python bench/curves.py && python bench/document.py       # under five minutes on a quiet machine
+    python bench/curves.py && python bench/document.py       # some eight minutes on a quiet machine of two cores
+    python bench/curves.py --only length                     # these curves anew, the others as they are
     python bench/curves.py --thin -o curves.jsonl            # a minute: fewer points, to see that all runs
 
 Words are made, and drawn by Zipf's law; sentences have 4 to 16 of them, as SICK's do. Times are those of `encode` from raw text, the
@@ -207,7 +208,7 @@ def main() -> None:
         if options.only and curve not in options.only:
             continue
         points = list(points_of(options.thin))
-        budget = 2.0 if options.thin else 25.0
+        budget = 2.0 if options.thin else 15.0
         for point, seconds in zip(points, measured(points, budget), strict=True):
             line = {"curve": curve, "series": point.series, "x": point.x}
             lines.append({**line, "microseconds": round(1e6 * seconds / point.texts, 3), **about})
@@ -216,6 +217,11 @@ def main() -> None:
         for series, count, rate in by_threads(options.thin):
             line = {"curve": "threads", "series": series, "x": count}
             lines.append({**line, "microseconds": round(1e6 / rate, 3), **about})
+    kept = (
+        options.output.read_text(encoding="utf-8").splitlines() if options.output.exists() else []
+    )
+    new = {line["curve"] for line in lines}
+    lines = [line for line in map(json.loads, kept) if line["curve"] not in new] + lines
     options.output.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 

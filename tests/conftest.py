@@ -20,6 +20,8 @@ SKIPPED: list[str] = []
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.pluginmanager.hasplugin("hypothesispytest"):  # the environments of extras lack it
+        _allow_any_time()
     config.addinivalue_line("markers", "twin: runs a second time on the NumPy twin")
     config.addinivalue_line(
         "markers",
@@ -33,6 +35,15 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "found(by, what): a fault that this test failed on; docs/reliability.md lists them",
     )
+
+
+def _allow_any_time() -> None:
+    """An example of hypothesis may take as long as a busy machine needs."""
+    from hypothesis import HealthCheck, settings
+
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("noppa", deadline=None, suppress_health_check=slow)
+    settings.load_profile("noppa")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import noppa
@@ -105,7 +105,6 @@ def test_other_file_systems(model) -> None:
     target.files.rm("/noppa", recursive=True)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.text(alphabet='ab",\n\r é', max_size=12), min_size=1, max_size=30),
     st.integers(1, 60),

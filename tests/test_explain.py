@@ -96,7 +96,7 @@ TOKENS = st.sampled_from([*VOCABULARY, "w1", "w19", "unheard", "Girl"])
 
 @pytest.mark.twin
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(data=st.data())
 def test_contributions_add_up(variant: str, data: st.DataObject) -> None:
     refinement = data.draw(st.sampled_from(list(REFINEMENTS)))

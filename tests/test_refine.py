@@ -26,7 +26,7 @@ def fitted(refinement: object, rows: np.ndarray) -> np.ndarray:
     return applied([refinement.fit(Moments.of(rows))], rows)  # type: ignore[attr-defined]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 300), min_size=0, max_size=8), st.randoms())
 def test_moments_merge_in_any_order(cuts: list[int], random: object) -> None:
     edges = [0, *sorted(cuts), 300]

@@ -179,7 +179,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(JSON, st.booleans())
 def test_values_are_counted_outside_strings(value: Any, ascii_only: bool) -> None:
     def count(part: Any) -> int:

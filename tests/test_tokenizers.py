@@ -102,7 +102,7 @@ pieces = st.sampled_from(
 numbers = st.tuples(*(st.integers(0, len(names) - 1) for names in (RULE_SET, RUN, FOLD, FORM)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(pieces, max_size=20).map("".join) | st.text(max_size=30),
     numbers,

@@ -100,7 +100,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(pieces, max_size=30).map("".join) | st.text(max_size=40))
 @example("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.b")
 @example("x" * 70 + "@y.com")

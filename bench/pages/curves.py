@@ -81,7 +81,8 @@ def measured() -> str:
         [name, *(number(dict(points).get(length)) for length in columns)]
         for name, points in lengths.items()
     ]
-    how = "a thin run on a busy machine" if about["thin"] else "one run"
+    thin = any(line["thin"] for line in lines)
+    how = "in part a thin run on a busy machine" if thin else "measured"
     return (
         f"![Curves of speed]({PICTURE.removeprefix('docs/')})\n\n"
         f"Made words of 300 dimensions, sentences of 4 to 16 words, from raw text; {how} on {about['processors']} processors "
