@@ -139,7 +139,8 @@ constexpr int64_t PAIR_SUMS = 3;
 using SumPairs = void(const Attention& words, const Tile& tile, const Pair* pairs, int64_t count, float* sums);
 
 template <class Kernel, bool ORDERED, bool PRODUCT>
-void sum_pairs(const Attention& words, const Tile& tile, const Pair* pairs, int64_t count, float* sums) {
+void sum_pairs(const Attention& words, [[maybe_unused]] const Tile& tile, const Pair* pairs, int64_t count,
+               float* sums) {
     const int64_t stride = words.stride;
     const auto sum_block = [&](auto vectors, int64_t m) {
         constexpr int VECTORS = decltype(vectors)::value;
