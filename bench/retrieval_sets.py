@@ -35,7 +35,7 @@ class Retrieval(NamedTuple):
 
 def paired(parts: list[list[tuple[str, str, bool]]]) -> Retrieval:
     """From pairs of sentences, the first part for tuning: the second sentence of each pair is a text, and the first of a pair
-    of matches is a query.
+    of matches is a query, unless it is one of the texts, too: that would come first and count as wrong.
     """
     rows: dict[str, int] = {}
     for pairs in parts:
@@ -45,7 +45,7 @@ def paired(parts: list[list[tuple[str, str, bool]]]) -> Retrieval:
     for pairs in parts:
         wanted: dict[str, set[int]] = {}
         for query, text, matches in pairs:
-            if matches and query != text:
+            if matches and query not in rows:
                 wanted.setdefault(query, set()).add(rows[text])
         queries.append(wanted)
     tuning, test = queries

@@ -16,7 +16,7 @@ from noppa.methods.k_means import interrupt
 from noppa.search import cells, index_model
 from noppa.search.index import Index
 from noppa.search.postings import K1, B, terms_of
-from noppa.search.query import MODES, MOST_POINTS, WORDS_COUNT, Collection
+from noppa.search.query import MODES, WORDS_COUNT, Collection
 from tests.conftest import made_texts, made_words
 
 pytestmark = pytest.mark.twin
@@ -59,7 +59,7 @@ def word_weight_of(query: str, texts: list[str], best: float) -> float:
         weights[term] = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
     most = sum(weights.values())
     known = sum(weight for term, weight in weights.items() if term in WORDS) / most
-    return WORDS_COUNT * (1 - best * known) ** 2 * min(1, MOST_POINTS / most)
+    return WORDS_COUNT * (1 - best * known) ** 2 / most**0.5
 
 
 def ranked(scores: np.ndarray) -> list[str]:
