@@ -354,6 +354,9 @@ class Encoder(Displayed):
 
     def _encode_pair(self, a: Any, b: Any) -> tuple[Vectors, Vectors]:
         """Unit vectors of two texts or collections, of which few known words are told once."""
+        if b is a and not isinstance(a, str):
+            own = self._encode(texts_of(a), None, self.dim, True)
+            return own, own
         first, second = ([one] if isinstance(one, str) else texts_of(one) for one in (a, b))
         both = self._encode([*first, *second], None, self.dim, True)
         left, right = both[: len(first)], both[len(first) :]
