@@ -73,9 +73,11 @@ def on_a_terminal(*arguments):
 )
 def test_a_request_to_end_tidies_up(folder, number, more):
     read, write = os.pipe()
+    before = signal.signal(number, signal.SIG_DFL)  # under nohup it is ignored, in children too
     process = subprocess.Popen(
         [*MAIN, "encode", "-m", "model", "-o", "v.npy", *more], stdin=read, stderr=subprocess.PIPE
     )
+    signal.signal(number, before)
     try:
         os.write(write, b"a cake\n")
         checkpoint = folder / ".v.npy.checkpoint"
