@@ -97,7 +97,7 @@ def against_model2vec() -> str:
         f"{machine['load']:.1f}; NoPPA, the average and model2vec on the same table of 300 dimensions, the fastest of several turns of each "
         "(`python bench/speed.py`). "
         + "The machine had other work: CPU time says more than the clock, and ratios differ by a fifth from run to run. "
-        * (machine["load"] > 1)
+        * (machine["load"] > machine["threads"])
         + f"The error of `NoPPA(k=0)` against float64 is {machine['error']:.1e} of a row's length at most.\n\n"
     )
     return text + table(head, rows) + "\n" + bars(found) + "\n" + floors(found, machine)
