@@ -251,16 +251,17 @@ class Encoder(Displayed):
         show_progress_bar: on a terminal or in a notebook.
         """
         cut = self._cut(dim)
+        size = FIT_BLOCK if batch_size is None else whole(batch_size, "batch_size", 1)
+        shows = show_progress_bar is not None and boolean(show_progress_bar, "show_progress_bar")
         if isinstance(texts, str):
             return np.asarray(self._encode([texts], threads, cut, normalize)[0])
-        size = whole(batch_size or FIT_BLOCK, "batch_size", 1)
-        if isinstance(texts, Iterator) or batch_size or show_progress_bar:
+        if isinstance(texts, Iterator) or batch_size is not None or shows:
             items = texts if isinstance(texts, Iterator) else texts_of(texts, on_invalid)
             total = 0 if isinstance(items, Iterator) else len(items)
             blocks = self.encode_iter(
                 items, size, threads, dim=dim, normalize=normalize, on_invalid=on_invalid
             )
-            rows = list(followed(blocks, total, "encoding") if show_progress_bar else blocks)
+            rows = list(followed(blocks, total, "encoding") if shows else blocks)
             return np.concatenate(rows) if rows else np.empty((0, cut), np.float32)
         return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
 
