@@ -64,6 +64,20 @@ def cut_off(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{taken.getsockname()[1]}")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"figures": [1]}, "figures must be numbers by their names"),
+        ({"figures": {"STS-B": "good"}}, "the figure 'STS-B' must be a number"),
+        ({"license": 7}, "license must be a name"),
+    ],
+)
+def test_a_card_that_cannot_be_written_makes_no_repository(hub, given, said):
+    with pytest.raises(noppa.NoppaError, match=said):
+        made().push_to_hub(ONE, **given)
+    assert not hub.requests
+
+
 def test_an_encoder_goes_there_and_back(hub, monkeypatch):
     hub.lfs_from = 1000
     encoder = made()

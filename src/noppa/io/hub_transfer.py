@@ -187,11 +187,12 @@ def push(to: Destination, save: Callable[[Path], None], card: Callable[[Path], s
     ):
         folder = Path(scratch, "model")
         save(folder)
+        text = card(folder)  # first, since it may refuse what it is given
         api.create_repo(repository.id, private=to.private, exist_ok=True)
         if to.revision:
             api.create_branch(repository.id, branch=to.revision, exist_ok=True)
         if not api.file_exists(repository.id, CARD, revision=repository.revision):
-            (folder / CARD).write_text(card(folder), encoding="utf-8")
+            (folder / CARD).write_text(text, encoding="utf-8")
         commit = api.create_commit(
             repository.id,
             _operations(api, repository, folder),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from noppa.errors import ParameterError
 from noppa.io import storage
+from noppa.parameters import number, shown
 
 CITATION = "Wu, Zhao, Liu: Non-Parametric Pairwise Attention Random Walk Model for Sentence Representation, arXiv:2302.12903"
 
@@ -25,6 +28,8 @@ def model_card(
 
     task: the hub's name for what it does. usage: lines of Python, and then of the command line after an empty one.
     """
+    if license is not None and not isinstance(license, str):
+        raise ParameterError(f"license must be a name such as 'mit', not {shown(license)}")
     files = [file for file in folder.rglob("*") if file.is_file()]
     size = f"{sum(file.stat().st_size for file in files):,} bytes in {len(files)} files"
     python, _, command = "\n".join(usage).partition("\n\n")
@@ -52,9 +57,20 @@ def model_card(
         f"Licence: {license}." if license else "Licence: none was stated.",
     ]  # fmt: skip
     if figures:
-        rows = {name: f"{value:.4g}" for name, value in figures.items()}
-        lines += ["", "## Results", "", *_table(("measure", "value"), rows)]
+        lines += ["", "## Results", "", *_table(("measure", "value"), _values(figures))]
     return "\n".join([*lines, "", f"The method: {CITATION}.", ""])
+
+
+def _values(figures: Mapping[str, float]) -> dict[str, str]:
+    if not isinstance(figures, Mapping):
+        raise ParameterError(
+            f"figures must be numbers by their names, as in {{'STS-B': 78.6}}, not {shown(figures)}"
+        )
+    values = {
+        name: number(value, f"the figure {shown(name)}", -math.inf, math.inf)
+        for name, value in figures.items()
+    }
+    return {name: f"{value:.4g}" for name, value in values.items()}
 
 
 def _block(language: str, text: str) -> list[str]:
