@@ -335,7 +335,7 @@ def test_the_reader_of_the_document(page: Any, server: Running) -> None:
     one.get_by_role("button", name="Send").click()
     one.locator(".status").filter(has_text="no JSON").wait_for()
     page.get_by_role("link", name="/v1/embeddings", exact=False).first.click()
-    assert page.locator("#post-v1-embeddings table").first.is_visible()
+    page.locator("#post-v1-embeddings table").first.wait_for()
     background = "getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
     page.get_by_role("button", name="Dark").click()
