@@ -58,8 +58,8 @@ def word_weight_of(query: str, texts: list[str], best: float) -> float:
         holding = sum(term in own for own in split)
         weights[term] = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
     most = sum(weights.values())
-    known = sum(weight for term, weight in weights.items() if term in WORDS) / most
-    return WORDS_COUNT * (1 - best * known) ** 2 / most**0.5
+    known = sum(weights[term] for term in weights if term in WORDS and term.isalpha()) / most
+    return WORDS_COUNT * (1 - best * known**2) ** 2 / most**0.5
 
 
 def ranked(scores: np.ndarray) -> list[str]:

@@ -26,10 +26,10 @@ from noppa.text.tokens import Split
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
-#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25 / √most, where s is the best cosine of all texts, times the share of the query
-#: that the encoder knows, and most is what BM25 could reach for it: words count the more, the less sure the meaning is, and a query
-#: of many words is more evidence than one of few, but not in proportion. bench/retrieval.py chose the form and the number.
-WORDS_COUNT = 1.1
+#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25 / √most, where s is the best cosine of all texts, times the square of the
+#: share of the query whose meaning is known, and most is what BM25 could reach for it: words count the more, the less sure the meaning
+#: is, and a query of many words is more evidence than one of few, but not in proportion. bench/retrieval.py chose form and number.
+WORDS_COUNT = 0.8
 #: Rows that are near by meaning alone, at least, before words are added: the more, the fewer others must be compared again.
 NEAR = 256
 #: How often the largest score is halved to find the few that are above.
@@ -270,7 +270,7 @@ def find(
 ) -> Answer:
     """What one query finds; `vector` (dim,) is None for a query without a meaning.
 
-    is_known: whether the meaning of a term is in the vector.
+    is_known: whether the vector says what a term means.
     """
     terms = [] if mode == MEANING else collection.terms(query)
     every = collection.word_scores(terms, threads) if terms else []
@@ -300,7 +300,7 @@ def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool
     if not most:
         return 0.0
     known = sum(term.weight for term in terms if is_known(term.text)) / most
-    sure = known * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
+    sure = known**2 * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
     return float(WORDS_COUNT * (1 - sure) ** 2 / most**0.5)
 
 
