@@ -8,7 +8,7 @@ import io
 import json
 import os
 import signal
-from threading import Event, Timer
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -326,19 +326,24 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
 
 def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
     """Such a signal does not end the wait; here it cannot, as only another thread takes it."""
-    written = Event()
+    reading, written = Event(), Event()
     too_late = []
 
+    def interrupt():
+        reading.wait(PATIENCE)
+        os.kill(os.getpid(), signal.SIGINT)
+
     def silence(source):
+        reading.set()
         too_late.append(not written.wait(PATIENCE))
         yield from ()
 
     monkeypatch.setattr("noppa.records.job.read", silence)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    Thread(target=interrupt).start()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         with pytest.raises(KeyboardInterrupt):
-            Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
             Job(MODEL, Input(["none.txt"]), str(tmp_path / "v.npy")).run()
         assert not too_late, "it was noticed only when the input went on"
     finally:
