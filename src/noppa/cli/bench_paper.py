@@ -13,7 +13,7 @@ from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, words_of
 from noppa.errors import FileError, NoppaError
 from noppa.evaluate import experiments
-from noppa.evaluate.candidates import Fixed
+from noppa.evaluate.candidates import Encoded, Fixed
 from noppa.evaluate.results import Record
 from noppa.evaluate.results import read as read_records
 from noppa.evaluate.study import Corpus, Cost, Item, Study, Words, total_of
@@ -47,6 +47,13 @@ def paper_(
             help="A sentence-transformers model as a further row; repeat.", show_default=False
         ),
     ] = None,
+    encoded: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Vectors that another program made as a further row: NAME.npy, and the texts in NAME.txt, one a line; repeat.",
+            show_default=False,
+        ),
+    ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,7 +77,10 @@ def paper_(
         [_words(path, counts) for path in vectors],
         scoring.tasks_in(data, tasks),
         _corpus(corpus),
-        [Fixed(noppa.external(name), Path(name).name) for name in sbert or ()],
+        [
+            *(Fixed(noppa.external(name), Path(name).name) for name in sbert or ()),
+            *(Encoded(path, scoring.fingerprint(path) or {}) for path in encoded or ()),
+        ],
         unchecked,
     )
     if quick:
