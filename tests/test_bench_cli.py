@@ -18,7 +18,7 @@ import pytest
 
 import noppa
 from noppa.cli import scoring
-from noppa.evaluate import TASKS, experiments, report
+from noppa.evaluate import TASKS, experiments, read, report
 from noppa.evaluate import results as records
 from noppa.evaluate.study import Search, Study, Words
 from tests.conftest import ROOT, made_words
@@ -122,6 +122,7 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     command = ["bench", "paper", "--data", place, "--vectors", tmp_path / "wide.npy", "--counts"]
     command += [tmp_path / "counts.txt", "--corpus", tmp_path / "corpus.txt", "--quick"]
     command += ["--tasks", "TREC,SICK-R", "--unchecked", "--jobs", 1, "-o", out]
+    command += ["--encoded", lengths_of_texts(place, tmp_path / "lengths.npy")]
     first = run(*command).stdout
     files = sorted(out.iterdir())
     assert [file.stem for file in files] == sorted(f"paper_{name}" for name in experiments.PARTS)
@@ -136,7 +137,23 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     authors = [row for row in rows_of(out / "paper_replay.jsonl") if row["selected_on"] == "test"]
     assert all(row["transductive"] and row["protocol"] == "senteval" for row in authors)
     assert authors[0]["parameters"]["noise"] == authors[0]["parameters"]["position"] == "reference"
+    (elsewhere,) = (row for row in rows_of(out / "paper_senteval.jsonl") if row["vectors"] is None)
+    assert (elsewhere["encoder"], elsewhere["fitted_on"]) == ("lengths", "nothing")
     run(*command, "--part", "nothing", code=2)
+    (tmp_path / "lengths.txt").write_text("one\ntwo\none\n", "utf-8")
+    told = run(*command, code=1).stderr.replace("\n", " ")
+    assert "lengths.npy has the shape" in told
+    assert "2 distinct texts: give one row a text" in told
+
+
+def lengths_of_texts(data: Path, file: Path) -> Path:
+    """Vectors of the texts of two tasks, as another program would make them."""
+    tasks = (TASKS["TREC"], TASKS["SICK-R"])
+    parts = [part for task in tasks for part in read(data, task).values()]
+    texts = sorted({text for part in parts for row in part for text in row.texts})
+    np.save(file, np.array([[len(text), text.count(" "), 1] for text in texts], np.float32))
+    file.with_suffix(".txt").write_text("\n".join(texts) + "\n", "utf-8")
+    return file
 
 
 def test_every_point_of_every_grid_is_a_method() -> None:
