@@ -2,6 +2,7 @@
 
 python reliability/load.py tests/test_serve_page.py                    # five times, at a load of ten
 python reliability/load.py --times 20 --load 16 tests/test_threads.py
+python reliability/load.py --slow-page 6 tests/test_serve_page.py      # the browser computes six times slower, too
 """
 
 from __future__ import annotations
@@ -38,14 +39,18 @@ def main() -> None:
     )
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--load", type=int, default=10, help="busy processes")
+    parser.add_argument("--slow-page", type=float, default=1, help="by how much pages are slowed")
     parser.add_argument("paths", nargs="+", help="test files, and other arguments of pytest")
     arguments, pytest_options = parser.parse_known_args()
     failed = 0
+    environment = {**os.environ, "NOPPA_SLOW_PAGE": str(arguments.slow_page)}
     with busy(arguments.load):
         for number in range(1, arguments.times + 1):
             began = time.monotonic()
             command = [sys.executable, "-m", "pytest", "-q", *arguments.paths, *pytest_options]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True
+            )
             last = (done.stdout.strip().splitlines() or ["nothing printed"])[-1]
             took = f"{time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.0f}"
             print(f"run {number} of {arguments.times}: {last} ({took})", flush=True)

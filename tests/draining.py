@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
+from tests.runs import PATIENCE
 from tests.serving import Running
 
 SMALL = json.dumps({"inputs": ["the girl eats a cake"]}).encode()
@@ -121,8 +122,7 @@ def stopped_under_load(server: Running, each: int = 4) -> Counter[str]:
     threads = [threading.Thread(target=client, args=kind) for kind in KINDS for _ in range(each)]
     for thread in threads:
         thread.start()
-    for _ in threads:
-        begun.acquire()
+    assert all(begun.acquire(timeout=PATIENCE) for _ in threads), outcomes
     outcomes[f"exit {server.stop()}"] += 1
     for thread in threads:
         thread.join()

@@ -1,14 +1,25 @@
-"""What tests of resumable runs share: a run that waits in its middle, and JSON files with something changed."""
+"""What tests of runs and processes share: waiting for a condition, a run that waits in its middle, changed JSON files."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
+#: Seconds that a test waits for what is bound to come, on a machine that is busy with something else.
 PATIENCE = 240
+
+
+def wait_until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """What `true` gives as soon as that is true."""
+    end = time.monotonic() + seconds
+    while not (value := true()):
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.02)
+    return value
 
 
 @contextmanager

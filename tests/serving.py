@@ -11,9 +11,8 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import httpx
 
 import noppa
 from tests.conftest import made_texts, made_words
+from tests.runs import PATIENCE
 
 PROGRAM = "import sys; from noppa.cli import main; sys.argv[0] = 'noppa'; main()"
 
@@ -50,7 +50,7 @@ class Running:
         self.listening.set()  # it ended
 
     def client(self, **options: Any) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=60, trust_env=False, **options)
+        return httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False, **options)
 
     def events(self, event: str) -> list[dict[str, Any]]:
         """The logged lines of this kind."""
@@ -59,14 +59,25 @@ class Running:
     def connect(self) -> socket.socket:
         """A bare connection."""
         host, port = self.url.removeprefix("http://").split(":")
-        return socket.create_connection((host, int(port)), 60)
+        return socket.create_connection((host, int(port)), PATIENCE)
+
+    def exchange(self, sent: bytes) -> bytes:
+        """What comes back on a bare connection until it is closed, or an answer of JSON is whole."""
+        answer = b""
+        with self.connect() as connection:
+            with suppress(ConnectionError):  # it answered and closed while we were still sending
+                connection.sendall(sent)
+            with suppress(ConnectionError):
+                while not answer.endswith(b"}") and (piece := connection.recv(1 << 16)):
+                    answer += piece
+        return answer
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(60)
-        self.reader.join(10)
+        code = self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)  # also workers of a killed server have ended then
         return code
 
 
@@ -95,7 +106,7 @@ def serving(
     )
     server = Running(process)
     try:
-        assert server.listening.wait(60)
+        assert server.listening.wait(PATIENCE)
         assert server.url, server.log
         yield server
     finally:
@@ -187,15 +198,6 @@ def children(pid: int) -> list[int]:
     """The living processes that a process has started."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in listed]
-
-
-def wait_until(true: Callable[[], Any], seconds: float = 60) -> Any:
-    """What `true` gives as soon as that is true."""
-    end = time.monotonic() + seconds
-    while not (value := true()):
-        assert time.monotonic() < end, "it never came to be"
-        time.sleep(0.02)
-    return value
 
 
 def made_encoder(folder: Path, whitened: bool = True) -> noppa.Encoder:

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +18,12 @@ import pytest
 
 import noppa
 from noppa.cli import scoring
-from noppa.evaluate import TASKS, experiments, report
+from noppa.evaluate import TASKS, experiments, read, report
 from noppa.evaluate import results as records
 from noppa.evaluate.study import Search, Study, Words
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
+from tests.runs import wait_until
 
 NOPPA = [sys.executable, "-c", "import noppa.cli; noppa.cli.main()"]
 
@@ -122,6 +122,7 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     command = ["bench", "paper", "--data", place, "--vectors", tmp_path / "wide.npy", "--counts"]
     command += [tmp_path / "counts.txt", "--corpus", tmp_path / "corpus.txt", "--quick"]
     command += ["--tasks", "TREC,SICK-R", "--unchecked", "--jobs", 1, "-o", out]
+    command += ["--encoded", lengths_of_texts(place, tmp_path / "lengths.npy")]
     first = run(*command).stdout
     files = sorted(out.iterdir())
     assert [file.stem for file in files] == sorted(f"paper_{name}" for name in experiments.PARTS)
@@ -136,7 +137,23 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     authors = [row for row in rows_of(out / "paper_replay.jsonl") if row["selected_on"] == "test"]
     assert all(row["transductive"] and row["protocol"] == "senteval" for row in authors)
     assert authors[0]["parameters"]["noise"] == authors[0]["parameters"]["position"] == "reference"
+    (elsewhere,) = (row for row in rows_of(out / "paper_senteval.jsonl") if row["vectors"] is None)
+    assert (elsewhere["encoder"], elsewhere["fitted_on"]) == ("lengths", "nothing")
     run(*command, "--part", "nothing", code=2)
+    (tmp_path / "lengths.txt").write_text("one\ntwo\none\n", "utf-8")
+    told = run(*command, code=1).stderr.replace("\n", " ")
+    assert "lengths.npy has the shape" in told
+    assert "2 distinct texts: give one row a text" in told
+
+
+def lengths_of_texts(data: Path, file: Path) -> Path:
+    """Vectors of the texts of two tasks, as another program would make them."""
+    tasks = (TASKS["TREC"], TASKS["SICK-R"])
+    parts = [part for task in tasks for part in read(data, task).values()]
+    texts = sorted({text for part in parts for row in part for text in row.texts})
+    np.save(file, np.array([[len(text), text.count(" "), 1] for text in texts], np.float32))
+    file.with_suffix(".txt").write_text("\n".join(texts) + "\n", "utf-8")
+    return file
 
 
 def test_every_point_of_every_grid_is_a_method() -> None:
@@ -362,20 +379,43 @@ def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:
     assert [row["score"] for row in records.read([out])] == [2.0]
 
 
+#: The command gets no further than its second row, however late it is interrupted.
+HELD = """
+import time
+
+import noppa.cli
+from noppa.evaluate import results
+
+append, rows = results.append, []
+
+
+def held_append(output, row):
+    append(output, row)
+    rows.append(row)
+    while len(rows) > 1:
+        time.sleep(0.1)
+
+
+results.append = held_append
+noppa.cli.main()
+"""
+
+
 def test_an_interruption_keeps_finished_rows(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
-    # Seven encoders on five tasks: when the first row is there, dozens are still to come.
-    slow = ["--protocol", "senteval", "--k", "2", "--tasks", "SICK-E,MR,CR,SUBJ,MPQA"]
-    command = [*NOPPA, "bench", "ablations", *map(str, options(place)), *slow, "-o", str(out)]
+    more = ["--k", "2", "--tasks", "SICK-E,CR", "-o", str(out)]
+    command = [sys.executable, "-c", HELD, "bench", "ablations", *map(str, options(place)), *more]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while process.poll() is None and not (out.exists() and out.stat().st_size):
-        time.sleep(0.02)
+    wait_until(
+        lambda: (
+            process.poll() is not None or (out.exists() and len(out.read_bytes().splitlines()) == 2)
+        )
+    )
     os.killpg(process.pid, signal.SIGINT)
     message = process.communicate()[1]
     assert process.returncode == 130, message
-    rows = rows_of(out)
-    assert rows
-    assert f"{len(rows)} rows that were ready" in message
+    assert len(rows_of(out)) == 2
+    assert "2 rows that were ready" in message
 
 
 @pytest.mark.parametrize(

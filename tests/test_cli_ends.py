@@ -9,7 +9,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from noppa.cli import program
 from noppa.cli.terminal import visible
 from noppa.records import FORMATS
 from tests.command import run_command
+from tests.runs import PATIENCE, wait_until
 
 MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
 HOSTILE = "a cake \x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
@@ -38,7 +38,7 @@ def run(*arguments, **options):
         [*MAIN, *arguments],
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
         **options,
     )
@@ -58,7 +58,7 @@ def on_a_terminal(*arguments):
             shown += part
     except OSError:  # the other end is closed
         pass
-    process.wait(timeout=120)
+    process.wait(timeout=PATIENCE)
     os.close(ours)
     return shown.decode()
 
@@ -79,16 +79,15 @@ def test_a_request_to_end_tidies_up(folder, number, more):
     )
     signal.signal(number, before)
     try:
-        os.write(write, b"a cake\n")
         checkpoint = folder / ".v.npy.checkpoint"
-        for _ in range(2400):
-            if checkpoint.exists():
-                break
-            assert process.poll() is None
-            time.sleep(0.05)
+
+        def reached() -> bool:
             os.write(write, b"a cake\n")
+            return checkpoint.exists() or process.poll() is not None
+
+        wait_until(reached)  # and there it waits for more, as the pipe stays open
         process.send_signal(number)
-        _, message = process.communicate(timeout=120)
+        _, message = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         os.close(read)
@@ -234,7 +233,7 @@ def test_ctrl_c_while_parquet_is_written(folder):
         "main()\n"
     )
     command = [sys.executable, "-c", code, "encode", "texts.txt", "-m", "model", "-o", "v.parquet"]
-    done = subprocess.run(command, capture_output=True, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 130
     assert done.stderr == b"noppa: interrupted: nothing was written\n"
     assert {path.name for path in folder.iterdir()} == {"model", "texts.txt"}
@@ -260,7 +259,7 @@ def test_a_very_early_ctrl_c(folder, module):
     try:
         assert os.read(read, 1) == b"."
         process.send_signal(signal.SIGINT)
-        _, message = process.communicate(timeout=240)
+        _, message = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
         os.close(read)
@@ -273,7 +272,7 @@ def test_what_keeps_noppa_from_starting_is_one_sentence():
     done = subprocess.run(
         [sys.executable, "-c", code, "info"],
         capture_output=True,
-        timeout=240,
+        timeout=PATIENCE,
         check=False,
         env={**os.environ, "NOPPA_BACKEND": "abacus"},
     )

@@ -8,13 +8,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 import noppa
 from noppa import Encoder, NoPPA, WordVectors
+from tests.runs import PATIENCE, wait_until
 
 WORDS = ["the", "girl", "eats", "a", "cake", "</s>"]
 MATRIX = np.random.default_rng(2).normal(size=(6, 8)).astype(np.float32)
@@ -27,7 +27,7 @@ def run(*arguments, given=b"", **environment):
         input=given,
         capture_output=True,
         env={**os.environ, "COLUMNS": "400", "NO_COLOR": "1", **environment},
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -143,45 +143,50 @@ def test_closed_pipe_is_quiet(model, tmp_path):
         f"{command} encode {tmp_path}/t.txt -m {model} | head -1",
         shell=True,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stdout.count(b"\n") == 1
     assert b"Traceback" not in done.stderr
 
 
+#: The command writes a checkpoint at once, and gets no further than its fourth batch, however late it is interrupted.
+HELD = """
+import time
+
+from noppa.cli import main
+from noppa.records import encode_stream
+
+encode_stream.SECONDS_BETWEEN_CHECKPOINTS = -1.0
+rows_of, batches = encode_stream.EncodeStream.rows_of, []
+
+
+def held_rows(stream, batch):
+    batches.append(batch)
+    while len(batches) > 3:
+        time.sleep(0.1)
+    return rows_of(stream, batch)
+
+
+encode_stream.EncodeStream.rows_of = held_rows
+main()
+"""
+
+
 def started(model, source, target, *more):
-    """A run on one thread that has come to its first checkpoint."""
-    process = subprocess.Popen(
-        [
-            *MAIN,
-            "encode",
-            str(source),
-            "-m",
-            str(model),
-            "-o",
-            str(target),
-            "--threads",
-            "1",
-            *more,
-        ],
-        stderr=subprocess.PIPE,
-    )
-    partial = target.with_name(f".{target.name}.partial")
-    checkpoint = partial.with_suffix(".checkpoint")
-    for _ in range(2400):
-        if checkpoint.exists():
-            return process
-        assert process.poll() is None, "it ended before it was interrupted"
-        time.sleep(0.05)
-    raise AssertionError("no checkpoint appeared")
+    """A run that has come to a checkpoint, and goes on no longer."""
+    command = [sys.executable, "-c", HELD, "encode", source, "-m", model, "-o", target, *more]
+    process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE)
+    checkpoint = target.with_name(f".{target.name}.checkpoint")
+    wait_until(lambda: checkpoint.exists() or process.poll() is not None)
+    return process
 
 
 @pytest.fixture
 def long(tmp_path):
+    """Eight batches."""
     path = tmp_path / "long.txt"
-    line = b" ".join([b"the girl eats a cake"] * 12) + b"\n"
-    path.write_bytes(line * 120_000)
+    path.write_bytes(b"".join(b"the girl %d eats a cake\n" % at for at in range(80_000)))
     return path
 
 
@@ -197,7 +202,7 @@ def test_ctrl_c_while_a_pipe_is_silent(model):
         process.stdin.flush()
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=120) == 130
+        assert process.wait(timeout=PATIENCE) == 130
         assert process.stderr.read() == b"noppa: interrupted\n"
     finally:
         process.kill()
@@ -208,7 +213,7 @@ def test_ctrl_c_while_a_pipe_is_silent(model):
 def test_ctrl_c(model, tmp_path, long, more):
     process = started(model, long, tmp_path / "v.npy", *more)
     process.send_signal(signal.SIGINT)
-    _, message = process.communicate(timeout=120)
+    _, message = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert b"interrupted" in message
     assert b"Traceback" not in message

@@ -15,7 +15,7 @@ import pytest
 
 from noppa import Encoder, NoPPA, WordVectors, cluster
 from noppa.errors import FileError, NoppaError
-from tests.runs import changed, waiting
+from tests.runs import PATIENCE, changed, wait_until, waiting
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 MODEL = Encoder(
@@ -170,7 +170,7 @@ write = EncodeShard._write
 
 def held_write(shard, batch, part, counts):
     write(shard, batch, part, counts)
-    if any(Path("out/_noppa/done").iterdir()):
+    if any(Path("out/_noppa/done").glob("[0-9]*.json")):
         Path("held").touch()
         time.sleep(600)
 
@@ -189,10 +189,9 @@ def test_sigterm_keeps_what_is_done(folder):
         stdout=subprocess.PIPE,
     )
     try:
-        while not Path("held").exists():
-            assert process.poll() is None
+        wait_until(lambda: Path("held").exists() or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
-        _, message = process.communicate(timeout=120)
+        _, message = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 143

@@ -20,10 +20,11 @@ from noppa.words.formats import download as module
 from noppa.words.formats.catalogue import CATALOGUE, Entry, every_set, language_sets
 from noppa.words.formats.download import Patience, https_opener
 from reliability.faults import each_fault
+from tests.runs import PATIENCE
 
 CONTENT = bytes(range(256)) * 8192
 SIZE, SHA256 = len(CONTENT), hashlib.sha256(CONTENT).hexdigest()
-QUICK = Patience(seconds=0.3, attempts=4, pause=0.001)
+QUICK = Patience(seconds=PATIENCE, attempts=4, pause=0.001)
 
 
 def download(entry, folder, progress=None, patience=QUICK):
@@ -39,6 +40,8 @@ class Server(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     seen: ClassVar[list[tuple[str, str | None]]] = []
     stopped: ClassVar[threading.Event] = threading.Event()
+    over: ClassVar[threading.Event] = threading.Event()
+    """The test is."""
 
     def log_message(self, *_):
         pass
@@ -83,7 +86,7 @@ class Server(BaseHTTPRequestHandler):
         if not start:
             self.wfile.write(CONTENT[:1000])
         self.wfile.flush()
-        time.sleep(0.8)
+        self.over.wait(PATIENCE)
 
     def _wrong(self, start):
         self._answer(start)
@@ -190,7 +193,9 @@ def entry(address, monkeypatch):
     def made(*kinds):
         return Entry("set", tuple(f"{address}/{kind}/set.zip" for kind in kinds), SIZE, SHA256, "")
 
-    return made
+    Server.over.clear()
+    yield made
+    Server.over.set()
 
 
 def test_whole_and_kept(entry, tmp_path):
@@ -237,14 +242,15 @@ def test_servers_that_do_not_resume(entry, tmp_path, kind):
     ],
 )
 def test_failures_are_told_and_the_mirror_helps(entry, tmp_path, kind, told):
+    short, long = (0.3, 2) if kind == "slow" else (PATIENCE, PATIENCE)
     with pytest.raises(
         NoppaError, match=rf"set could not be fetched .*/{kind}/set\.zip: {told}.*put it at"
     ) as error:
-        download(entry(kind), tmp_path, None, Patience(0.3, 2, 0.001))
+        download(entry(kind), tmp_path, None, Patience(short, 2, 0.001))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "set.zip").exists()
     assert (
-        download(entry(kind, "good"), tmp_path, None, Patience(0.3, 1, 0.001)).read_bytes()
+        download(entry(kind, "good"), tmp_path, None, Patience(long, 1, 0.001)).read_bytes()
         == CONTENT
     )
 
@@ -274,7 +280,7 @@ def test_a_server_without_end(entry, tmp_path):
     Server.stopped.clear()
     with pytest.raises(NoppaError, match=f"sends more than the {SIZE} bytes that were published"):
         download(entry("endless"), tmp_path)
-    assert Server.stopped.wait(30)
+    assert Server.stopped.wait(PATIENCE)
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= SIZE
     assert download(entry("odd_length"), tmp_path / "other").read_bytes() == CONTENT
 
@@ -286,7 +292,7 @@ def test_attempts_come_to_an_end_with_growing_pauses(entry, tmp_path, monkeypatc
     pauses = []
     monkeypatch.setattr(module.time, "sleep", pauses.append)
     with pytest.raises(NoppaError, match=r"the connection ended after \d+ of"):
-        download(entry("crumbs"), tmp_path, None, Patience(0.3, 9, 1.0))
+        download(entry("crumbs"), tmp_path, None, Patience(PATIENCE, 9, 1.0))
     assert len(Server.seen) == 9
     assert pauses == [2, 4, 8, 16, 32, 60, 60, 60]
 

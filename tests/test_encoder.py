@@ -17,6 +17,7 @@ import pytest
 import noppa
 from noppa.io import storage
 from tests.conftest import made_texts, made_words
+from tests.runs import PATIENCE
 
 WORDS = made_words(dim=9, extra=30)
 TEXTS = made_texts(300, WORDS, longest=20)
@@ -348,8 +349,8 @@ def test_other_processes_give_the_same_bytes(tmp_path: Path, start: str) -> None
     queue: multiprocessing.Queue[bytes] = context.Queue()
     child = context.Process(target=_child, args=(str(tmp_path / "model"), queue))
     child.start()
-    assert queue.get(timeout=60) == wanted
-    child.join(60)
+    assert queue.get(timeout=PATIENCE) == wanted
+    child.join(PATIENCE)
     assert child.exitcode == 0
 
 

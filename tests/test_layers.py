@@ -22,7 +22,7 @@ ROOT = "noppa"
 #: Each may import from itself and from those before it. The public face, noppa/__init__.py, stands between the core and
 #: its consumers, so only those can use `from noppa import Encoder`.
 CORE = (
-    "errors", "main_interpreter", "extras", "parameters", "threads", "processes", "display", "progress_bar",
+    "errors", "main_interpreter", "internal", "extras", "parameters", "threads", "processes", "display", "progress_bar",
     "text", "kernels", "io", "words", "refine", "methods", "explain", "encoder", "classify", "search", "dedupe", "topics",
 )  # fmt: skip
 CONSUMERS = (

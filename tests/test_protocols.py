@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
-from noppa.evaluate import TASKS, Fixed, Recipe, read, score
+from noppa.evaluate import TASKS, Fixed, Recipe, read, score, tuning
 from noppa.evaluate.bench import Conditions, results, shuffled
+from noppa.evaluate.candidates import Encoded, PerFold
 from noppa.evaluate.protocols import PROTOCOLS, splits_of, texts_to_fit
 from noppa.evaluate.recipes import ablations, every_method
 from noppa.evaluate.task_files import Row
@@ -183,6 +184,15 @@ def test_tables_of_candidates() -> None:
     ]
 
 
+def test_vectors_from_elsewhere_are_looked_up(tmp_path: Path) -> None:
+    np.save(tmp_path / "made.npy", np.eye(2, dtype=np.float16))
+    (tmp_path / "made.txt").write_text("a cake\nthe \u2028 sea\n", "utf-8")
+    made = Encoded(tmp_path / "made.npy", {"file": "made.npy"})
+    assert made.encode(["the \u2028 sea", "a cake"]).tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(NoppaError, match=r"made\.npy has no vector of 'a dog'"):
+        made.encode(["a cake", "a dog"])
+
+
 # Search
 
 
@@ -210,8 +220,31 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(name: str, made: Pa
     assert [row["trial"] for row in again] == [row["trial"] for row in whole]
     assert [row["score"] for row in again] == [row["score"] for row in whole]
     for row in whole:
-        assert 0.01 <= row["trial"]["parameters"]["a"] <= 0.15
-        assert row["trial"]["parameters"]["k"] in range(7)
+        proposed = row["trial"]["parameters"]
+        for values in proposed if name == "CR" else [proposed]:
+            assert 0.01 <= values["a"] <= 0.15
+            assert values["k"] in range(7)
+
+
+def test_a_search_on_folds_follows_the_development_rows_of_each_fold_alone(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other scores of the first fold change what is proposed for it, after ten trials at random, and for no other fold."""
+
+    def proposed(sign: int) -> list[list[dict[str, Any]]]:
+        def scored(
+            tasks: Any, candidates: Sequence[PerFold], *rest: Any
+        ) -> Iterator[dict[str, Any]]:
+            strengths = [each.described()["a"] for each in candidates[0].folds]
+            yield {"dev_folds": [sign * strengths[0], *strengths[1:]]}
+
+        monkeypatch.setattr(tuning.bench, "results", scored)
+        return [row["trial"]["parameters"] for row in run_search(made, "CR", 14)]
+
+    rising, falling = proposed(1), proposed(-1)
+    assert [trial[1:] for trial in rising] == [trial[1:] for trial in falling]
+    assert rising[:10] == falling[:10]
+    assert all(left[0] != right[0] for left, right in zip(rising[10:], falling[10:], strict=True))
 
 
 def test_the_honest_choice_looks_at_development_rows_alone() -> None:

@@ -8,8 +8,7 @@ import io
 import json
 import os
 import signal
-import time
-from threading import Event, Timer
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, UnknownWordsWarning,
 from noppa.records import Input, Job, read
 from noppa.records.write import WRITERS
 from tests.conftest import AWKWARD
+from tests.runs import PATIENCE, wait_until
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 MODEL = Encoder(
@@ -291,7 +291,7 @@ class Stopped(Exception):
 @pytest.mark.parametrize("form", [form for form, kind in WRITERS.items() if kind.resumable])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, Stopped])
 def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
-    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     source, whole, target = tmp_path / "t.txt", tmp_path / f"whole.{form}", tmp_path / f"v.{form}"
     monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 12)
     source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(2000)))
@@ -301,9 +301,8 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
     checkpoint = tmp_path / f".v.{form}.checkpoint"
 
     def interrupt(records, position):
-        if records > 1500:
-            time.sleep(0.005)  # lets the checkpoint be written beside
-        if records > 3000 and json.loads(checkpoint.read_text())["outcome"]["records"] > 1500:
+        if records > 3000:
+            wait_until(checkpoint.exists)  # it is written beside
             raise stop
 
     with pytest.raises(stop):
@@ -312,12 +311,13 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
         ).run()
     assert not target.exists()
     assert (tmp_path / f".v.{form}.partial").exists()
+    before = json.loads(checkpoint.read_text())["outcome"]["records"]
     seen = []
     outcome = Job(
         MODEL, Input([str(source)]), str(target), on_bad="skip", resume=True,
         progress=lambda records, position: seen.append(records),
     ).run()  # fmt: skip
-    assert seen[0] > 1500, "it went on, and did not start again"
+    assert seen[0] > before > 0, "it went on, and did not start again"
     assert (outcome.records, outcome.rows, outcome.bad) == (6000, 4000, 2000)
     assert target.read_bytes() == whole.read_bytes()
     left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
@@ -326,16 +326,21 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
 
 def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
     """Such a signal does not end the wait; here it cannot, as only another thread takes it."""
-    written = Event()
+    reading, written = Event(), Event()
     too_late = []
 
+    def interrupt():
+        reading.wait(PATIENCE)
+        os.kill(os.getpid(), signal.SIGINT)
+
     def silence(source):
-        too_late.append(not written.wait(20))
+        reading.set()
+        too_late.append(not written.wait(PATIENCE))
         yield from ()
 
     monkeypatch.setattr("noppa.records.job.read", silence)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
+    Thread(target=interrupt).start()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         with pytest.raises(KeyboardInterrupt):

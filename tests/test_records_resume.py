@@ -13,7 +13,7 @@ from noppa import Average, Encoder, NoPPA, NoppaError, WordVectors
 from noppa.errors import FileError
 from noppa.records import Input, Job
 from reliability.faults import each_fault
-from tests.runs import changed, waiting
+from tests.runs import changed, wait_until, waiting
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 MATRIX = np.random.default_rng(1).normal(size=(5, 4))
@@ -40,7 +40,8 @@ def broken_off(target="v.npy", at=1500, **options):
     checkpoint = job(target).checkpoint
 
     def interrupt(records, position):
-        if records > at and checkpoint.exists():
+        if records > at:
+            wait_until(checkpoint.exists)  # it is written beside
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

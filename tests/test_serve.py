@@ -19,7 +19,8 @@ import noppa
 from noppa.errors import NoppaError
 from noppa.kernels import backend
 from noppa.serve.settings import Settings, keys_of
-from tests.serving import PROGRAM, Running, made_encoder, serving, wait_until
+from tests.runs import wait_until
+from tests.serving import PROGRAM, Running, made_encoder, serving
 
 TEXTS = ["the girl eats a cake", "a boy is eating", "café w1 w2 , unheardof"]
 
@@ -309,9 +310,12 @@ def test_a_model_without_prefix_and_other_switches(tmp_path: Path) -> None:
             assert cross.headers["access-control-allow-origin"] == "https://example.org"
             refused = 'noppa_requests_total{code="401",route="/info"}'
             assert dict(_samples(client.get("/metrics").text))[refused] == 3
-            total = {"noppa_processes": 0.0}
-            while total["noppa_processes"] < 2:  # the second may still be starting
+
+            def total_of_both() -> dict[str, float]:  # the second may still be starting
                 total = dict(_samples(client.get("/metrics").text))
+                return total if total["noppa_processes"] == 2 else {}
+
+            total = wait_until(total_of_both)
             assert total['noppa_requests_total{code="200",route="/v1/embeddings"}'] == 3
         assert running.stop() == 0
 

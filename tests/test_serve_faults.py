@@ -20,7 +20,8 @@ import noppa
 from noppa.serve import logs, workers
 from noppa.serve.metrics import Metrics
 from noppa.serve.settings import Settings
-from tests.serving import children, command_of, made_encoder, serving, wait_until
+from tests.runs import PATIENCE, wait_until
+from tests.serving import children, command_of, made_encoder, serving
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +40,11 @@ def test_a_log_that_nobody_reads(encoder: noppa.Encoder) -> None:
     try:
         assert process.stdout is not None
         url = process.stdout.readline().split()[-1]
-        with httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
+        with httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as client:
             for _ in range(100):
                 assert client.get("/health").status_code == 200
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.communicate()
@@ -66,10 +67,10 @@ def test_lines_beyond_the_queue_are_dropped_and_counted() -> None:
     while b"log lines dropped" not in content:  # everything comes out once somebody reads
         content += os.read(unread, 1 << 16)
     assert b'"count": 20' in content
-    assert writer.flush(60)
+    assert writer.flush(PATIENCE)
     os.close(unread)
     assert writer.add(line)  # nobody can read any more
-    assert writer.flush(60)
+    assert writer.flush(PATIENCE)
     assert writer.dropped == 1
     os.close(written)
 

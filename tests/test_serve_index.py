@@ -24,7 +24,8 @@ from noppa.serve.served_index import ServedIndex
 from noppa.serve.served_models import Models, Watch
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
-from tests.serving import check_document, made_encoder, serving, wait_until
+from tests.runs import wait_until
+from tests.serving import check_document, made_encoder, serving
 
 # Some queries have no known word.
 pytestmark = pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")

@@ -19,7 +19,8 @@ from noppa.serve import logs
 from noppa.serve.app import Application
 from noppa.serve.line_store import LineStore, Name, mark_of
 from noppa.serve.settings import Settings
-from tests.serving import children, made_encoder, serving, wait_until
+from tests.runs import PATIENCE, wait_until
+from tests.serving import children, made_encoder, serving
 
 JSON = {"content-type": "application/json"}
 LINES = ["the girl eats a cake", "a boy is eating", "half \ud83d", ""]
@@ -153,5 +154,5 @@ def test_lines_do_not_outlive_a_killed_server(encoder: noppa.Encoder, tmp_path: 
         with running.client() as client:
             client.post("/lines", content=BODY, headers=JSON).raise_for_status()
         running.process.kill()
-        running.process.wait(60)
+        running.process.wait(PATIENCE)
         wait_until(lambda: not [*tmp_path.glob("noppa-*")])

@@ -14,10 +14,22 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 import noppa
 from noppa.serve.variants import sentences
-from tests.browsing import forgive, launched, needs_browser, opened_page, paste, wait
+from tests.browsing import (
+    eventually,
+    forgive,
+    launched,
+    needs_browser,
+    opened_at,
+    opened_page,
+    paste,
+    settled,
+    wait,
+    wait_for_requests,
+)
 from tests.serving import PROGRAM, Running, serving
 
 EXAMPLES = sentences()
@@ -72,15 +84,16 @@ def page(browser: Any, server: Running) -> Iterator[Any]:
         yield opened
 
 
-def pointed_at(page: Any, table: str, row: int, column: int, wanted: str) -> bool:
-    """Whether a cell under the pointer is read out so; an answer that comes late draws the table anew, so it is tried again."""
-    for _ in range(50):
+def point_at(page: Any, table: str, row: int, column: int, wanted: str) -> None:
+    """Until a cell under the pointer is read out so; a table may be drawn anew under it, so it is tried again."""
+
+    def read_out() -> str:
         page.mouse.move(0, 0)
         page.locator(f"{table} [data-row='{row}'][data-column='{column}']").hover()
-        if page.locator(f"{table} .readout").inner_text() == wanted:
-            return True
-        page.wait_for_timeout(50)
-    return False
+        return str(page.locator(f"{table} .readout").inner_text())
+
+    settled(page)
+    eventually(page, read_out, wanted)
 
 
 def wait_for_parameter(page: Any, name: str, value: str) -> None:
@@ -89,16 +102,14 @@ def wait_for_parameter(page: Any, name: str, value: str) -> None:
     wait(page, f"{rows}.some((row) => row.textContent === '{name}{value}')")
 
 
-def tokens(page: Any) -> list[str]:
-    return list(page.locator("#tokens tbody th").all_inner_texts())
-
-
 @needs_browser
-def test_a_method_of_a_user(page: Any, encoder: noppa.Encoder) -> None:
+def test_a_method_of_a_user(browser: Any, encoder: noppa.Encoder) -> None:
     """It is in the list, its number has an input, and both are in the link."""
-    with serving(str(encoder.path), program=OWN_METHOD + PROGRAM) as running:
-        page.goto(running.url)
-        page.wrong.clear()  # another server than the one that this page is meant for
+    with (
+        serving(str(encoder.path), program=OWN_METHOD + PROGRAM) as running,
+        opened_page(browser, running.url) as page,
+    ):
+        opened_at(page, running.url)
         page.get_by_label("Method", exact=True).select_option("powers")
         method = '"method":{"name":"powers","power":3}'
         with page.expect_response(
@@ -108,61 +119,59 @@ def test_a_method_of_a_user(page: Any, encoder: noppa.Encoder) -> None:
         assert answered.value.status == 200
         wait(page, "location.hash.includes('power%3D3')")
         page.reload()
-        assert page.get_by_label("power", exact=True).input_value() == "3"
+        expect(page.get_by_label("power", exact=True)).to_have_value("3")
         page.get_by_label("Method", exact=True).select_option("average")
-        assert page.get_by_label("power", exact=True).count() == 0
-        assert [text for text in page.wrong if not text.startswith(running.url)] == []
-        page.goto("about:blank")  # no request is under way when the server stops
-    page.wrong.clear()
+        expect(page.get_by_label("power", exact=True)).to_have_count(0)
 
 
 @needs_browser
 def test_a_sentence_as_you_type(page: Any, server: Running, encoder: noppa.Encoder) -> None:
-    page.goto(server.url)
+    opened_at(page, server.url)
     page.get_by_label("Type a sentence").fill("")
     page.keyboard.type("The singer plays zzqx")
-    wait(page, "document.querySelectorAll('#tokens tbody tr').length === 4")
-    assert tokens(page) == ["The", "singer", "plays", "zzqx"]
-    assert page.locator("#tokens tr.unknown").inner_text().startswith("zzqx")
-    assert page.locator("#summary").inner_text() == "4 tokens, 3 known."
-    assert page.locator("#described-name").inner_text() == f"NoPPA · {encoder.dim} numbers"
-    assert page.locator("#parameters").is_hidden()
+    tokens = page.locator("#tokens tbody th")
+    expect(tokens).to_have_text(["The", "singer", "plays", "zzqx"])
+    settled(page)
+    expect(page.locator("#tokens tr.unknown")).to_contain_text("zzqx")
+    expect(page.locator("#summary")).to_have_text("4 tokens, 3 known.")
+    expect(page.locator("#described-name")).to_have_text(f"NoPPA · {encoder.dim} numbers")
+    expect(page.locator("#parameters")).to_be_hidden()
     expected = encoder.explain("The singer plays zzqx")
     shown = page.locator("#tokens tbody tr").nth(1).locator("td").first.inner_text()
     assert float(shown) == pytest.approx(expected.weights[1], abs=1e-3)
-    assert page.locator("#heat [data-row]").count() == 16
-    assert "took away" in page.locator("#steps").inner_text()
+    expect(page.locator("#heat [data-row]")).to_have_count(16)
+    expect(page.locator("#steps")).to_contain_text("took away")
     # The table of attention by mouse and by keys.
     assert expected.attention is not None
-    told = page.locator("#heat .readout")
-    assert pointed_at(page, "#heat", 1, 2, f"singer → plays: {expected.attention[1, 2]:.4f}")
+    point_at(page, "#heat", 1, 2, f"singer → plays: {expected.attention[1, 2]:.4f}")
     page.locator("#heat svg").focus()
     page.keyboard.press("ArrowLeft")
-    assert told.inner_text().startswith("singer → singer")
+    expect(page.locator("#heat .readout")).to_have_text(re.compile("^singer → singer"))
     page.get_by_label("Shares by pair").check()
     value = f"{expected.pairs[1, 2]:.4f}".replace("-", "−")
-    assert pointed_at(page, "#heat", 1, 2, f"singer → plays: {value}")
+    point_at(page, "#heat", 1, 2, f"singer → plays: {value}")
     # The address leads back to the same state, in another page.
     wait(page, "location.hash.includes('text=') && location.hash.includes('heat=pairs')")
     link = page.url
     page.goto("about:blank")
     page.goto(link)
-    wait(page, "document.querySelectorAll('#tokens tbody tr').length === 4")
-    assert page.get_by_label("Shares by pair").is_checked()
+    expect(tokens).to_have_text(["The", "singer", "plays", "zzqx"])
+    expect(page.get_by_label("Shares by pair")).to_be_checked()
 
 
 @needs_browser
 def test_methods_and_parameters(page: Any, server: Running, encoder: noppa.Encoder) -> None:
     """Every switch changes what is shown at once."""
-    page.goto(server.url)
+    opened_at(page, server.url)
     page.get_by_label("Type a sentence").fill("The singer plays the guitar.")
     page.get_by_label("Method", exact=True).select_option("noppa")
     wait_for_parameter(page, "k", "12")
-    assert page.locator("#note").inner_text() == "fitted on 400 example sentences"
+    expect(page.locator("#note")).to_have_text("fitted on 400 example sentences")
     page.get_by_label(re.compile("^k ")).fill("0")
     wait_for_parameter(page, "k", "0")
     page.get_by_label(re.compile("^a how")).fill("0.001")
     wait_for_parameter(page, "a", "0.001")
+    settled(page)
     expected = noppa.Encoder(encoder.words, noppa.NoPPA(a=0.001, k=0)).explain(
         "The singer plays the guitar."
     )
@@ -172,60 +181,56 @@ def test_methods_and_parameters(page: Any, server: Running, encoder: noppa.Encod
     wait_for_parameter(page, "a", "0.1")
     page.get_by_label("max", exact=True).check()
     wait_for_parameter(page, "parts", "context, word, max")
-    name = page.locator("#described-name").inner_text()
-    assert name == f"NoPPA · {3 * encoder.words.dim} numbers"
+    name = f"NoPPA · {3 * encoder.words.dim} numbers"
+    expect(page.locator("#described-name")).to_have_text(name)
     wait(page, "location.hash.includes('parts=context%2Cword%2Cmax')")
     for method in ("average", "tfidf", "sif", "dct"):
         page.get_by_label("Method", exact=True).select_option(method)
-        wait(
-            page,
-            f"document.querySelector('#described-name').textContent.toLowerCase().startsWith('{method}')",
-        )
-        assert page.locator("#method-hint").inner_text().endswith(".")
+        started = re.compile(f"^{method}", re.IGNORECASE)
+        expect(page.locator("#described-name")).to_have_text(started)
+        expect(page.locator("#method-hint")).to_have_text(re.compile(r"\.$"))
     page.get_by_label("Method", exact=True).select_option("")
     wait_for_parameter(page, "k", "2")
 
 
 @needs_browser
 def test_two_sentences(page: Any, server: Running, encoder: noppa.Encoder) -> None:
-    page.goto(server.url)
+    opened_at(page, server.url)
     page.get_by_role("tab", name="Sentence").focus()
     page.keyboard.press("ArrowRight")
     page.get_by_label("First sentence").fill("A girl bakes a cake.")
     page.get_by_label("Second sentence").fill("The boy bakes bread.")
     expected = encoder.similarity("A girl bakes a cake.", "The boy bakes bread.")
-    wait(
-        page,
-        f"document.querySelector('#similarity').textContent === '{expected:.3f}'.replace('-', '−')",
-    )
+    expect(page.locator("#similarity")).to_have_text(f"{expected:.3f}".replace("-", "−"))
     pair = encoder.explain_pair("A girl bakes a cake.", "The boy bakes bread.")
     value = f"{pair.pairs[2, 2]:.4f}".replace("-", "−")
-    assert pointed_at(page, "#align", 2, 2, f"bakes → bakes: {value}")
+    point_at(page, "#align", 2, 2, f"bakes → bakes: {value}")
     assert page.locator("#strongest li").count() >= 10
     page.get_by_label("Second sentence").fill("")
     page.get_by_role("button", name="The same in other words").wait_for()
-    assert page.locator("#pair-results").is_hidden()
+    expect(page.locator("#pair-results")).to_be_hidden()
     page.reload()
-    assert page.get_by_role("tab", name="Pair").get_attribute("aria-selected") == "true"
+    expect(page.get_by_role("tab", name="Pair")).to_have_attribute("aria-selected", "true")
 
 
 @needs_browser
 def test_many_lines(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: Path) -> None:
     """Example, search, clusters, duplicates, the map, downloads, a switch of the method, and forgetting."""
-    page.goto(f"{server.url}/#tab=lines")
+    opened_at(page, f"{server.url}/#tab=lines")
     page.get_by_role("button", name="Example lines").click()
-    wait(page, "document.querySelectorAll('#clusters > li').length === 6")
-    assert page.locator("#lines-state").inner_text() == "400 lines."
+    expect(page.locator("#clusters > li")).to_have_count(6)
+    expect(page.locator("#lines-state")).to_have_text("400 lines.")
     page.get_by_label("Search by meaning").fill("The band plays a concert.")
-    wait(page, "document.querySelectorAll('#found li').length === 10")
+    expect(page.locator("#found li")).to_have_count(10)
     cosines = encoder.similarity(["The band plays a concert."], EXAMPLES)[0]
     best = page.locator("#found li").first.inner_text().split("\n")
     assert float(best[0]) == pytest.approx(cosines.max(), abs=1e-3)
     page.get_by_label("How many").fill("3")
-    wait(page, "document.querySelectorAll('#clusters > li').length === 3")
+    expect(page.locator("#clusters > li")).to_have_count(3)
     page.get_by_label("From similarity").fill("0.99")
-    wait(page, "document.querySelector('#threshold-value').textContent === '0.99'")
-    wait(page, "document.querySelector('#duplicates-state').textContent !== ''")
+    expect(page.locator("#threshold-value")).to_have_text("0.99")
+    settled(page)  # nothing moves the map from here on
+    expect(page.locator("#duplicates-state")).not_to_be_empty()
     # The map: by mouse, wheel, buttons and keys.
     canvas = page.locator("#map")
     canvas.scroll_into_view_if_needed()
@@ -244,6 +249,7 @@ def test_many_lines(page: Any, server: Running, encoder: noppa.Encoder, tmp_path
     page.keyboard.press("+")
     page.keyboard.press("ArrowLeft")
     wait(page, "Number(document.querySelector('#map').dataset.scale) > 1")
+    expect(page.locator("#map-point")).not_to_have_text("–")
     assert page.locator("#map-point").inner_text() in EXAMPLES
     # Vectors to take home.
     for name, suffix in (("NumPy", "npy"), ("CSV", "csv"), ("JSON lines", "jsonl")):
@@ -256,57 +262,60 @@ def test_many_lines(page: Any, server: Running, encoder: noppa.Encoder, tmp_path
     assert rows.tobytes() == encoder.encode(EXAMPLES, normalize=True).tobytes()
     # Another method, fitted on these lines.
     page.get_by_label("Method", exact=True).select_option("sif")
-    wait(page, "document.querySelector('#note').textContent === 'fitted on 400 of your lines'")
+    expect(page.locator("#note")).to_have_text("fitted on 400 of your lines")
     page.get_by_role("button", name="Forget the lines").click()
-    wait(page, "document.querySelector('#with-lines').hidden")
-    assert page.locator("#lines-state").inner_text() == "No lines yet."
+    expect(page.locator("#with-lines")).to_be_hidden()
+    expect(page.locator("#lines-state")).to_have_text("No lines yet.")
 
 
 @needs_browser
 def test_a_click_shows_what_it_is_on_the_map(page: Any, server: Running) -> None:
     """A cluster, a hit and a group of duplicates, by mouse and keyboard; one at a time, and none after new lines."""
-    page.goto(f"{server.url}/#tab=lines&query=The band plays a concert.&threshold=0.9")
+    opened_at(page, f"{server.url}/#tab=lines&query=The band plays a concert.&threshold=0.9")
     page.get_by_role("button", name="Example lines").click()
-    wait(page, "document.querySelectorAll('#clusters > li').length === 6")
-    wait(page, "document.querySelectorAll('#found li').length === 10")
-    wait(page, "document.querySelectorAll('#duplicates > li').length > 0")
-    wait(page, "document.querySelector('#map-title').textContent === 'Map of 400 lines'")
+    expect(page.locator("#clusters > li")).to_have_count(6)
+    expect(page.locator("#found li")).to_have_count(10)
+    page.locator("#duplicates > li").first.wait_for()
+    expect(page.locator("#map-title")).to_have_text("Map of 400 lines")
+    settled(page)
+    plane = page.locator("#map")
     pressed = page.locator(".pick[aria-pressed=true]")
     cluster = page.locator("#clusters .pick").nth(2)
     cluster.click()
     size = int(re.findall(r"(\d+) lines", cluster.inner_text())[-1])
-    assert page.locator("#map").get_attribute("data-lit") == str(size)
-    assert f"{size} lines" in page.locator("#lit-state").inner_text()
-    assert page.locator("#map").is_visible()
+    expect(plane).to_have_attribute("data-lit", str(size))
+    expect(page.locator("#lit-state")).to_contain_text(f"{size} lines")
+    expect(plane).to_be_visible()
     page.locator("#found .pick").nth(1).focus()
     page.keyboard.press("Enter")
-    assert page.locator("#map").get_attribute("data-lit") == "1"
-    assert page.locator("#map-point").inner_text() in pressed.inner_text()
-    assert pressed.count() == 1
+    expect(plane).to_have_attribute("data-lit", "1")
+    expect(pressed).to_have_count(1)
+    expect(pressed).to_contain_text(page.locator("#map-point").inner_text())
     group = page.locator("#duplicates .pick").first
     group.click()
-    lit = page.locator("#map").get_attribute("data-lit")
-    assert group.inner_text().startswith(f"{lit} lines")
+    lit = re.findall(r"^\d+", group.inner_text())[0]
+    expect(plane).to_have_attribute("data-lit", lit)
     group.press("Space")
-    assert page.locator("#lit").is_hidden()
-    assert pressed.count() == 0
+    expect(page.locator("#lit")).to_be_hidden()
+    expect(pressed).to_have_count(0)
     cluster.click()
     page.get_by_role("button", name="Clear highlight").click()
-    assert page.locator("#map").get_attribute("data-lit") == ""
-    assert page.evaluate("document.activeElement.classList.contains('pick')")
+    expect(plane).to_have_attribute("data-lit", "")
+    expect(cluster).to_be_focused()
     cluster.click()
     page.get_by_label("How many").fill("3")
-    wait(page, "document.querySelectorAll('#clusters > li').length === 3")
-    assert page.locator("#lit").is_hidden()
+    expect(page.locator("#clusters > li")).to_have_count(3)
+    expect(page.locator("#lit")).to_be_hidden()
 
 
 @needs_browser
 def test_labels_to_take_home(page: Any, server: Running, tmp_path: Path) -> None:
-    page.goto(f"{server.url}/#tab=lines&clusters=2")
+    opened_at(page, f"{server.url}/#tab=lines&clusters=2")
     lines = ["The dog runs.", '=the "band" plays', "The dog runs.", "The band plays."]
     page.get_by_label("Paste lines").fill("\n".join(lines))
-    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
-    wait(page, "document.querySelectorAll('#duplicates > li').length > 0")
+    expect(page.locator("#clusters > li")).to_have_count(2)
+    page.locator("#duplicates > li").first.wait_for()
+    settled(page)
     names = page.locator("#clusters b").all_inner_texts()
     files = {}
     for name in ("Labels as CSV", "Labels as JSON lines"):
@@ -329,58 +338,61 @@ def test_labels_to_take_home(page: Any, server: Running, tmp_path: Path) -> None
 
 @needs_browser
 def test_files_and_pasted_lines(page: Any, server: Running, tmp_path: Path) -> None:
-    page.goto(f"{server.url}/#tab=lines")
+    opened_at(page, f"{server.url}/#tab=lines")
     table = tmp_path / "reviews.csv"
     table.write_text(
         'id,text,topic\n1,"The dog, ""a"" puppy\nruns.",dogs\n2,The band plays.,music\n3,,none\n'
     )
+    stated, found = page.locator("#lines-state"), page.locator("#found li")
     page.locator("#file").set_input_files(table)
-    wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
+    expect(stated).to_have_text("2 lines.")
     page.get_by_label("Search by meaning").fill("the dog")
-    wait(page, "document.querySelectorAll('#found li').length === 2")
-    assert 'The dog, "a" puppy' in page.locator("#found").inner_text()
+    expect(found).to_have_count(2)
+    expect(page.locator("#found")).to_contain_text('The dog, "a" puppy')
     page.get_by_label("Column").select_option("topic")
-    wait(page, "document.querySelector('#lines-state').textContent === '3 lines.'")
+    expect(stated).to_have_text("3 lines.")
     plain = tmp_path / "plain.txt"
     plain.write_text("The dog runs.\r\n\r\nThe band plays.\r\nA girl sings.\n\n")
     page.locator("#file").set_input_files(plain)
-    wait(page, "document.querySelectorAll('#found li').length === 3")
+    expect(page.locator("#found")).to_contain_text("A girl sings.")
+    expect(found).to_have_count(3)
     page.get_by_label("Paste lines").fill("The dog\nA dog\n")
-    wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
+    expect(stated).to_have_text("2 lines.")
     paste(page, "word\n" * 1001)
-    wait(page, "!document.querySelector('#lines-problem').hidden")
-    assert "1001" in page.locator("#lines-problem").inner_text()
+    expect(page.locator("#lines-problem")).to_contain_text("1001")
     page.get_by_label("Paste lines").fill("The dog\nA dog\nA cat\n")
-    wait(page, "document.querySelector('#lines-state').textContent === '3 lines.'")
-    assert page.locator("#lines-problem").is_hidden()
+    expect(stated).to_have_text("3 lines.")
+    expect(page.locator("#lines-problem")).to_be_hidden()
     forgive(page, "413")
 
 
 @needs_browser
 @pytest.mark.found("outside review", "A late answer hid the message of a refused paste.")
 def test_a_late_answer_hides_no_message_of_another_request(page: Any, server: Running) -> None:
-    page.goto(f"{server.url}/#tab=lines")
+    opened_at(page, f"{server.url}/#tab=lines")
     page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
-    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
+    expect(page.locator("#clusters > li")).to_have_count(2)
     held: list[Any] = []
     page.route("**/search", lambda route: held.append(route))
     page.get_by_label("Search by meaning").fill("a dog")
+    wait_for_requests(page, held, 1)
     paste(page, "word\n" * 1001)
     refused = page.get_by_role("alert").filter(has_text="1001 lines")
     refused.wait_for()
     for route in held:
         route.continue_()
     page.unroute("**/search")
-    wait(page, "document.querySelectorAll('#found li').length === 2")
+    expect(page.locator("#found li")).to_have_count(2)
     with page.expect_response("**/lines/duplicates"):
         page.get_by_label("From similarity").fill("0.6")
-    assert refused.is_visible()
-    assert "2 lines from before" in page.locator("#lines-state").inner_text()
+    expect(page.locator("#duplicates")).to_have_attribute("aria-busy", "false")
+    expect(refused).to_be_visible()
+    expect(page.locator("#lines-state")).to_contain_text("2 lines from before")
     page.get_by_label("Paste lines").press("End")
     page.keyboard.type("x")  # another word in the field: the message is about what stood there
     refused.wait_for(state="hidden")
     page.get_by_label("Paste lines").fill("A girl sings.\n")
-    wait(page, "document.querySelector('#lines-state').textContent === '1 line.'")
+    expect(page.locator("#lines-state")).to_have_text("1 line.")
     forgive(page, "413")
 
 
@@ -392,66 +404,74 @@ def test_a_message_stands_beside_its_request(page: Any, server: Running) -> None
     def fail(route: Any) -> None:
         route.fulfill(status=503, json={"error": {"message": f"no {route.request.url}"}})
 
-    def shown() -> list[str]:
-        return [place.get_attribute("id") for place in page.get_by_role("alert").all()]
+    def expect_problems(*names: str) -> None:
+        expect(page.locator("[role=alert]:visible")).to_have_count(len(names))
+        for name in names:
+            expect(page.locator(f"#{name}-problem")).to_be_visible()
 
     for path in ("search", "lines/map", "lines/clusters", "lines/duplicates", "lines/vectors"):
         page.route(f"**/{path}", fail)
-    page.goto(f"{server.url}/#tab=lines&query=dog")
+    opened_at(page, f"{server.url}/#tab=lines&query=dog")
     page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
     names = ["search", "map", "clusters", "duplicates"]
     for name in names:
         page.locator(f"#{name}-problem").filter(has_text=name).wait_for()
     page.get_by_role("button", name="CSV", exact=True).click()
     page.locator("#csv-problem").filter(has_text="lines/vectors").wait_for()
-    assert shown() == [f"{name}-problem" for name in [*names, "csv"]]
+    expect_problems(*names, "csv")
     page.unroute_all()
     page.get_by_label("How many").fill("1")
-    wait(page, "document.querySelectorAll('#clusters > li').length === 1")
-    assert shown() == [f"{name}-problem" for name in ("search", "map", "duplicates", "csv")]
+    expect(page.locator("#clusters > li")).to_have_count(1)
+    expect_problems("search", "map", "duplicates", "csv")
     page.get_by_label("Method", exact=True).select_option("average")
-    wait(page, "document.querySelectorAll('#found li').length === 2")
-    page.locator("#map-problem").wait_for(state="hidden")
-    page.locator("#duplicates-problem").wait_for(state="hidden")
-    assert shown() == ["csv-problem"]
+    expect(page.locator("#found li")).to_have_count(2)
+    expect_problems("csv")
     forgive(page, "503")
 
 
 @needs_browser
 @pytest.mark.found("code review", "Lines that were taken late came back after they were forgotten.")
 def test_lines_taken_late_are_forgotten_all_the_same(page: Any, server: Running) -> None:
-    page.goto(f"{server.url}/#tab=lines")
+    opened_at(page, f"{server.url}/#tab=lines")
     held: list[Any] = []
 
     def hold(route: Any) -> None:
         held.append(route) if route.request.method == "POST" else route.continue_()
 
     page.route("**/lines", hold)
-    with page.expect_request(lambda request: request.method == "POST"):
-        page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    wait_for_requests(page, held, 1)
     page.get_by_role("button", name="Forget the lines").click()
     with page.expect_response(lambda answer: answer.request.method == "DELETE"):
         held[0].continue_()
-    wait(page, "document.querySelector('#lines-state').textContent === 'No lines yet.'")
-    assert page.locator("#with-lines").is_hidden()
+    expect(page.locator("#lines-state")).to_have_text("No lines yet.")
+    expect(page.locator("#with-lines")).to_be_hidden()
     page.unroute("**/lines")
     page.get_by_label("Paste lines").fill("A girl sings.\n")
-    wait(page, "document.querySelector('#lines-state').textContent === '1 line.'")
+    expect(page.locator("#lines-state")).to_have_text("1 line.")
 
 
 @needs_browser
-def test_classify(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: Path) -> None:
-    """Labels with probabilities as one types, and what speaks for each; without a classifier there is no such tab."""
-    page.goto(f"{server.url}/#tab=classify")
-    wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
-    assert page.get_by_role("tab", name="Classify").is_hidden()
+def test_without_a_classifier_there_is_no_tab_for_it(page: Any, server: Running) -> None:
+    opened_at(page, f"{server.url}/#tab=classify")
+    page.locator("#tokens tbody tr").first.wait_for()
+    expect(page.get_by_role("tab", name="Classify")).to_be_hidden()
     page.get_by_role("tab", name="Sentence").press("End")
-    assert page.get_by_role("tab", name="Lines").get_attribute("aria-selected") == "true"
+    expect(page.get_by_role("tab", name="Lines")).to_have_attribute("aria-selected", "true")
+
+
+@needs_browser
+def test_classify(browser: Any, encoder: noppa.Encoder, tmp_path: Path) -> None:
+    """Labels with probabilities as one types, and what speaks for each."""
     kinds = {"dog": "animals", "band": "music", "match": "sport"}
     rows = [(text, kind) for text in EXAMPLES for word, kind in kinds.items() if word in text]
     made = noppa.Classifier(encoder).fit(*map(list, zip(*rows, strict=True)))
     made.save(tmp_path / "topics")
-    with serving(str(tmp_path / "topics"), environment={"NOPPA_API_KEYS": "sesame"}) as running:
+    with (
+        serving(str(tmp_path / "topics"), environment={"NOPPA_API_KEYS": "sesame"}) as running,
+        opened_page(browser, running.url) as page,
+    ):
+        forgive(page, "401")
         page.goto(f"{running.url}/#tab=classify&label=another")
         page.get_by_label("Key", exact=True).fill("sesame")
         page.locator("#key").blur()
@@ -459,16 +479,16 @@ def test_classify(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: 
         decision = made.explain("The band plays a dog song.")
         percent = f"{100 * decision.probabilities.max():.1f} %"
         first = page.locator("#labels button").first
-        first.filter(has_text=percent).wait_for()
+        expect(page.locator("#decided")).to_have_text("The band plays a dog song .")
+        settled(page)
         assert first.inner_text().split() == [*percent.split(), str(decision.label)]
-        assert first.get_attribute("aria-pressed") == "true"
-        assert page.locator("#logit").inner_text() == f"{decision.logits.max():.4f}"
-        assert page.locator("#decided").inner_text() == "The band plays a dog song ."
+        expect(first).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#logit")).to_have_text(f"{decision.logits.max():.4f}")
         other = page.locator("#labels button").nth(1)
         label = other.get_attribute("data-label")
         other.press("Enter")
         page.locator("#reasons-title").filter(has_text=label).wait_for()
-        assert page.evaluate("document.activeElement.dataset.label") == label
+        expect(page.locator(f"#labels [data-label='{label}']")).to_be_focused()
         name, share = decision.reasons(label)[0]
         row = page.locator("#reasons tbody tr").first.inner_text().split()
         assert row == [*name.split(), f"{share:.4f}".replace("-", "−")]
@@ -476,15 +496,15 @@ def test_classify(page: Any, server: Running, encoder: noppa.Encoder, tmp_path: 
         wait(page, f"location.hash.includes('label={label}')")
         page.reload()
         page.locator("#reasons-title").filter(has_text=label).wait_for()
+        settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         tab = page.get_by_role("tab", name="Classify").bounding_box()
         assert tab["x"] + tab["width"] <= 360  # all tabs fit
         page.get_by_label("Text to classify").fill("")
         page.get_by_role("button", name="A wonderful film").wait_for()
-        assert page.locator("#labels").is_hidden()
+        expect(page.locator("#labels")).to_be_hidden()
         page.get_by_role("tab", name="Classify").press("ArrowRight")
-        wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
-    page.wrong.clear()  # another server than the one that this page is meant for
+        page.locator("#tokens tbody tr").first.wait_for()
 
 
 @needs_browser
@@ -493,14 +513,14 @@ def test_texts_are_shown_as_texts(page: Any, server: Running, tmp_path: Path) ->
     html = "<img src=x onerror=alert(1)> dog"
     table = tmp_path / "<b>.csv"
     table.write_text(f"<i>text</i>,{html}\n{html},a\n{html} runs,b\n")
-    page.goto(f"{server.url}/#tab=lines&query={html}")
+    opened_at(page, f"{server.url}/#tab=lines&query={html}")
     page.locator("#file").set_input_files(table)
-    wait(page, "document.querySelectorAll('#found li').length === 2")
-    assert html in page.locator("#found").inner_text()
-    assert page.locator("#column option").all_inner_texts() == ["<i>text</i>", html]
+    expect(page.locator("#found li")).to_have_count(2)
+    expect(page.locator("#found")).to_contain_text(html)
+    expect(page.locator("#column option")).to_have_text(["<i>text</i>", html])
     page.get_by_role("tab", name="Sentence").click()
     page.get_by_label("Type a sentence").fill(html)
-    wait(page, "document.querySelector('#tokens').textContent.includes('onerror')")
+    expect(page.locator("#tokens")).to_contain_text("onerror")
     assert page.locator("main img, main i:not(.bar i, #gauge i), main b b").count() == 0
 
 
@@ -510,63 +530,60 @@ def test_names_that_every_object_has(page: Any, server: Running, tmp_path: Path)
     page.goto(f"{server.url}/#tab=constructor&name=constructor&heat=constructor&model=constructor")
     page.locator("#sentence-problem").filter(has_text="method").wait_for()
     page.get_by_label("Method", exact=True).select_option("average")
-    wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
+    page.locator("#tokens tbody tr").first.wait_for()
     page.get_by_role("tab", name="Lines").click()
     file = tmp_path / "lines.constructor"
     file.write_text("The dog, runs.\nThe band plays.\n")
     page.locator("#file").set_input_files(file)
-    wait(page, "document.querySelector('#lines-state').textContent === '2 lines.'")
+    expect(page.locator("#lines-state")).to_have_text("2 lines.")
     forgive(page, "400")
 
 
 @needs_browser
 def test_lines_are_sent_again_where_the_server_forgot_them(page: Any, server: Running) -> None:
     """Another process of the server, or a new one, does not know them: the page helps itself."""
-    page.goto(f"{server.url}/#tab=lines")
+    opened_at(page, f"{server.url}/#tab=lines")
     page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
-    wait(page, "document.querySelectorAll('#clusters > li').length === 2")
+    expect(page.locator("#clusters > li")).to_have_count(2)
+    settled(page)
     page.context.clear_cookies()
     page.get_by_label("Search by meaning").fill("a dog")
-    wait(page, "document.querySelectorAll('#found li').length === 2")
+    expect(page.locator("#found li")).to_have_count(2)
 
 
 @needs_browser
 def test_a_key_theme_and_phone(browser: Any, encoder: noppa.Encoder) -> None:
     """A server with keys asks for one; dark is dark; nothing is wider than a phone, and every field has a name."""
-    with serving(str(encoder.path), environment={"NOPPA_API_KEYS": "sesame"}) as running:
-        context = browser.new_context(
-            viewport={"width": 360, "height": 700},
-            color_scheme="dark",
-            is_mobile=True,
-            has_touch=True,
-        )
-        context.set_default_timeout(60_000)
-        page = context.new_page()
+    phone = {"viewport": {"width": 360, "height": 700}, "is_mobile": True, "has_touch": True}
+    with (
+        serving(str(encoder.path), environment={"NOPPA_API_KEYS": "sesame"}) as running,
+        opened_page(browser, running.url, color_scheme="dark", **phone) as page,
+    ):
+        forgive(page, "401")
         page.goto(running.url)
-        wait(page, "!document.querySelector('#problem').hidden")
-        assert "API key" in page.locator("#problem").inner_text()
+        expect(page.locator("#problem")).to_contain_text("API key")
         page.get_by_label("Key", exact=True).fill("sesame")
         page.keyboard.press("Enter")
         page.locator("#key").blur()
-        wait(page, "document.querySelectorAll('#tokens tbody tr').length > 0")
-        assert page.locator("#problem").is_hidden()
+        page.locator("#tokens tbody tr").first.wait_for()
+        expect(page.locator("#problem")).to_be_hidden()
         assert "sesame" not in page.url
         colour = "getComputedStyle(document.body).backgroundColor"
         dark = page.evaluate(colour)
         page.get_by_role("button", name="Light").tap()
-        assert page.evaluate(colour) != dark
+        wait(page, f"{colour} !== '{dark}'")
         for tab in ("Pair", "Lines", "Sentence"):
             page.get_by_role("tab", name=tab).tap()
             if tab == "Lines":
                 page.get_by_role("button", name="Example lines").tap()
-                wait(page, "document.querySelectorAll('#clusters > li').length > 0")
+                page.locator("#clusters > li").first.wait_for()
+            settled(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
         nameless = page.evaluate(
             "[...document.querySelectorAll('input, select, textarea, button')].filter((field) =>"
             " !field.labels?.length && !field.ariaLabel && !field.textContent.trim()).map((field) => field.id)"
         )
         assert nameless == []
-        context.close()
     assert "sesame" not in str(running.log)
 
 

@@ -130,6 +130,15 @@ def test_every_public_name_is_in_the_reference(documents: dict[Path, Document]) 
     )
 
 
+def test_the_reference_shows_what_users_call(documents: dict[Path, Document]) -> None:
+    """Also what a class has from another one; and nothing that is marked as internal."""
+    (shown,) = [document.ids for path, document in documents.items() if path.name == "encoder.html"]
+    assert {f"noppa.Encoder.{name}" for name in ("encode", "save", "load", "dim")} <= {*shown}
+    for name in ("conclude", "open_folder", "other_split", "contents"):
+        assert hasattr(noppa.Encoder, name)
+        assert f"noppa.Encoder.{name}" not in shown
+
+
 @needs_browser
 def test_the_search_finds_from_the_file_system(site: Path) -> None:
     """Opened as a file, in a browser that tells of any request to elsewhere and any error."""

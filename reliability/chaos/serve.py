@@ -20,7 +20,8 @@ from pathlib import Path
 import httpx
 
 from tests.draining import stopped_under_load
-from tests.serving import PROGRAM, Running, children, command_of, made_encoder, serving, wait_until
+from tests.runs import wait_until
+from tests.serving import PROGRAM, Running, children, command_of, made_encoder, serving
 
 TEXTS = ["the girl eats w1 w2 w3 " * 5] * 50
 CLIENTS = 4

@@ -2,7 +2,7 @@
 
 A paragraph of ours that begins `name: …` or `name (its shape): …`, where `name` is a parameter, tells of parameters, several in a row: it becomes a
 section of parameters. A paragraph that begins with `>>>` is an example and becomes a block of code. Lines that begin with `#:` are
-the docstring of the constant below them. A public class in backticks is a link to it.
+the docstring of the constant below them. A public class in backticks is a link to it. What is decorated as `internal` is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 
 from griffe import Alias, Attribute, Class, Docstring, Extension, Function, Module, Object
 
+INTERNAL = "@internal"
+
 
 class HouseStyle(Extension):
     """Rewrites every docstring of a package once it is loaded."""
@@ -24,8 +26,12 @@ class HouseStyle(Extension):
 
 
 def rewrite(owner: Object, public: set[str]) -> None:
-    for member in owner.members.values():
-        if not isinstance(member, Alias):
+    for name, member in [*owner.members.items()]:
+        if isinstance(member, Alias):
+            continue
+        if is_internal(member):
+            owner.del_member(name)
+        else:
             if isinstance(member, Attribute):
                 complete(member)
             if member.docstring:
@@ -34,25 +40,35 @@ def rewrite(owner: Object, public: set[str]) -> None:
             rewrite(member, public)
 
 
+def lines_above(member: Object, mark: str) -> list[str]:
+    """The lines right above a definition that begin with this mark, the lowest first."""
+    path = member.filepath
+    if not member.lineno or not isinstance(path, Path):
+        return []
+    above = reversed(member.lines_collection[path][: member.lineno - 1])
+    return [*takewhile(lambda line: line.startswith(mark), map(str.strip, above))]
+
+
+def is_internal(member: Object) -> bool:
+    """Whether a decorator says so; griffe keeps those of functions, and counts them as part of these."""
+    return INTERNAL in [*lines_above(member, "@"), *(line.strip() for line in member.lines[:3])]
+
+
 def complete(constant: Attribute) -> None:
     """What griffe does not see of a constant or a field."""
     if str(constant.annotation) == "ClassVar":
         # Without brackets griffe takes it for a field, and so for a parameter of the dataclass.
         constant.labels.discard("instance-attribute")
-    path = constant.filepath
-    if not constant.docstring and constant.lineno and isinstance(path, Path):
-        above = reversed(constant.lines_collection[path][: constant.lineno - 1])
-        told = [
-            line.strip()[2:] for line in takewhile(lambda line: line.strip()[:2] == "#:", above)
-        ]
-        if told:
-            constant.docstring = Docstring(" ".join(reversed(told)).strip(), parent=constant)
+    told = [] if constant.docstring else [line[2:] for line in lines_above(constant, "#:")]
+    if told:
+        constant.docstring = Docstring(" ".join(reversed(told)).strip(), parent=constant)
 
 
 def parameters_of(member: Object) -> list[str]:
     """The parameters that a docstring may tell of; for a class those of its constructor, or its fields."""
     if isinstance(member, Class):
-        made = member.members.get("__init__")
+        made = member.all_members.get("__init__")
+        made = made.final_target if isinstance(made, Alias) else made
         if not isinstance(made, Function):
             return [name for name, field in member.members.items() if field.is_attribute]
         member = made
@@ -61,7 +77,7 @@ def parameters_of(member: Object) -> list[str]:
 
 def heading_of(member: Object) -> str:
     """Fields of a class that griffe knows no constructor of, such as a named tuple, are attributes."""
-    if isinstance(member, Class) and "__init__" not in member.members and not member.decorators:
+    if isinstance(member, Class) and "__init__" not in member.all_members and not member.decorators:
         return "Attributes:"
     return "Args:"
 

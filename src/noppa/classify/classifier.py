@@ -22,6 +22,7 @@ from noppa.classify.training_report import SUSPICIOUS, TrainingReport, report_of
 from noppa.classify.zero_shot import contents_of
 from noppa.display import Displayed, Table, View
 from noppa.errors import InputError, NotFittedError, ParameterError
+from noppa.internal import internal
 from noppa.io import hub, storage
 from noppa.parameters import shown, whole
 from noppa.text.tokenizer_settings import Tokenizer
@@ -128,6 +129,7 @@ class Classifier(Displayed):
         made._set(contents)
         return made
 
+    @internal
     def name_columns(self, columns: Sequence[str]) -> None:
         """Remember the text columns of the table that this was trained from: those of a table to predict are called alike."""
         self._fitted = self.contents._replace(text_columns=tuple(columns))
@@ -155,6 +157,7 @@ class Classifier(Displayed):
         return report_of(training, whole(suspicious, "suspicious"), audit)
 
     @property
+    @internal
     def contents(self) -> Contents:
         """All that was learnt."""
         if "_fitted" not in self.__dict__:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, words_of
 from noppa.errors import FileError, NoppaError
 from noppa.evaluate import experiments
-from noppa.evaluate.candidates import Fixed
+from noppa.evaluate.candidates import Encoded, Fixed
 from noppa.evaluate.results import Record
 from noppa.evaluate.results import read as read_records
 from noppa.evaluate.study import Corpus, Cost, Item, Study, Words, total_of
@@ -47,6 +47,13 @@ def paper_(
             help="A sentence-transformers model as a further row; repeat.", show_default=False
         ),
     ] = None,
+    encoded: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Vectors that another program made as a further row: NAME.npy, and the texts in NAME.txt, one a line; repeat.",
+            show_default=False,
+        ),
+    ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,18 +77,26 @@ def paper_(
         [_words(path, counts) for path in vectors],
         scoring.tasks_in(data, tasks),
         _corpus(corpus),
-        [Fixed(noppa.external(name), Path(name).name) for name in sbert or ()],
+        [
+            *(Fixed(noppa.external(name), Path(name).name) for name in sbert or ()),
+            *(Encoded(path, scoring.fingerprint(path) or {}) for path in encoded or ()),
+        ],
         unchecked,
     )
     if quick:
         study = experiments.quickened(study)
     _make_folder(output)
-    cost, parts = Cost.measured(), {name: experiments.PARTS[name](study) for name in names}
+    measured, parts = (
+        Cost.measured(),
+        {name: experiments.PARTS[name].items(study) for name in names},
+    )
     files = {name: output / f"paper_{name}.jsonl" for name in names}
     old = {name: read_records([file]) if file.exists() else [] for name, file in files.items()}
-    left = {name: total_of(parts[name], old[name], cost) for name in names}
+    left = {name: total_of(parts[name], old[name], measured) for name in names}
     for name, (rows, seconds) in left.items():
-        typer.echo(f"{name:<10} {rows:>5} rows left, about {duration(seconds)} of CPU time")
+        cost = f"{rows:>5} rows left, about {duration(seconds)} of CPU time"
+        typer.echo(f"{name:<10} {cost:<50} {experiments.PARTS[name].about}")
+    typer.echo(f"{'all':<10} {_total(left.values())}; stop it when you like: run again, it goes on")
     if corpus is None and {"fast", "senteval"} & set(names):
         typer.echo("FastSent and Sent2Vec are left out: give --corpus FILE to train them")
     failed: list[str] = []
@@ -89,13 +104,13 @@ def paper_(
         for name in names:
             if left[name][0]:
                 found = _records(parts[name], old[name], run, failed)
-                scoring.write(found, left[name][0], files[name], {})
+                scoring.write(found, left[name][0], files[name], {}, f"{name}: ")
     if failed:
         raise NoppaError(
             f"{len(failed)} rows could not be made: {'; '.join(dict.fromkeys(failed))}"
         )
     typer.echo(
-        f"{output} holds all rows: noppa bench report {output}/paper_fast.jsonl shows a table"
+        f"{output} holds all rows that were asked for: noppa bench report {output}/*.jsonl shows them"
     )
 
 
@@ -108,6 +123,11 @@ def _records(
             yield from item.records(old, run)
         except NoppaError as error:
             failed.append(str(error))
+
+
+def _total(left: Iterable[tuple[int, float]]) -> str:
+    rows, seconds = (sum(each) for each in zip(*left, strict=True))
+    return f"{rows:>5.0f} rows left, about {duration(seconds)} of CPU time"
 
 
 def duration(seconds: float) -> str:

@@ -113,7 +113,9 @@ def warnings_once() -> Iterator[None]:
         yield
 
 
-def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> list[Record]:
+def write(
+    rows: Iterable[Record], total: int, output: Path, more: Record, label: str = ""
+) -> list[Record]:
     """Append rows to a file one by one, under a progress bar, and return them; Ctrl-C keeps those already written."""
     about = more | results.surroundings()
     written: list[Record] = []
@@ -125,11 +127,12 @@ def write(rows: Iterable[Record], total: int, output: Path, more: Record) -> lis
     )
     try:
         with Progress(*columns, TimeElapsedColumn(), console=console) as bar, warnings_once():
-            line = bar.add_task("scoring", total=total)
+            line = bar.add_task(f"{label}scoring", total=total)
             for row in rows:
                 written.append(row | about)
                 results.append(output, written[-1])
-                bar.update(line, advance=1, description=f"{row['task']} {row['score']:.2f}")
+                shown = f"{label}{row['task']} {row['score']:.2f}"
+                bar.update(line, advance=1, description=shown)
     except KeyboardInterrupt:
         typer.echo(
             f"noppa: interrupted; {output} holds the {len(written)} rows that were ready", err=True

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -181,10 +181,14 @@ def _fetched(place: Place, checksum: str) -> Path:
         download = Path(tempfile.mkdtemp(prefix=f"{cached.name}.", dir=cached.parent))
         try:
             place.files.get(f"{place.path}/", f"{download}/", recursive=True)
-            shutil.rmtree(cached, ignore_errors=True)
-            os.replace(download, cached)
+            # Another worker may have been faster, and others may be reading its copy: remove none but a damaged one.
+            with suppress(OSError):
+                os.replace(download, cached)
+            if not identity.is_on_disk:
+                shutil.rmtree(cached, ignore_errors=True)
+                os.replace(download, cached)
         except OSError:
-            if not identity.is_on_disk:  # another process may have been faster
+            if not identity.is_on_disk:
                 raise
         finally:
             shutil.rmtree(download, ignore_errors=True)

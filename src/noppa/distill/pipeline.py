@@ -71,6 +71,8 @@ def side_by_side(
     progress: Callable[[int, float], None] | None = None,
 ) -> Distilled:
     """Words with the columns of each teacher in a row, `dim` each, equally long on average; arguments as of `distill`."""
+    for teacher in teachers[1:]:
+        teacher.known_pieces()  # one that cannot be loaded says so before the first has worked for hours
     options = {"frequencies": frequencies, "fit": fit, "tokenizer": tokenizer, "progress": progress}
     first = distill(teachers[0], words, texts, dim, **options)  # type: ignore[arg-type]
     parts = [first]

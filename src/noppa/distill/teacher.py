@@ -97,6 +97,8 @@ def identity(model: str) -> str:
     """A checksum over the files of a model folder; the name of a model on a hub."""
     folder = Path(model)
     if not folder.is_dir():
+        if folder.is_absolute() or model.startswith("."):
+            raise FileError(f"{model} is not a folder: give that of a model, or a model's name")
         return model
     digest = sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):

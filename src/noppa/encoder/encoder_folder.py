@@ -66,7 +66,13 @@ def write_beside(
     columns: tuple[int, int] | None,
     scales: NDArray[np.float32] | None,
 ) -> None:
-    """Write a small folder for words that lie elsewhere: see `Encoder.save_beside`."""
+    """Write a small folder: `words` says, relative to it, where the words lie, `columns` which of theirs it takes.
+
+    scales: of the vectors, where they are not those of the words.
+
+    The header stores the checksum of the words' header, so that a preset never meets words of another version. Steps
+    are float32, as the native kernels apply them.
+    """
     if words not in PLACES:
         raise ParameterError(f"the words of a saved encoder lie in {PLACES}, not in {words!r}")
     state = contents.fitted

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.encoder import encoder_folder
 from noppa.encoder.embedded import DEFAULT, KIND
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.encoder_folder import WORDS
@@ -36,7 +37,8 @@ def write_model(
     def inside(new: Path) -> dict[str, Any]:
         words.save(new / WORDS)
         for name, encoder in presets.items():
-            encoder.save_beside(new / name, f"../{WORDS}", places[name], scales[name])
+            place = (f"../{WORDS}", places[name], scales[name])
+            encoder_folder.write_beside(new / name, encoder.contents, *place)
         return {}
 
     header = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from noppa.evaluate import recipes, tuning
@@ -212,15 +212,25 @@ def speed(study: Study) -> list[Item]:
     ]
 
 
-PARTS: dict[str, Callable[[Study], list[Item]]] = {
-    "fast": lambda study: table_1(study, "fast"),
-    "senteval": lambda study: table_1(study, "senteval"),
-    "ablations": variants,
-    "speed": speed,
-    "grid": grid,
-    "tuned": tuned,
-    "search": searches,
-    "replay": replay,
+@dataclass(frozen=True)
+class Part:
+    """A piece of the study that runs by itself: what it is, and its items."""
+
+    about: str
+    items: Callable[[Study], list[Item]]
+
+
+PARTS: dict[str, Part] = {
+    "fast": Part("Table 1 with logistic regression", lambda study: table_1(study, "fast")),
+    "senteval": Part(
+        "Table 1 with the paper's classifier", lambda study: table_1(study, "senteval")
+    ),
+    "ablations": Part("one setting of NoPPA changed at a time", variants),
+    "speed": Part("the speed study", speed),
+    "grid": Part("scores by a and k", grid),
+    "tuned": Part("baselines over the grids of their papers", tuned),
+    "search": Part("a and k chosen on development rows, and on test as in the paper", searches),
+    "replay": Part("the authors' run, and an honest search with the same classifier", replay),
 }
 #: The tasks of the quick form: the smallest of each layout.
 QUICK_TASKS = ("CR", "TREC", "SICK-E", "STS-B", "SICK-R")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.folds import stratified_folds
 from noppa.errors import ParameterError
-from noppa.evaluate.candidates import Candidate, Encodes
+from noppa.evaluate.candidates import Candidate, Encodes, PerFold
 from noppa.evaluate.correlation import cosines, pearson, spearman
 from noppa.evaluate.probes import PROBES, ProbeData
 from noppa.evaluate.task_files import Row
@@ -88,9 +88,10 @@ def score(
     encoding_seconds: list[float] = []
 
     def encoded() -> Iterator[ProbeData]:
-        for split in splits:
+        for at, split in enumerate(splits):
             start = time.process_time()
-            data = _probe_data(split, candidate, labels, seed, transductive)
+            own = candidate.folds[at] if isinstance(candidate, PerFold) else candidate
+            data = _probe_data(split, own, labels, seed, transductive)
             encoding_seconds.append(time.process_time() - start)
             yield data
 

@@ -14,7 +14,7 @@ import numpy as np
 from noppa.encoder.encoder import Encoder
 from noppa.evaluate import bench, perceptron, probes, task_files, tuning
 from noppa.evaluate.bench import Conditions
-from noppa.evaluate.candidates import Candidate, Encodes, Recipe
+from noppa.evaluate.candidates import Candidate, Encoded, Encodes, Recipe
 from noppa.evaluate.protocols import OUTER_FOLDS
 from noppa.evaluate.results import Record
 from noppa.evaluate.tasks import Task
@@ -185,6 +185,8 @@ def width(candidate: Candidate) -> int:
     """Of its vectors; a guess for encoders from elsewhere, which only the estimate of time needs."""
     if isinstance(candidate, (Recipe, Pretrained)):
         return candidate.method.width(candidate.words)
+    if isinstance(candidate, Encoded):
+        return int(candidate.vectors.shape[1])
     return 400
 
 

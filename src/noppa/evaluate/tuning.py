@@ -1,9 +1,9 @@
 """Search over the parameters of a method: each trial is a record, and so is the selected result.
 
 Honest selection: each outer fold takes the trial with the best score on development rows inside its own training part.
-On tasks with outer folds trials are sampled at random: a guided sampler would follow the mean development score, and
-that score depends on rows that are test rows of other folds. `select_on="test"` replays the paper: sampling and selection
-follow the test score.
+On tasks with outer folds each fold has a search of its own, guided by these rows alone: the mean development score over
+folds depends on rows that are test rows of other folds. A trial is then one proposal for each fold, which costs as much
+as one proposal for all. `select_on="test"` replays the paper: sampling and selection follow the test score.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import numpy as np
 from noppa.errors import ParameterError
 from noppa.evaluate import bench
 from noppa.evaluate.bench import Conditions
-from noppa.evaluate.candidates import Candidate
+from noppa.evaluate.candidates import Candidate, PerFold
+from noppa.evaluate.protocols import OUTER_FOLDS
 from noppa.evaluate.results import Record
 from noppa.evaluate.tasks import Task
 from noppa.extras import needs
@@ -121,7 +122,7 @@ def _belongs(row: Record, task: Task, seed: int, plan: Plan, conditions: Conditi
     trial = row.get("trial")
     if trial is None or trial["seed"] != seed or trial.get("space") != _texts_of(plan.space):
         return False
-    candidate = plan.make(trial["parameters"])
+    candidate = _candidate(plan, trial["parameters"])
     expected = {
         "task": task.name,
         "encoder": candidate.name,
@@ -149,35 +150,51 @@ def trials(
 ) -> Iterator[Record]:
     """The trials of one search that are not in `done`; a resumed search continues with the same proposals."""
     optuna = _optuna()
-    guided = plan.select_on == "test" or task.layout != "folds"
-    study = optuna.create_study(direction="maximize")
+    apart = task.layout == "folds" and plan.select_on == "dev" and not plan.exhaustive
+    studies = [
+        optuna.create_study(direction="maximize") for _ in range(OUTER_FOLDS if apart else 1)
+    ]
     distributions = {part.name: _distribution(optuna, part) for part in plan.space}
     for old in done:
-        study.add_trial(
-            optuna.trial.create_trial(
-                params=old["trial"]["parameters"],
+        for fold, study in enumerate(studies):
+            trial = optuna.trial.create_trial(
+                params=_of_fold(old["trial"]["parameters"], fold),
                 distributions=distributions,
-                value=_value(old, plan.select_on),
+                value=_value(old, plan.select_on, fold if apart else None),
             )
-        )
+            study.add_trial(trial)
     names = [part.name for part in plan.space]
     combinations = list(product(*(part.choices for part in plan.space)))
     for number in range(len(done), plan.count):
-        if plan.exhaustive:
-            study.enqueue_trial(dict(zip(names, combinations[number], strict=True)))
-        kind = optuna.samplers.TPESampler if guided else optuna.samplers.RandomSampler
-        study.sampler = kind(seed=1000 * seed + number)
-        trial = study.ask(distributions)
-        (record,) = bench.results([task], [plan.make(trial.params)], conditions, run)
+        for study in studies:
+            if plan.exhaustive:
+                study.enqueue_trial(dict(zip(names, combinations[number], strict=True)))
+            study.sampler = optuna.samplers.TPESampler(seed=1000 * seed + number)
+        asked = [study.ask(distributions) for study in studies]
+        proposed = [trial.params for trial in asked]
+        parameters = proposed if apart else proposed[0]
+        (record,) = bench.results([task], [_candidate(plan, parameters)], conditions, run)
         about = {
             "number": number,
             "seed": seed,
             "space": _texts_of(plan.space),
-            "parameters": trial.params,
+            "parameters": parameters,
         }
         record |= {"selected_on": plan.select_on, "trial": about}
-        study.tell(trial, _value(record, plan.select_on))
+        for fold, (study, trial) in enumerate(zip(studies, asked, strict=True)):
+            study.tell(trial, _value(record, plan.select_on, fold if apart else None))
         yield record
+
+
+def _candidate(plan: Plan, parameters: dict[str, Any] | list[dict[str, Any]]) -> Candidate:
+    """The candidate of a trial, whose parameters are those of all folds or a list with those of each."""
+    if isinstance(parameters, list):
+        return PerFold(tuple(plan.make(each) for each in parameters))
+    return plan.make(parameters)
+
+
+def _of_fold(parameters: dict[str, Any] | list[dict[str, Any]], fold: int) -> dict[str, Any]:
+    return parameters[fold] if isinstance(parameters, list) else parameters
 
 
 def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
@@ -187,16 +204,19 @@ def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
         best = [int(np.argmax([trial["score"] for trial in done]))] * len(first["folds"])
     else:
         best = np.argmax([trial["dev_folds"] for trial in done], axis=0).tolist()
-    folds = [done[at]["folds"][fold] for fold, at in enumerate(best)]
-    parameters = [done[at]["trial"]["parameters"] for at in best]
+    folds, dev_folds = (
+        [done[at][key][fold] for fold, at in enumerate(best)] for key in ("folds", "dev_folds")
+    )
+    parameters = [_of_fold(done[at]["trial"]["parameters"], fold) for fold, at in enumerate(best)]
+    same = all(each == parameters[0] for each in parameters)
     dropped = ("trial", "l2", "f1", "pearson")
     return {key: value for key, value in first.items() if key not in dropped} | {
         "score": round(float(np.mean(folds)), 4),
         "encoder": name,
         "folds": folds,
-        "dev_folds": [done[at]["dev_folds"][fold] for fold, at in enumerate(best)],
-        "dev": round(float(np.mean([done[at]["dev"] for at in best])), 4),
-        "parameters": {"chosen": parameters if len(set(best)) > 1 else parameters[0]},
+        "dev_folds": dev_folds,
+        "dev": round(float(np.mean(dev_folds)), 4),
+        "parameters": {"chosen": parameters[0] if same else parameters},
         "selected_on": select_on,
         "search": {
             "trials": len(done),
@@ -208,7 +228,10 @@ def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
     }
 
 
-def _value(record: Record, select_on: str) -> float:
+def _value(record: Record, select_on: str, fold: int | None) -> float:
+    """What a search follows: the test score, that on development rows, or that on the development rows of one fold."""
+    if fold is not None:
+        return float(record["dev_folds"][fold])
     value = record["score"] if select_on == "test" else record["dev"]
     if value is None:
         raise ParameterError(

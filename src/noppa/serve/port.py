@@ -49,6 +49,16 @@ def keep_out(listener: socket.socket) -> None:
         logs.write("newcomers not refused", error=error.strerror)
 
 
+def kept_out(listener: socket.socket) -> bool:
+    """Whether some process has kept newcomers out; elsewhere than on Linux there is nothing to wait for."""
+    if sys.platform != "linux":
+        return True
+    try:
+        return listener.getsockopt(socket.SOL_SOCKET, SO_BINDTOIFINDEX) == NO_INTERFACE
+    except OSError:  # a kernel before 5.0
+        return False
+
+
 def somebody_waits(listener: socket.socket) -> bool:
     """Whether a connection is complete and not yet accepted."""
     with selectors.DefaultSelector() as selector:

@@ -22,7 +22,7 @@ from noppa.methods.registry import import_extensions
 from noppa.serve import logs
 from noppa.serve.app import Application
 from noppa.serve.connections import bounded
-from noppa.serve.port import keep_out, listen, somebody_waits
+from noppa.serve.port import keep_out, kept_out, listen, somebody_waits
 from noppa.serve.service import Service
 from noppa.serve.settings import VARIABLE, Settings
 from noppa.serve.workers import LAG_SECONDS, shared_folder, supervise
@@ -91,7 +91,7 @@ def run(
 class Stop:
     """The end of a server, which begins with a signal and goes on step by step.
 
-    alone: nobody else closes the port. The port of a worker is closed by its parent, half a second before.
+    alone: nobody else keeps newcomers out. For a worker its parent does, before the worker closes the port.
     """
 
     def __init__(
@@ -115,12 +115,14 @@ class Stop:
         # Not in `begin`, a signal handler, which may interrupt whoever holds the log's lock.
         if self.alone and not self.logged:
             self.logged = logs.write("stopping", drain_seconds=drain_seconds)
-        late = time.monotonic() - self.began - drain_seconds - (0 if self.alone else LAG_SECONDS)
+        late = time.monotonic() - self.began - drain_seconds
         if late < 0:
             return
         if self.alone and not self.refusing:
             keep_out(self.listener)
             self.refusing = True
+        if not self.alone and not kept_out(self.listener) and late < LAG_SECONDS:
+            return
         self.server.should_exit = late > QUEUE_SECONDS or not somebody_waits(self.listener)
 
 

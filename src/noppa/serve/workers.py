@@ -28,8 +28,9 @@ from noppa.serve.settings import VARIABLE, Settings
 YOUNG_SECONDS = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 TICK_SECONDS = 0.1
-#: Workers close the port this long after newcomers are kept out, when all who had connected are accepted.
-LAG_SECONDS = 0.5
+#: Workers close the port when the parent has kept newcomers out and all who had connected are accepted; they wait this
+#: long for a parent that does not, because it is a worker alone that was told to stop.
+LAG_SECONDS = 2.0
 
 
 @dataclass

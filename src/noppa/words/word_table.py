@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa.display import Displayed, Table, View
 from noppa.errors import ParameterError, UnknownWordError
+from noppa.internal import internal
 from noppa.kernels.backend import kernels
 from noppa.parameters import numbers, shown
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
@@ -169,6 +170,7 @@ class WordTable(Displayed):
             )
         return self.rows.vectors(index)
 
+    @internal
     def for_tokens(self: T, sentences: list[list[str]], threads: int, always: bool = False) -> T:
         """The words of these sentences alone, with rows for those that the table lacks, composed from their n-grams; the
         table itself where none can be, unless `always`.
@@ -247,6 +249,7 @@ class WordTable(Displayed):
                 f"words with n-grams cannot be given {what}: freeze them to a table first, with keep= or texts= of load"
             )
 
+    @internal
     def shares_with(self, other: WordTable) -> bool:
         """Whether all but the vectors is the same object in both."""
         return self.lexicon is other.lexicon and self.word_probabilities is other.word_probabilities

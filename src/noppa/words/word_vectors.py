@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError, warn
+from noppa.internal import internal
 from noppa.io import storage
 from noppa.parameters import boolean, numbers
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
@@ -301,6 +302,7 @@ class WordVectors(WordTable):
         return words
 
     @classmethod
+    @internal
     def open_folder(
         cls,
         path: Path,

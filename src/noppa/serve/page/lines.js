@@ -96,7 +96,8 @@ function paste(event) {
 export function start() {
   overview.start();
   $("paste").addEventListener("paste", paste);
-  $("paste").addEventListener("input", later(() => { $("column-field").hidden = true; take(() => linesOf($("paste").value)); }, 400));
+  const soon = later(() => { $("column-field").hidden = true; take(() => linesOf($("paste").value)); }, 400);
+  $("paste").addEventListener("input", () => { asked = true; soon(); }); // from the first letter on, nothing is restored over it
   $("file").addEventListener("change", () => { const [file] = $("file").files; if (file) take(() => open(file)); });
   $("column").addEventListener("change", () => take(column));
   $("example").addEventListener("click", () => take(example));

@@ -139,17 +139,19 @@ export function start() {
   map = new Map($("map"), point);
   $("layout").addEventListener("change", () => { change({ layout: $("layout").value }); chart(); });
   $("unlight").addEventListener("click", () => { const button = chosen; highlight(null); button?.focus(); });
-  $("query").addEventListener("input", later(() => { change({ query: $("query").value }); search(); }));
-  $("clusters-count").addEventListener("input", later(() => {
+  // The state follows at once, so that whatever fills in the fields meanwhile undoes nothing; requests wait for a pause.
+  const soon = { search: later(search), cluster: later(cluster), duplicates: later(duplicates) };
+  $("query").addEventListener("input", () => { change({ query: $("query").value }); soon.search(); });
+  $("clusters-count").addEventListener("input", () => {
     if (!$("clusters-count").checkValidity()) return;
     change({ clusters: $("clusters-count").value });
-    cluster();
-  }));
-  $("threshold").addEventListener("input", later(() => {
+    soon.cluster();
+  });
+  $("threshold").addEventListener("input", () => {
     change({ threshold: $("threshold").value });
     $("threshold-value").textContent = Number($("threshold").value).toFixed(2);
-    duplicates();
-  }));
+    soon.duplicates();
+  });
   for (const button of document.querySelectorAll("[data-labels]")) {
     button.addEventListener("click", () => save(button.dataset.labels, { lines, labels, names, groups }));
   }

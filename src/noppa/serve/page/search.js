@@ -79,7 +79,8 @@ function showFilters() {
     const parts = [make("select", { "aria-label": "Field of the filter" }, ...options(facts?.fields ?? [], field)), make("select", { "aria-label": "Comparison" }, ...options(OPERATORS, operator)),
       make("input", { type: "text", "aria-label": "Value of the filter", dir: "auto", value: String(value) })];
     parts[2].hidden = operator === "missing";
-    const write = later(() => { const rows = filters(); rows[at] = parts.map((part) => part.value); change({ where: JSON.stringify(rows) }); parts[2].hidden = parts[1].value === "missing"; find(); });
+    const soon = later(find);
+    const write = () => { const rows = filters(); rows[at] = parts.map((part) => part.value); change({ where: JSON.stringify(rows) }); parts[2].hidden = parts[1].value === "missing"; soon(); };
     for (const part of parts) part.addEventListener("input", write);
     const remove = make("button", { type: "button", "aria-label": `Remove the filter by ${field}` }, "Remove");
     remove.addEventListener("click", () => { change({ where: JSON.stringify(filters().filter((_, other) => other !== at)) }); showFilters(); $("add-filter").focus(); find(); });
@@ -94,7 +95,8 @@ export function fillIn() {
 }
 
 export function start() {
-  $("asked").addEventListener("input", later(() => { change({ asked: $("asked").value }); find(); }));
+  const soon = later(find);
+  $("asked").addEventListener("input", () => { change({ asked: $("asked").value }); soon(); });
   $("mode").addEventListener("change", () => { change({ mode: $("mode").value }); find(); });
   $("add-filter").addEventListener("click", () => {
     change({ where: JSON.stringify([...filters(), [facts.fields[0], "=", ""]]) });
