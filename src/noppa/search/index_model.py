@@ -17,6 +17,7 @@ from noppa.io import schema
 from noppa.kernels.backend import kernels
 from noppa.parameters import shown
 from noppa.search.stored_vectors import Vectors, unit
+from noppa.text.characters import is_digit
 from noppa.text.tokens import Split
 from noppa.threads import thread_count
 
@@ -112,8 +113,12 @@ def split_of(encoder: Any) -> Split:
 
 
 def knows(encoder: Any) -> Callable[[str], bool]:
-    """Whether a word is known whole; every word, where an encoder has no words of its own."""
-    return encoder.words.__contains__ if isinstance(encoder, Encoder) else lambda word: True
+    """Whether the vector of a word tells it from others: it is known whole and no number, since numbers have vectors that are
+    much alike. Every word, where an encoder has no words of its own.
+    """
+    if not isinstance(encoder, Encoder):
+        return lambda word: True
+    return lambda word: word in encoder.words and not any(map(is_digit, word))
 
 
 def has_meaning(encoder: Any, text: str) -> bool:

@@ -35,6 +35,16 @@ def character_class(character: str) -> int:
     return character_data.values("kind")[ord(character)]
 
 
+def is_letter(character: str) -> bool:
+    """Whether a character is a letter or an ideograph, as `str.isalpha` says, with every Python alike."""
+    return character_class(character) in (LETTER, IDEOGRAPH) and character != "_"
+
+
+def is_digit(character: str) -> bool:
+    """Whether a character is a digit, with every Python alike."""
+    return character_class(character) == DIGIT
+
+
 def replaced_surrogate(character: str) -> str:
     """The character itself, or U+FFFD for half of a surrogate pair."""
     return REPLACEMENT if SURROGATES[0] <= ord(character) <= SURROGATES[1] else character

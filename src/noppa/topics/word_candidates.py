@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -14,7 +15,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import External
 from noppa.encoder.loading import load
 from noppa.kernels.backend import kernels
-from noppa.text.characters import lower
+from noppa.text.characters import is_letter, lower
 from noppa.text.tokens import Split
 from noppa.words.word_vectors import WordVectors
 
@@ -48,13 +49,18 @@ class Language:
         """The words of a text in lower case, in runs that no punctuation divides."""
         run: list[str] = []
         for token in self.split(text):
-            if any(map(str.isalpha, token)) and "'" not in token:  # n't and 's are no words
+            if any(map(_is_of_a_word, token)) and "'" not in token:  # n't and 's are no words
                 run.append(lower(token))
             elif run:
                 yield run
                 run = []
         if run:
             yield run
+
+
+def _is_of_a_word(character: str) -> bool:
+    """Whether a character is a letter and no numeral: to a tokenizer ½ and Ⅳ are letters, too."""
+    return is_letter(character) and unicodedata.category(character) not in ("No", "Nl")
 
 
 def words_and_pairs(texts: Sequence[str], language: Language) -> Counter[str]:
