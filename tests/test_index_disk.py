@@ -351,6 +351,8 @@ def test_what_is_no_index(tmp_path: Path, model: noppa.Encoder) -> None:
         Index.open(tmp_path / "none", create=False)
     assert not (tmp_path / "none").exists()
     (tmp_path / "other").mkdir()
+    with pytest.raises(NoppaError, match="other is no index: make one with noppa index"):
+        Index.open(tmp_path / "other", create=False)
     (tmp_path / "other" / "file").write_text("x")
     with pytest.raises(NoppaError, match="exists and is no index"):
         Index.open(tmp_path / "other", model)
