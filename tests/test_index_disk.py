@@ -318,7 +318,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: header_changed(f, lambda h: h.update(dim=3)),
         "does not belong to this index",
     ),
-    "a segment gone": (lambda f: shutil.rmtree(next(f.glob("segment-*"))), "does not exist"),
+    "a segment gone": (
+        lambda f: shutil.rmtree(next(f.glob("segment-*"))),
+        "index is damaged: segment-1 is missing; copy it again",
+    ),
     "rows gone": (lambda f: next(f.glob("alive-*")).unlink(), "alive-.*cannot be read"),
     "a changed manifest": (spoil(storage.HEADER, 40), "damaged"),
     "a changed table": (spoil(f"segment-*/{TABLE}"), "rows.sqlite is damaged"),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.display import Displayed, Table, View
-from noppa.encoder.cosines import cosine_encoder
+from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
 from noppa.parameters import boolean, one_of, shown, whole
@@ -245,7 +245,7 @@ class Index(Displayed):
         if given is None:
             if not texts:
                 return np.empty((0, self.dim), np.float32)
-            rows = index_model.unit_vectors(self.encoder, texts, self.threads)[0]
+            rows = unit_vectors(self.encoder, texts, self.threads)
         else:
             rows = np.asarray(given)
         if rows.shape != (len(texts), self.dim) or rows.dtype.kind != "f":
@@ -328,9 +328,9 @@ class Index(Displayed):
     def _query_vectors(self, queries: list[str], mode: str) -> tuple[Vectors, NDArray[np.bool_]]:
         if mode == WORDS or not queries:
             return np.empty((0, self.dim), np.float32), np.zeros(len(queries), np.bool_)
-        vectors, known = index_model.unit_vectors(self.encoder, queries, self.threads)
+        vectors = unit_vectors(self.encoder, queries, self.threads)
         mean = [index_model.has_meaning(self.encoder, query) for query in queries]
-        return vectors, known & np.array(mean)
+        return vectors, vectors.any(axis=1) & np.array(mean)
 
     def get(self, ids: Any) -> Any:
         """The `Row` of an id, with its text and metadata, or a list of those of several; an unknown id is an error."""

@@ -1,12 +1,9 @@
-"""The encoder of an index: how it is named on disk, how it is found again, and the unit vectors that it gives."""
+"""The encoder of an index: how it is named on disk, how it is found again, and which words it knows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from noppa.encoder.cosines import cosine_encoder
 from noppa.encoder.encoder import Encoder
@@ -15,10 +12,8 @@ from noppa.errors import FileError, ParameterError
 from noppa.io import schema
 from noppa.kernels.backend import kernels
 from noppa.parameters import shown
-from noppa.search.stored_vectors import Vectors, unit
 from noppa.text.characters import is_digit
 from noppa.text.tokens import Split
-from noppa.threads import thread_count
 
 #: Letters of a piece, on the average of a word, above which its pieces mean something: of random strings 1 % have more, of the
 #: words of English text that are not known whole 70 %.
@@ -77,19 +72,6 @@ def encoder_of(header: dict[str, Any], folder: object, encoder: Any = None) -> A
         )
         raise FileError(f"{folder} was made with {made_with}: make it again with noppa index")
     return found
-
-
-def unit_vectors(
-    encoder: Any, texts: list[str], threads: int | None
-) -> tuple[Vectors, NDArray[np.bool_]]:
-    """The vectors of texts, of length one (texts, dim), and whether each has a known word, (texts,)."""
-    if isinstance(encoder, Encoder):
-        count = thread_count(threads)
-        encoder = encoder.for_texts(texts, count)
-        rows, known = encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)
-        return rows, known > 0
-    rows = unit(encoder.encode(texts))
-    return rows, np.asarray(rows.any(axis=1))
 
 
 def split_of(encoder: Any) -> Split:
