@@ -16,12 +16,15 @@ from noppa.encoder.loading import load
 PRESET = "similarity"
 
 
-def cosine_encoder(model: Any = None) -> Encoder | External:
-    """The preset for cosines, another preset or saved encoder by its name or path, or any object with `encode`."""
+def cosine_encoder(model: Any = None, tokenizer: str | None = None) -> Encoder | External:
+    """The preset for cosines, another preset or saved encoder by its name or path, or any object with `encode`.
+
+    tokenizer: that of an encoder that is given by its name, in place of its own.
+    """
     if isinstance(model, (Encoder, External)):
         return model
     if model is None or isinstance(model, (str, PathLike)):
-        return load(PRESET if model is None else model)
+        return load(PRESET if model is None else model, tokenizer)
     return external(model)
 
 

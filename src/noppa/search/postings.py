@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from noppa.io import schema
 from noppa.kernels.backend import kernels
-from noppa.text.characters import is_digit, is_letter, lower
+from noppa.text.characters import is_word_character, lower
 from noppa.text.tokens import Split
 
 #: BM25's saturation of repeated words, and how far a long text is held against itself.
@@ -44,7 +44,7 @@ def terms_of(text: str, split: Split = kernels.tokenize) -> list[str]:
 def _is_term(token: str) -> bool:
     if token.isascii():
         return token[0].isalnum() or token[-1].isalnum()
-    return any(is_letter(end) or is_digit(end) for end in (token[0], token[-1]))
+    return is_word_character(token[0]) or is_word_character(token[-1])
 
 
 def made_arrays(texts: Iterable[str], split: Split = kernels.tokenize) -> dict[str, NDArray[Any]]:

@@ -35,9 +35,16 @@ def character_class(character: str) -> int:
     return character_data.values("kind")[ord(character)]
 
 
+def is_word_character(character: str) -> bool:
+    """Whether a character is a letter, a digit or another numeral, as `str.isalnum` says, with every Python alike."""
+    kind = character_class(character)
+    return kind in (LETTER, DIGIT, IDEOGRAPH) and character != "_" and plain(character) != ""
+
+
 def is_letter(character: str) -> bool:
-    """Whether a character is a letter or an ideograph, as `str.isalpha` says, with every Python alike."""
-    return character_class(character) in (LETTER, IDEOGRAPH) and character != "_"
+    """As `str.isalpha` with every Python alike: ½ and Ⅳ, which are letters to the tokenizer, are none."""
+    is_numeral = is_digit(character) or unicodedata.category(character) in ("No", "Nl")
+    return is_word_character(character) and not is_numeral
 
 
 def is_digit(character: str) -> bool:

@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-from noppa.text.characters import is_letter, lower_character
+from noppa.text.characters import IDEOGRAPH, LETTER, character_class, is_letter, lower_character
 from noppa.text.rules import TELLING_LETTERS
 
 LATIN = "Latin"
@@ -20,9 +20,9 @@ def is_telling(token: str, known: bool) -> bool:
     """
     if not token or (len(token) < TELLING_LETTERS and token[0].isascii()):
         return False
-    if not is_letter(token[0]):
+    if not _is_letter(token[0]):
         return False
-    return known or all(is_letter(c) and lower_character(c) == c for c in token[1:])
+    return known or all(_is_letter(c) and lower_character(c) == c for c in token[1:])
 
 
 def script_of(words: Iterable[str]) -> str:
@@ -37,3 +37,8 @@ def script_of(words: Iterable[str]) -> str:
     if most == "CJK" and "HIRAGANA" in names:  # Japanese text has characters of both
         most = "HIRAGANA"
     return SCRIPTS.get(most, most.capitalize())
+
+
+def _is_letter(character: str) -> bool:
+    """As the native scanner sees it: marks and numerals are letters, too."""
+    return character_class(character) in (LETTER, IDEOGRAPH) and character != "_"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -49,18 +48,13 @@ class Language:
         """The words of a text in lower case, in runs that no punctuation divides."""
         run: list[str] = []
         for token in self.split(text):
-            if any(map(_is_of_a_word, token)) and "'" not in token:  # n't and 's are no words
+            if any(map(is_letter, token)) and "'" not in token:  # n't and 's are no words
                 run.append(lower(token))
             elif run:
                 yield run
                 run = []
         if run:
             yield run
-
-
-def _is_of_a_word(character: str) -> bool:
-    """Whether a character is a letter and no numeral: to a tokenizer ½ and Ⅳ are letters, too."""
-    return is_letter(character) and unicodedata.category(character) not in ("No", "Nl")
 
 
 def words_and_pairs(texts: Sequence[str], language: Language) -> Counter[str]:
