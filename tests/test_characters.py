@@ -46,7 +46,7 @@ def test_native_equals_twin_on_every_code_point() -> None:
 
 
 @pytest.mark.found(
-    "outside review",
+    "code review",
     "Words of duplicates and names of topics followed the Unicode of the running Python.",
 )
 def test_letters_and_digits_are_the_same_with_every_python() -> None:
