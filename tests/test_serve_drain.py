@@ -14,7 +14,6 @@ from tests.draining import KINDS, SMALL, answer, head_of, stopped_under_load
 from tests.runs import PATIENCE, wait_until
 from tests.serving import Running, made_encoder, serving
 
-
 #: A request may take as long as the test does.
 PATIENT = [f"--{name}-seconds={PATIENCE}" for name in ("header", "body")]
 
