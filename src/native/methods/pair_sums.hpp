@@ -106,7 +106,7 @@ float spread(const Tile& tile, const float* block, int64_t stride) {
                 high[v] = larger(high[v], word);
             }
     };
-    widen(tile.i, tile.rows);
+    widen(tile.i + 1, tile.rows - 1);
     if (!tile.diagonal()) widen(tile.j, tile.columns);
     vf most = high[0] - low[0];
     for (int v = 1; v < VECTORS; ++v) most = larger(most, high[v] - low[v]);
