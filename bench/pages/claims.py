@@ -1,0 +1,256 @@
+"""What the paper says of rows of its Table 1, judged in every setting: a file of vectors and a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from noppa.evaluate.report import Table
+from noppa.evaluate.tasks import CLASSIFICATION
+from pages.comparisons import mean_gain, shared_tasks, standard_error, uncertainty
+from pages.selection import GLOVE
+from pages.studies import tuned_table
+from pages.table_1 import FILES, PROTOCOLS, rule, table_of, whole
+
+HELD, FAILED, UNTESTED = "held", "did not hold", "cannot be tested here"
+BAGS = ("Average", "TfIdf", "SIF", "USIF")
+METHODS = ("Average", "TfIdf", "SIF", "USIF", "VLAWE", "DCT", "S3E", "GEM", "NoPPA")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, what was found, and what follows."""
+
+    said: str
+    found: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A table of scores, and how it came about."""
+
+    name: str
+    table: Table
+
+
+#: Short names of files and classifiers, for the columns of a table.
+SHORT = {
+    "glove.6B.100d.npy": "GloVe 6B",
+    "word2vec-googlenews-300d-26k.bin": "word2vec",
+    "glove.840B.300d.7700.npy": "GloVe 840B",
+    "senteval": "network",
+    "fast": "logistic",
+}
+
+
+def settings() -> list[Setting]:
+    """Each file of vectors with each classifier, and with every method tuned, as far as they were run."""
+    found = [
+        Setting(f"{SHORT[file]}, {SHORT[protocol]}", table_of(protocol, file))
+        for protocol in PROTOCOLS
+        for file in FILES
+    ]
+    found.append(Setting(f"{SHORT[GLOVE]}, {SHORT['fast']}, tuned", tuned_table()))
+    return [setting for setting in found if setting.table.rows]
+
+
+def judged(outcomes: Sequence[int]) -> str:
+    """From +1 (better beyond the error), 0 (a tie) and -1 (worse) for each complete setting."""
+    if not outcomes:
+        return "not tested yet: no setting has all eight tasks"
+    better = sum(outcome > 0 for outcome in outcomes)
+    if better == len(outcomes):
+        return HELD
+    if better:
+        return f"held in {better} of {len(outcomes)} settings"
+    return FAILED if any(outcome < 0 for outcome in outcomes) else f"{FAILED}: a tie"
+
+
+#: What the paper says of two rows of Table 1: the better one, the other, and the claim.
+COMPARED = (
+    ("NoPPA", "Average", "NoPPA outperforms the average of words"),
+    ("NoPPA", "DCT", "NoPPA outperforms DCT on average"),
+    ("NoPPA", "S3E", "NoPPA outperforms S3E on average"),
+    ("NoPPA", "VLAWE", "NoPPA outperforms VLAWE on average"),
+    (
+        "CE-avg",
+        "Average",
+        "The contextual half (CE-avg) improves on the average (in the paper on all data sets but MR)",
+    ),
+    ("CE+SFW", "CE-avg", "The smooth frequency weight improves NoPPA on average"),
+    ("NoPPA", "CE+SFW", "Noise removal improves NoPPA on average"),
+)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The mean gain of one row over another on the tasks that both have, its error, and the tasks."""
+
+    gain: float
+    error: float
+    tasks: Sequence[str]
+
+    @property
+    def complete(self) -> bool:
+        return len(self.tasks) == len(CLASSIFICATION)
+
+    @property
+    def sign(self) -> int:
+        """+1 or -1 beyond the error, 0 for a tie."""
+        return 0 if abs(self.gain) <= self.error else 1 if self.gain > 0 else -1
+
+    def shown(self) -> str:
+        partial = "" if self.complete else f", {len(self.tasks)} task{'s' * (len(self.tasks) > 1)}"
+        return f"{self.gain:+.2f} ± {self.error:.2f}{partial}"
+
+
+def gain_of(table: Table, new: str, old: str) -> Gain | None:
+    """None where they share no task."""
+    tasks = shared_tasks(table, [new, old]) if {new, old} <= set(table.rows) else []
+    if not tasks:
+        return None
+    return Gain(mean_gain(table, new, old), uncertainty(table, new, tasks), tasks)
+
+
+def compared(said: str, new: str, old: str) -> Claim:
+    """Judged by the settings that have all eight tasks."""
+    gains = [gain_of(setting.table, new, old) for setting in settings()]
+    complete = [gain for gain in gains if gain is not None and gain.complete]
+    outcomes = [gain.sign for gain in complete]
+    if not complete:
+        return Claim(said, "No setting has all eight tasks.", judged(outcomes))
+    low, high = (pick(gain.gain for gain in complete) for pick in (min, max))
+    counts = [
+        f"{word} in {outcomes.count(way)}"
+        for word, way in (("better", 1), ("tied", 0), ("worse", -1))
+    ]
+    found = f"{new} against {old}: {', '.join(counts)} of {len(complete)} settings, from {low:+.2f} to {high:+.2f} in the mean of eight."
+    if (new, old) == ("CE-avg", "Average"):
+        found += (
+            f" {lower_tasks()} In the paper's own table it also falls on SST2, from 82.2 to 81.9."
+        )
+    return Claim(said, found, judged(outcomes))
+
+
+def lower_tasks() -> str:
+    """Where the contextual half does not help."""
+    found: dict[str, int] = {}
+    for setting in settings():
+        table = setting.table
+        if gain_of(table, "CE-avg", "Average") is not None:
+            for task in shared_tasks(table, ["CE-avg", "Average"]):
+                lower = cell(table, "CE-avg", task) <= cell(table, "Average", task)
+                found[task] = found.get(task, 0) + lower
+    times = ", ".join(f"{task} ({count})" for task, count in found.items() if count)
+    return f"Tasks on which it is not higher, and in how many settings: {times or 'none'}."
+
+
+def gains() -> str:
+    """Every comparison in every setting."""
+    shown = settings()
+    lines = [
+        f"| | {' | '.join(setting.name for setting in shown)} |",
+        rule(len(shown)),
+    ]
+    for new, old, _ in COMPARED:
+        each = [gain_of(setting.table, new, old) for setting in shown]
+        cells = ["–" if gain is None else gain.shown() for gain in each]
+        lines.append(f"| {new} against {old} | {' | '.join(cells)} |")
+    return (
+        "## Gains, setting by setting\n\nIn the mean of the tasks that both rows have, with the standard error of a mean; where these are not "
+        "eight, their number, and the claim is not judged by it. A dash: not run yet.\n\n"
+        + "\n".join(lines)
+        + "\n\n"
+    )
+
+
+def best_of_bags() -> Claim:
+    """Task by task: lost where another is higher, clearly where by more than the error of one task."""
+    cells, lost, clear = 0, [], []
+    for setting in settings():
+        table = setting.table
+        if not {*BAGS, "NoPPA"} <= set(table.rows):
+            continue
+        for task in shared_tasks(table, [*BAGS, "NoPPA"]):
+            best = max(BAGS, key=lambda row: cell(table, row, task))
+            theirs, ours = cell(table, best, task), cell(table, "NoPPA", task)
+            cells += 1
+            if theirs >= ours:
+                lost.append(task)
+                if theirs - ours > standard_error(theirs, task):
+                    clear.append(f"{task} ({setting.name}: {best} {theirs:.2f}, NoPPA {ours:.2f})")
+    times = ", ".join(f"{task} {lost.count(task)}" for task in CLASSIFICATION if task in lost)
+    return Claim(
+        "NoPPA outperforms all bag-of-words methods on each data set",
+        f"Against Average, TF-IDF, SIF and uSIF, NoPPA is not the best in {len(lost)} of {cells} cells of data set and setting ({times or 'none'}); by "
+        f"more than the standard error of the task on {'; '.join(clear) or 'none'}.",
+        "not tested yet" if not cells else FAILED if lost else HELD,
+    )
+
+
+def cell(table: Table, row: str, task: str) -> float:
+    return fmean(table.rows[row][task])
+
+
+def best_of_all() -> Claim:
+    """First, or behind the first by no more than the error."""
+    parts, outcomes = [], []
+    for setting in settings():
+        table = setting.table
+        means = {row: table.mean(row) or 0 for row in METHODS if whole(table, row)}
+        if len(means) < len(METHODS):
+            continue
+        order = sorted(means, key=means.__getitem__, reverse=True)
+        behind = means[order[0]] - means["NoPPA"]
+        outcomes.append(1 if behind <= uncertainty(table, "NoPPA") else -1)
+        shown = ", ".join(f"{row} {means[row]:.2f}" for row in order[:3])
+        place = (
+            ""
+            if "NoPPA" in order[:3]
+            else f", NoPPA {means['NoPPA']:.2f} at place {order.index('NoPPA') + 1}"
+        )
+        parts.append(f"{setting.name}: {shown}{place}")
+    return Claim(
+        "NoPPA is comparable to or better than the state of the art of non-parametric methods on average",
+        f"The best means of eight. {'. '.join(parts)}." if parts else "No setting has all rows.",
+        judged(outcomes),
+    )
+
+
+def parametric() -> Claim:
+    """NoPPA against trained encoders, on the tasks that both have."""
+    gains: dict[str, list[float]] = {}
+    for protocol in PROTOCOLS:
+        for file in FILES:
+            own = table_of(protocol, file).rows.get("NoPPA", {})
+            for name, cells in table_of(protocol, None).rows.items():
+                tasks = [task for task in CLASSIFICATION if task in own and task in cells]
+                if tasks:
+                    each = [fmean(own[task]) - fmean(cells[task]) for task in tasks]
+                    gains.setdefault(name, []).append(fmean(each))
+    parts = [
+        f"{name}: from {min(own):+.2f} to {max(own):+.2f} in {len(own)} settings"
+        for name, own in gains.items()
+    ]
+    better = sum(fmean(own) > 0 for own in gains.values())
+    return Claim(
+        "Compared with parametric models, NoPPA does better than most",
+        f"NoPPA with its defaults against trained encoders, mean of the tasks that both have: {'; '.join(parts)}. Those of the paper are older."
+        if parts
+        else "No trained encoder was run.",
+        UNTESTED if not parts else HELD if better > len(gains) / 2 else FAILED,
+    )
+
+
+def done() -> str:
+    """Which settings have all rows: those without are shown where they have tasks, and not judged."""
+    names = [setting.name for setting in settings()]
+    complete = [
+        setting.name for setting in settings() if all(whole(setting.table, row) for row in METHODS)
+    ]
+    if len(complete) == len(names):
+        return f"All {len(names)} settings have all eight tasks."
+    partial = [name for name in names if name not in complete]
+    return f"{len(complete)} of {len(names)} settings have all eight tasks; not yet: {'; '.join(partial)}."
