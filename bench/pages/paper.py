@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
+from noppa.evaluate.experiments import GRID_A
 from noppa.evaluate.tasks import CLASSIFICATION
 from noppa.plot import paper as figures
 from noppa.plot.views import A_VALUES
@@ -24,6 +25,7 @@ from pages.claims import (
 from pages.results import lines_of
 from pages.selection import searched
 from pages.speeds import speed_rows, timing
+from pages.studies import grids
 
 
 def never_above() -> Claim:
@@ -33,12 +35,25 @@ def never_above() -> Claim:
             chosen = row["parameters"]["chosen"]
             found += [each["a"] for each in (chosen if isinstance(chosen, list) else [chosen])]
     above = sum(a > 0.1 for a in found)
+    high = [f"{task} {a:g}" for task, a in best_in_grid().items() if a > 0.1]
+    beyond = (
+        f" Of the wider grid up to 1 the best a is above 0.1 on {', '.join(high)}." if high else ""
+    )
     return Claim(
         "NoPPA never reaches its best score with a above 0.1",
-        f"In {above} of the {len(found)} choices of our searches on the eight tasks the best a is above 0.1, although they end at "
-        "0.15. The authors' own logs have 13 of 40 above it; their Table 2 cuts 0.139 to 0.1.",
-        FAILED if above else HELD,
+        f"In {above} of the {len(found)} choices of our searches on the eight tasks the best a is above 0.1, although they end at 0.15.{beyond} "
+        "The authors' own logs have 13 of 40 above it; their Table 2 cuts 0.139 to 0.1.",
+        FAILED if above or high else HELD,
     )
+
+
+def best_in_grid() -> dict[str, float]:
+    """The a of the best test score of each classification task."""
+    return {
+        task: max(zip(map(max, cells), GRID_A, strict=True))[1]
+        for task, cells in grids().items()
+        if task in CLASSIFICATION
+    }
 
 
 def best_a() -> Claim:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from noppa.evaluate.experiments import BASELINES, GRID_A, GRID_K
 from noppa.evaluate.report import Table
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.evaluate.tasks import CLASSIFICATION, TASKS
 from pages.results import lines_of, records_of
 from pages.selection import GLOVE, HONEST, scores_of, whole_searches
 from pages.speeds import speed_rows, timing
@@ -74,7 +76,7 @@ def grids() -> dict[str, list[list[float]]]:
     """Scores of each task that has all cells: a down, k across."""
     scores = {(row["task"], row["encoder"]): row["score"] for row in records_of("paper_grid")}
     tasks = {}
-    for task in dict.fromkeys(task for task, _ in scores):
+    for task in TASKS:
         names = [[(task, f"NoPPA(a={a:g}, k={k})") for k in GRID_K] for a in GRID_A]
         if all(name in scores for row in names for name in row):
             tasks[task] = [[scores[name] for name in row] for row in names]
@@ -96,7 +98,18 @@ def grid() -> str:
     return (
         "### Test scores by a and k\n\nNoPPA on glove.6B.100d.npy, protocol fast; no choice is made from these. a is down, k across; "
         "the best cell of a task is bold.\n\n![Heat maps of the score of NoPPA by a and k, a panel a task](images/grid.svg)\n\n"
-        f"The highest: {'; '.join(best)}.\n\n"
+        f"The highest: {'; '.join(best)}.{lacking(tasks)}\n\n"
+    )
+
+
+def lacking(tasks: Collection[str]) -> str:
+    """The tasks whose cells are not all run."""
+    absent = [task for task in CLASSIFICATION if task not in tasks]
+    command = f"`{COMMAND} --vectors {GLOVE} --part grid --tasks {','.join(absent)}`"
+    return (
+        f" Not run: {', '.join(absent)}, together about a quarter of an hour of CPU time; {command} makes them."
+        if absent
+        else ""
     )
 
 

@@ -114,8 +114,9 @@ def line(name: str, table: Table, paper: Scores, tasks: Sequence[str]) -> str:
     scores = {task: fmean(cell) for task, cell in table.rows.get(name, {}).items()}
     theirs = dict(zip(CLASSIFICATION, paper, strict=True))
     means = [mean_of([own.get(task) for task in CLASSIFICATION]) for own in (scores, theirs)]
-    pairs = [*((scores.get(task), theirs.get(task)) for task in tasks), means]
-    shown = [cell(score, paper, ours=name in ROWS or bool(scores)) for score, paper in pairs]
+    ours = name in ROWS or bool(scores)
+    shown = [cell(scores.get(task), theirs.get(task), ours, 1) for task in tasks]
+    shown.append(cell(*means, ours, 2))
     return f"| {name} | {' | '.join(shown)} |"
 
 
@@ -125,10 +126,10 @@ def mean_of(scores: Sequence[float | None]) -> float | None:
     return fmean(known) if len(known) == len(scores) else None
 
 
-def cell(score: float | None, paper: float | None, ours: bool) -> str:
+def cell(score: float | None, paper: float | None, ours: bool, digits: int) -> str:
     """Ours (the paper's); a dash where ours is not run; the paper's alone where a row is not ours."""
-    shown = "" if not ours else "–" if score is None else f"{score:.2f}"
-    quoted = "" if paper is None else f"({round(paper, 2)})"
+    shown = "" if not ours else "–" if score is None else f"{score:.{digits}f}"
+    quoted = "" if paper is None else f"({paper:.{digits}f})"
     return f"{shown} {quoted}".strip()
 
 
