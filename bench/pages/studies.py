@@ -7,7 +7,7 @@ from collections.abc import Collection
 from noppa.evaluate.experiments import BASELINES, GRID_A, GRID_K
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
-from pages.results import lines_of, records_of
+from pages.results import RESULTS, lines_of, records_of
 from pages.selection import GLOVE, HONEST, scores_of, whole_searches
 from pages.speeds import speed_rows, timing
 from pages.table_1 import COMMAND, rule, table_of, whole
@@ -72,6 +72,24 @@ def speed() -> str:
     )
 
 
+def epochs() -> str:
+    """How long the two methods that train are trained."""
+    rows = lines_of("epochs") if (RESULTS / "epochs.jsonl").exists() else []
+    if not rows:
+        return ""
+    tasks = ("STS-B", "SICK-E", "TREC")
+    lines = [f"| method | epochs | {' | '.join(tasks)} | CPU seconds |", rule(5)]
+    for row in sorted(rows, key=lambda row: (row["method"], row["epochs"])):
+        scores = " | ".join(f"{row[task]:.2f}" for task in tasks)
+        lines.append(f"| {row['method']} | {row['epochs']} | {scores} | {row['cpu_seconds']:.0f} |")
+    return (
+        f"### How long FastSent and Sent2Vec are trained\n\nOn {rows[0]['sentences']:,} neutral sentences, from {GLOVE}; scores on development rows "
+        f"(`bench/epochs.py`). The rows of Table 1 have the default, {rows[0]['default']} epochs.\n\n"
+        + "\n".join(lines)
+        + "\n\n"
+    )
+
+
 def grids() -> dict[str, list[list[float]]]:
     """Scores of each task that has all cells: a down, k across."""
     scores = {(row["task"], row["encoder"]): row["score"] for row in records_of("paper_grid")}
@@ -128,5 +146,5 @@ def files() -> str:
 
 
 def studies() -> str:
-    parts = (tuned, speed, grid, files)
+    parts = (tuned, epochs, speed, grid, files)
     return "## More of the paper's experiments\n\n" + "".join(part() for part in parts)
