@@ -140,6 +140,8 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     (elsewhere,) = (row for row in rows_of(out / "paper_senteval.jsonl") if row["vectors"] is None)
     assert (elsewhere["encoder"], elsewhere["fitted_on"]) == ("lengths", "nothing")
     run(*command, "--part", "nothing", code=2)
+    uncounted = run(*command[:6], "-o", out, code=2).stderr.replace("\n", " ")
+    assert "wide.npy has no word probabilities" in uncounted
     (tmp_path / "lengths.txt").write_text("one\ntwo\none\n", "utf-8")
     told = run(*command, code=1).stderr.replace("\n", " ")
     assert "lengths.npy has the shape" in told
