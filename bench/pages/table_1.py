@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from statistics import fmean
 
+import numpy as np
+
+from noppa.cli.bench_paper import duration
 from noppa.evaluate import report
+from noppa.evaluate.experiments import table_rows
 from noppa.evaluate.report import Table
 from noppa.evaluate.results import Record
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.evaluate.study import Corpus, Cost, Study, Words, width
+from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.words.word_vectors import WordVectors
 from pages.comparisons import gain, task_error, uncertainty
 from pages.results import lines_of, records_of, timed
 
@@ -38,6 +45,8 @@ PAPER_PARAMETRIC: dict[str, Scores] = {
 NOTHING: Scores = (None,) * len(CLASSIFICATION)
 #: The rows that the paper has not.
 MORE = ("USIF", "NoPPA, rich parts")
+#: Their first cell includes their training, so that it says nothing about the others.
+TRAINED = ("FastSent", "Sent2Vec")
 ROWS = (*PAPER, *MORE)
 #: The files of vectors.
 FILES = {
@@ -177,7 +186,7 @@ def absent(protocol: str, file: str, table: Table) -> str:
         return ""
     tasks = list(dict.fromkeys(task for _, task in cells))
     hours = estimate(protocol, file, cells)
-    cost = "" if hours is None else f", about {hours:.1f} hours of CPU time"
+    cost = "" if hours is None else f", about {duration(3600 * hours)} of CPU time"
     return (
         f"**{len(cells)} cells are not run** ({', '.join(tasks)}){cost}: "
         f"`{COMMAND} --vectors {file} --part {protocol} --tasks {','.join(tasks)}` makes them."
@@ -185,15 +194,33 @@ def absent(protocol: str, file: str, table: Table) -> str:
 
 
 def estimate(protocol: str, file: str, cells: Sequence[tuple[str, str]]) -> float | None:
-    """CPU hours of cells: what the same method took on the same task with other vectors, by their dimensions."""
+    """CPU hours of cells: the model of cost that `noppa bench paper` has, at the rate of the cells that were run."""
     dims = {line["vectors"]: line["dim"] for line in lines_of("coverage")}
-    known: dict[tuple[str, str], float] = {}
+    seconds = units = 0.0
     for other in FILES:
         for row in rows_of(protocol, other):
-            known[row["encoder"], row["task"]] = row["cpu_seconds"] / dims[other]
-    if not all(each in known for each in cells):
+            if row["encoder"] in TRAINED:
+                continue
+            seconds += row["cpu_seconds"]
+            units += work(protocol, dims[other], row["encoder"], row["task"])
+    if not units:
         return None
-    return sum(known[each] for each in cells) * dims[file] / 3600
+    left = sum(work(protocol, dims[file], *each) for each in cells)
+    return seconds / units * left / 3600
+
+
+def work(protocol: str, dim: int, row: str, task: str) -> float:
+    """The work of a cell, in units of its own."""
+    return Cost(1, 1).of(TASKS[task], widths(dim)[row], protocol)
+
+
+@cache
+def widths(dim: int) -> dict[str, int]:
+    """The width of each row's vectors, for word vectors of that dimension."""
+    words = WordVectors(["a"], np.ones((1, dim)), [1.0])
+    source = Words(words, words, {})
+    study = Study("", [source], [], Corpus([], {}))
+    return {candidate.name: width(candidate) for candidate in table_rows(study, source)}
 
 
 def took(rows: Sequence[Record]) -> str:
