@@ -12,7 +12,7 @@ from noppa.errors import FileError, ParameterError
 from noppa.io import schema
 from noppa.kernels.backend import kernels
 from noppa.parameters import shown
-from noppa.text.characters import is_digit
+from noppa.text.characters import has_digit
 from noppa.text.tokens import Split
 
 #: Letters of a piece, on the average of a word, above which its pieces mean something: of random strings 1 % have more, of the
@@ -85,7 +85,7 @@ def knows(encoder: Any) -> Callable[[str], bool]:
     """
     if not isinstance(encoder, Encoder):
         return lambda word: True
-    return lambda word: word in encoder.words and not any(map(is_digit, word))
+    return lambda word: word in encoder.words and not has_digit(word)
 
 
 def has_meaning(encoder: Any, text: str) -> bool:

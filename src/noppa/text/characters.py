@@ -52,6 +52,11 @@ def is_digit(character: str) -> bool:
     return character_class(character) == DIGIT
 
 
+def has_digit(token: str) -> bool:
+    """Whether a token has a digit; letters alone, which are usual, need no table."""
+    return not token.isalpha() and any(map(is_digit, token))
+
+
 def replaced_surrogate(character: str) -> str:
     """The character itself, or U+FFFD for half of a surrogate pair."""
     return REPLACEMENT if SURROGATES[0] <= ord(character) <= SURROGATES[1] else character
