@@ -78,17 +78,8 @@ KINDS = {
 
 def resident() -> int:
     """Bytes of memory that the process has now, mapped files included."""
-    return _bytes_of("status", "VmRSS:")
-
-
-def lent() -> int:
-    """Those of them that the process has freed and the system has not yet taken back."""
-    return _bytes_of("smaps_rollup", "LazyFree:")
-
-
-def _bytes_of(file: str, name: str) -> int:
-    lines = Path("/proc/self", file).read_text(encoding="utf-8").splitlines()
-    (line,) = (line for line in lines if line.startswith(name))
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    (line,) = (line for line in lines if line.startswith("VmRSS:"))
     return 1024 * int(line.split()[1])
 
 
@@ -105,7 +96,7 @@ def measured(kind: str, argument: str, file: str) -> dict[str, float]:
         clock.append(time.perf_counter() - begin[0])
         cpu.append(time.process_time() - begin[1])
     each = {"seconds": min(clock) / len(texts), "cpu_seconds": min(cpu) / len(texts)}
-    return figures | each | {"memory_after": resident(), "memory_lent": lent()}
+    return figures | each | {"memory_after": resident()}
 
 
 if __name__ == "__main__":

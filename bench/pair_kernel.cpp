@@ -42,7 +42,7 @@ double measure(SumPairs* sum, float reach) {
 }  // namespace
 
 int main() {
-    const float reaches[] = {1.9f, 3.9f, 8.0f};
+    const float reaches[] = {0.9f, 1.9f, 3.9f, 8.0f};
     for (const float reach : reaches)
         for (const bool ordered : {false, true})
             std::printf("%.1f %d %.3f\n", double(reach), ordered,

@@ -2,8 +2,8 @@
 
     python bench/pair_kernel.py > bench/results/pair_kernel.jsonl
 
-Compiles `pair_kernel.cpp` with the flags of the build; the least time of 2,000 short runs counts. Numbers within 1.9 and
-3.9 of each other take the cubics by pieces where there are some, those within 8 the logarithm.
+Compiles `pair_kernel.cpp` with the flags of the build; the least time of 2,000 short runs counts. Numbers within 0.9 of
+each other take the polynomial of close words or the cubics by pieces, those within 1.9 and 3.9 the cubics where there are some, those within 8 the logarithm.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import pairwise
 from math import prod
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -44,12 +45,17 @@ def quality(index: noppa.Index, queries: dict[str, set[int]], mode: str) -> Any:
 
 
 class Scores(NamedTuple):
-    """What a fusion sees of a query: cosine and BM25 (texts,), the most that BM25 could reach, how sure the meaning is."""
+    """What a fusion sees of a query: cosine, BM25 and BM25 of pairs of neighbouring words, (texts,), the most that BM25 could
+    reach, the best cosine, and the share of the query that is known, with numbers and without.
+    """
 
     cosines: Any
     bm25: Any
+    pairs: Any
     most: float
-    sure: float
+    best: float
+    known: float
+    told: float
 
 
 def ranks(constant: int, query: Scores) -> Any:
@@ -80,10 +86,18 @@ def plain(count: float, query: Scores) -> Any:
     return query.cosines + count * query.bm25 / query.most
 
 
-def unsure(count: float, power: float, limit: float, query: Scores) -> Any:
-    """BM25 counts where the meaning is not sure, divided by a power of the most it could reach, which counts up to a limit."""
-    weight = count * (1 - query.sure) ** 2 * min(1.0, limit / query.most) / query.most**power
-    return query.cosines + weight * query.bm25
+#: How sure the meaning is.
+SURE: dict[str, Callable[[Scores], float]] = {
+    "n c": lambda query: query.known * query.best,
+    "k c": lambda query: query.told * query.best,
+    "k² c": lambda query: query.told**2 * query.best,
+}
+
+
+def unsure(count: float, power: float, sure: str, pairs: float, query: Scores) -> Any:
+    """BM25 counts where the meaning is not sure, divided by a power of the most it could reach."""
+    weight = count * (1 - SURE[sure](query)) ** 2 / query.most**power
+    return query.cosines + weight * (query.bm25 + pairs * query.pairs)
 
 
 #: What is tried; the page of the results says it in formulas.
@@ -93,37 +107,48 @@ FUSIONS: dict[str, Callable[[Scores], Any]] = {
     **{f"0 to 1, words {a}": partial(stretched, a) for a in (0.2, 0.3, 0.5)},
     **{f"cosine + {a} BM25 / most": partial(plain, a) for a in (0.2, 0.4, 1.0)},
     **{
-        f"cosine + {a:g} (1 - s)² BM25 / most": partial(unsure, a, 1.0, np.inf)
-        for a in (4.0, 6.0, 8.0)
+        f"cosine + {a:g} (1 - {s})² BM25{below}": partial(unsure, a, power, s, 0.0)
+        for s in SURE
+        for below, power, every in (
+            (" / most", 1.0, (4.0, 6.0, 8.0)),
+            (" / √most", 0.5, (0.6, 0.8, 1.0, 1.1)),
+            ("", 0.0, (0.1, 0.15, 0.2)),
+        )
+        for a in every
     },
     **{
-        f"cosine + {a} (1 - s)² BM25 / √most": partial(unsure, a, 0.5, np.inf)
-        for a in (0.5, 0.8, 1.1)
-    },
-    **{
-        f"cosine + {a} (1 - s)² BM25": partial(unsure, a, 0.0, np.inf)
-        for a in (0.1, 0.15, 0.17, 0.2, 0.3)
-    },
-    **{
-        f"cosine + {a} (1 - s)² BM25, up to 150": partial(unsure, a, 0.0, 150.0)
-        for a in (0.15, 0.17, 0.2)
+        f"cosine + 0.8 (1 - k² c)² (BM25 + {b} pairs) / √most": partial(unsure, 0.8, 0.5, "k² c", b)
+        for b in (0.1, 0.2, 0.4)
     },
 }
 
 
-def seen(index: noppa.Index, queries: Iterable[str]) -> Iterator[Scores]:
-    """The scores of all texts of an index for each query."""
+def in_pairs(text: str) -> str:
+    """The pairs of neighbouring words of a text as words."""
+    return " ".join(f"{a}_{b}" for a, b in pairwise(terms_of(text)))
+
+
+def seen(made: Retrieval, queries: Iterable[str]) -> Iterator[Scores]:
+    """The scores of all texts of a set for each query."""
+    index = indexed(made.texts)
     collection = Collection(index._now())
+    of_pairs = Collection(indexed([in_pairs(text) for text in made.texts])._now())
     rows = np.concatenate([part.segment.vectors for part in collection.parts])
-    is_known = knows(index.encoder)
     for query in queries:
         vectors, known = index._query_vectors([query], "hybrid")
         cosines = rows @ vectors[0] * known[0]
         terms = collection.terms(query)
         most = sum(term.weight for term in terms)
-        share = sum(term.weight for term in terms if is_known(term.text)) / most
-        bm25 = np.concatenate(collection.word_scores(terms))
-        yield Scores(cosines, bm25, most, share * min(1.0, max(0.0, float(cosines.max()))))
+        shares = (
+            sum(term.weight for term in terms if is_known(term.text)) / most
+            for is_known in (index.encoder.words.__contains__, knows(index.encoder))
+        )
+        bm25, pairs = (
+            np.concatenate(own.word_scores(own.terms(text)))
+            for own, text in ((collection, query), (of_pairs, in_pairs(query)))
+        )
+        best = min(1.0, max(0.0, float(cosines.max())))
+        yield Scores(cosines, bm25, pairs, most, best, *shares)
 
 
 def first(scores: Any) -> Any:
@@ -141,10 +166,9 @@ def tuned(sets: dict[str, Retrieval]) -> None:
     every = {**halves, **FUSIONS}
     figures: dict[str, dict[str, list[float]]] = {name: {} for name in FUSIONS}
     for name, made in sets.items():
-        index = indexed(made)
         gains = {fusion: np.empty(len(made.tuning)) for fusion in every}
         for at, (query, wanted) in enumerate(
-            zip(seen(index, made.tuning), made.tuning.values(), strict=True)
+            zip(seen(made, made.tuning), made.tuning.values(), strict=True)
         ):
             for fusion, joined in every.items():
                 gains[fusion][at] = gain(first(joined(query)), wanted)
@@ -160,9 +184,9 @@ def tuned(sets: dict[str, Retrieval]) -> None:
         tell(4, fusion=fusion, chance=prod(1 - chance for chance in chances), sets=shown)
 
 
-def indexed(made: Retrieval) -> noppa.Index:
+def indexed(texts: list[str]) -> noppa.Index:
     index = noppa.Index(dtype="float32")
-    index.add(made.texts)
+    index.add(texts)
     return index
 
 
@@ -208,7 +232,7 @@ def main() -> None:
     if given.tuning:
         return
     for name, made in sets.items():
-        index = indexed(made)
+        index = indexed(made.texts)
         tested(name, made, index)
         beside_bm25s(name, index, made.texts, list(made.test)[:500])
 

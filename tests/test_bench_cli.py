@@ -23,7 +23,7 @@ from noppa.evaluate import results as records
 from noppa.evaluate.study import Search, Study, Words
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
-from tests.runs import wait_until
+from tests.runs import PATIENCE, wait_until
 
 NOPPA = [sys.executable, "-c", "import noppa.cli; noppa.cli.main()"]
 
@@ -440,7 +440,7 @@ def test_an_interruption_keeps_finished_rows(place: Path, tmp_path: Path) -> Non
         )
     )
     os.killpg(process.pid, signal.SIGINT)
-    message = process.communicate()[1]
+    message = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == 130, message
     assert len(rows_of(out)) == 2
     assert "2 rows that were ready" in message

@@ -46,6 +46,20 @@ def test_native_equals_twin_on_every_code_point() -> None:
 
 
 @pytest.mark.found(
+    "code review",
+    "Words of duplicates and names of topics followed the Unicode of the running Python.",
+)
+def test_letters_and_digits_are_the_same_with_every_python() -> None:
+    classes = bytes(
+        characters.is_letter(c) | characters.is_word_character(c) << 1 | characters.is_digit(c) << 2
+        for c in map(chr, range(0x20000))
+    )
+    assert hashlib.sha256(classes).hexdigest()[:16] == "5191f1bf740ba23c"
+    assert [*map(characters.is_letter, "aß世ー_1½Ⅳ٣\u0301–")] == [True] * 4 + [False] * 7
+    assert [*map(characters.is_word_character, "a1½Ⅳ٣_\u0301–")] == [True] * 5 + [False] * 3
+
+
+@pytest.mark.found(
     "outside review", "The classes of characters came from the Python that built the module."
 )
 def test_the_tables_are_those_of_the_pinned_version() -> None:

@@ -293,6 +293,15 @@ def test_the_command_line_needs_no_settings(tmp_path) -> None:
     assert vectors(table(tmp_path / "out")).tobytes() == alone.tobytes()
 
 
+def output_of(script: Path) -> tuple[str, str]:
+    """What a program prints in its folder, and its errors."""
+    command = [sys.executable, str(script)]
+    run = subprocess.run(
+        command, cwd=script.parent, capture_output=True, text=True, timeout=PATIENCE
+    )
+    return run.stdout, run.stderr
+
+
 def test_a_script_needs_no_guard(tmp_path, model) -> None:
     """New processes do not run the program that started them once more."""
     (tmp_path / "t.txt").write_text("the girl\n" * 30)
@@ -301,14 +310,7 @@ def test_a_script_needs_no_guard(tmp_path, model) -> None:
         "from noppa import cluster\n"
         f"print(cluster.encode('t.txt', 'out', {str(model)!r}, workers=2, shard_size=100).rows, __file__)\n"
     )
-    run = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert (run.stdout, run.stderr) == (f"30 {script}\n", "")
+    assert output_of(script) == (f"30 {script}\n", "")
 
 
 def test_a_method_of_a_script_works_on_workers(tmp_path) -> None:
@@ -329,14 +331,7 @@ def test_a_method_of_a_script_works_on_workers(tmp_path) -> None:
         "assert cluster.fit('t.txt', 'fitted', model, **options) == first\n"
         "print(first.shards, cluster.encode('t.txt', 'out', 'fitted', **options).rows)\n"
     )
-    run = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert (run.stdout, run.stderr) == ("7 60\n", "")
+    assert output_of(script) == ("7 60\n", "")
 
 
 def test_what_a_user_may_lack(tmp_path, model, monkeypatch) -> None:

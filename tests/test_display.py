@@ -53,7 +53,7 @@ def kinds_of(kind: type) -> set[type]:
 
 
 def test_every_kind_that_notebooks_display_is_tried_here(objects):
-    bases = {display.Displayed, noppa.WordVectors.__base__}
+    bases = {display.Displayed, noppa.WordVectors.__base__, noppa.Encoder.__base__}
     tried = {type(one) for one in objects.values()}
     ours = {kind for kind in kinds_of(display.Displayed) if kind.__module__.startswith("noppa.")}
     assert ours - bases <= tried

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,9 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
+from noppa.kernels.backend import kernels
 from noppa.methods.k_means import interrupt
-from noppa.search import cells, index_model
+from noppa.search import cells, index_model, row_blocks
 from noppa.search.index import Index
 from noppa.search.postings import K1, B, terms_of
 from noppa.search.query import MODES, WORDS_COUNT, Collection
@@ -58,8 +61,8 @@ def word_weight_of(query: str, texts: list[str], best: float) -> float:
         holding = sum(term in own for own in split)
         weights[term] = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
     most = sum(weights.values())
-    known = sum(weight for term, weight in weights.items() if term in WORDS) / most
-    return WORDS_COUNT * (1 - best * known) ** 2 / most**0.5
+    known = sum(weights[term] for term in weights if term in WORDS and term.isalpha()) / most
+    return WORDS_COUNT * (1 - best * known**2) ** 2 / most**0.5
 
 
 def ranked(scores: np.ndarray) -> list[str]:
@@ -291,8 +294,10 @@ class Stopped(Exception):
     pass
 
 
-@pytest.mark.parametrize("after", [0, 3, 5])
-def test_whoever_waits_can_stop_a_search(after: int) -> None:
+@pytest.mark.parametrize("after", [0, 3, 5, 11])
+def test_whoever_waits_can_stop_a_search(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between terms, and between steps of the pass over the rows."""
+    monkeypatch.setattr(row_blocks, "BLOCK", 8)
     index, calls = made_index(), Counter[str]()
 
     def check() -> None:
@@ -303,9 +308,42 @@ def test_whoever_waits_can_stop_a_search(after: int) -> None:
     token = interrupt.set(check)
     try:
         with pytest.raises(Stopped):
-            index.search("a girl eats cake")  # four terms, and then rows are compared
+            index.search("a girl eats cake")  # four terms, and eight steps
     finally:
         interrupt.reset(token)
+
+
+@pytest.mark.parametrize("where", [None, {"kind": {">": 1}}])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_pass_in_steps_finds_the_same(
+    mode: str, where: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for rows in (1, 7, 1000):
+        monkeypatch.setattr(row_blocks, "BLOCK", rows)
+        index = Index(encoder(), dtype="int8")
+        index.add(TEXTS, metadata=[{"kind": at % 4} for at in range(len(TEXTS))])
+        index.delete(["0", "9"])
+        found.append([hit.described() for hit in index.search("a girl eats cake", 40, where, mode)])
+    assert found[0] == found[1] == found[2] != []
+
+
+def test_a_signal_stops_a_search_before_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Ctrl-C sends comes in the middle of the second step, and there is no third."""
+    compare, steps = kernels.nearest_rows, Counter[str]()
+
+    def compared(*arguments: Any) -> Any:
+        steps["rows"] += 1
+        if steps["rows"] == 2:
+            signal.raise_signal(signal.SIGINT)
+        return compare(*arguments)
+
+    monkeypatch.setattr(row_blocks, "BLOCK", 10)
+    only = SimpleNamespace(nearest_rows=compared)
+    monkeypatch.setattr("noppa.search.query.kernels", only)
+    with pytest.raises(KeyboardInterrupt):
+        made_index().search("a girl eats cake", mode="meaning")
+    assert steps["rows"] == 2
 
 
 def test_nothing_to_search() -> None:
@@ -352,6 +390,23 @@ def test_vectors_that_are_known_already() -> None:
         index.add(["x", "y", "z"], vectors=np.full((3, 8), np.nan))
 
 
+@pytest.mark.found(
+    "hostile values tried in turn",
+    "an index took rows that were too few, no numbers or of another length from an encoder",
+)
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (lambda texts: [[1, 2]], "must give one row a text"),
+        (lambda texts: [[np.nan]] * len(texts), "not finite for text 0"),
+        (lambda texts: np.eye(len(texts)), r"need vectors \(2, 1\), not float32 \(2, 2\)"),
+    ],
+)
+def test_an_encoder_that_keeps_no_promise(encode: Any, message: str) -> None:
+    with pytest.raises(NoppaError, match=message):
+        Index(encode).add(["x", "y"])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -378,7 +433,10 @@ def test_vectors_that_are_known_already() -> None:
         (lambda i: i.search("x", mode="both"), "mode must be one of"),
         (lambda i: i.search(5), "neither a text nor"),
         (lambda i: i.search("x", where=["a"]), "where must be a dict"),
-        (lambda i: Index(5), "encoder must have encode"),
+        (lambda i: Index(5), "5 cannot encode: give an object with encode"),
+        (lambda i: Index.open(5), "an index lies in a folder: give its path, not 5"),
+        (lambda i: i.add(["x"], ids=["\u202e1"]), "an id must be printable"),
+        (lambda i: i.add(["x"], metadata=[{"": 2}]), "must be a str that is not empty"),
         (lambda i: Index(dtype="float64"), "dtype must be one of"),
     ],
 )

@@ -318,7 +318,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: header_changed(f, lambda h: h.update(dim=3)),
         "does not belong to this index",
     ),
-    "a segment gone": (lambda f: shutil.rmtree(next(f.glob("segment-*"))), "does not exist"),
+    "a segment gone": (
+        lambda f: shutil.rmtree(next(f.glob("segment-*"))),
+        "index is damaged: segment-1 is missing; copy it again",
+    ),
     "rows gone": (lambda f: next(f.glob("alive-*")).unlink(), "alive-.*cannot be read"),
     "a changed manifest": (spoil(storage.HEADER, 40), "damaged"),
     "a changed table": (spoil(f"segment-*/{TABLE}"), "rows.sqlite is damaged"),
@@ -351,6 +354,8 @@ def test_what_is_no_index(tmp_path: Path, model: noppa.Encoder) -> None:
         Index.open(tmp_path / "none", create=False)
     assert not (tmp_path / "none").exists()
     (tmp_path / "other").mkdir()
+    with pytest.raises(NoppaError, match="other is no index: make one with noppa index"):
+        Index.open(tmp_path / "other", create=False)
     (tmp_path / "other" / "file").write_text("x")
     with pytest.raises(NoppaError, match="exists and is no index"):
         Index.open(tmp_path / "other", model)

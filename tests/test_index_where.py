@@ -48,6 +48,8 @@ def index() -> noppa.Index:
         ([], ""),
         ({"contains": "wo w"}, "e"),
         ({"contains": "'quoted\""}, "k"),
+        (VALUES["k"], "k"),
+        (["\ud83d", VALUES["k"]], "k"),
         (None, "zfi"),
         ({"missing": True}, "zfi"),
         ({"missing": False}, "abcdeghjklm"),

@@ -181,6 +181,18 @@ def test_log_kernel_over_its_whole_range(instruction_set: str, log_size: int) ->
     assert (error <= 2e-6 * np.log2(1 + squares) + rounding).all()
 
 
+def test_log_kernel_of_close_words_is_exact_for_the_smallest_differences(
+    instruction_set: str,
+) -> None:
+    """Of d² = 1e-8, 1 + d² in float32 keeps no digit; the form for close words works on d² itself."""
+    differences = np.geomspace(1e-8, 0.99, 400).astype(np.float32)
+    matrix = np.stack([np.zeros_like(differences), differences])
+    rows, _ = noppa_kernel(matrix, attend_self=False, parts=[0, 2])(*one_text(2))
+    expected = np.log1p(differences.astype(float) ** 2) / np.log(2)
+    assert np.allclose(rows[0, :400], expected, rtol=2e-6, atol=0)
+    assert np.allclose(rows[0, 400:], expected, rtol=2e-6, atol=0)
+
+
 def test_equal_words_without_positions_add_exactly_nothing() -> None:
     kernel = noppa_kernel(np.full((6, 5), 0.3, np.float32), parts=[0])
     assert (kernel(*one_text(6))[0] == 0).all()
@@ -227,7 +239,9 @@ def test_bytes_do_not_depend_on_the_batch(instruction_set: str, split: int, thre
     ids, offsets = batch(sizes)
     places = np.zeros((90, 64), np.float32)
     places[:, :dim] = positions(90, dim, "paper")
-    kernel = noppa_kernel(stored("float32", dim).matrix, positions=places)
+    # Columns whose words are far from each other, and close: every form of the log kernel runs.
+    matrix = stored("float32", dim).matrix * np.linspace(1, 0.01, dim, dtype=np.float32)
+    kernel = noppa_kernel(matrix, positions=places)
     rng = np.random.default_rng(6)
     directions = rng.normal(size=(6, 2 * dim)).astype(np.float32)
     matrix = rng.normal(size=(2 * dim, 20)).astype(np.float32)

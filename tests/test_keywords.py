@@ -56,6 +56,10 @@ def test_pairs_do_not_cross_punctuation_or_frequent_words() -> None:
     assert not {"wine green", "tea black", "and", "n't", "n't tea"} & counts.keys()
 
 
+def test_numerals_are_no_words() -> None:
+    assert [*Language().runs("½ cup milk Ⅳ ② eggs, 3 m² ٣")] == [["cup", "milk"], ["eggs"], ["m²"]]
+
+
 def test_the_encoder_s_own_frequencies_say_what_is_common() -> None:
     words = noppa.WordVectors(
         ["ja", "hund", "katze"], np.eye(3), probabilities=[0.9, 0.0005, 0.0005]

@@ -324,6 +324,26 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
     assert left == [checkpoint.name], "by which a third run knows that nothing is left to do"
 
 
+@pytest.mark.found(
+    "code review", "A file that was not read to its end stayed open until it was collected."
+)
+@pytest.mark.parametrize("form", ["txt", "csv", "jsonl"])
+def test_files_are_closed_where_reading_ends_early(tmp_path, form):
+    path = tmp_path / f"t.{form}"
+    path.write_text("text\n" + '{"text": "a cake"}\n' * 50_000)
+
+    def is_open():
+        return str(path) in {os.readlink(file.path) for file in os.scandir("/proc/self/fd")}
+
+    batches = read(Input([str(path)], form="lines" if form == "txt" else form))
+    next(batches)
+    held = batches.gi_frame  # what a traceback would hold
+    assert is_open()
+    batches.close()
+    assert not is_open()
+    assert held
+
+
 def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
     """Such a signal does not end the wait; here it cannot, as only another thread takes it."""
     reading, written = Event(), Event()

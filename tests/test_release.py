@@ -16,7 +16,7 @@ import noppa
 from noppa.errors import DEPRECATED
 from noppa.main_interpreter import MODULE
 from tests.conftest import ROOT
-from tools import describe_release
+from tools import absolute_links, describe_release
 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 (VERSION,) = re.findall(r'^version = "([^"]+)"$', PROJECT, re.MULTILINE)
@@ -74,6 +74,20 @@ def test_workflows_run_what_is_here() -> None:
     files = (ROOT / "tests" / "core.txt").read_text(encoding="utf-8").split()
     assert all((ROOT / file).is_file() for file in files)
     assert "@tests/core.txt" in PROJECT.partition("[tool.cibuildwheel]")[2]
+
+
+def test_links_of_the_readme_lead_somewhere_from_a_package_index() -> None:
+    text = absolute_links.README.read_text(encoding="utf-8")
+    made = absolute_links.absolute(text, "https://host/us/noppa", "v1")
+    places = re.findall(r"\]\(([^)]*)\)", made)
+    assert len(places) > 30
+    for place in places:
+        kind, path = re.fullmatch(r"https://host/us/noppa/(blob|raw)/v1/(.+)", place).groups()  # type: ignore[union-attr]
+        assert (ROOT / path).is_file()
+        assert (kind == "raw") == (Path(path).suffix == ".svg")
+    assert re.sub(r"https://host/us/noppa/(blob|raw)/v1/", "", made) == text
+    code = "```python\nnames[0](a)\n```\n"
+    assert absolute_links.absolute(code, "x", "v1") == code
 
 
 def wheel(folder: Path, **without: str) -> Path:

@@ -90,6 +90,7 @@ def test_an_index_grows_and_shrinks(folder: Path) -> None:
     assert run("index|add|idx", stdin="more cake\n") == "idx: 1 text added, 4 in all\n"
     assert run("index|delete|idx|1|2") == "idx: 2 texts left\n"
     assert "no text with the id '9'" in run("index|delete|idx|4|9", 1)
+    assert "an id must be printable characters, not ''" in run("index|delete|idx|", 1)
     assert run("index|delete|idx|-", stdin="4\n") == "idx: 1 text left\n"
     facts = json.loads(run("index|info|idx|--json"))
     assert (facts["texts"], facts["deleted"], facts["dtype"]) == (1, 2, "int8")

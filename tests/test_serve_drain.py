@@ -14,6 +14,9 @@ from tests.draining import KINDS, SMALL, answer, head_of, stopped_under_load
 from tests.runs import PATIENCE, wait_until
 from tests.serving import Running, made_encoder, serving
 
+#: A request may take as long as the test does.
+PATIENT = [f"--{name}-seconds={PATIENCE}" for name in ("header", "body")]
+
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
@@ -67,7 +70,7 @@ def stop_slowly(server: Running) -> None:
 def test_a_body_that_is_being_sent_is_read_before_its_503(encoder: noppa.Encoder) -> None:
     """An answer that closes a connection with unread bytes is lost by the reset that follows."""
     with (
-        serving(str(encoder.path), "--drain-seconds", "600") as server,
+        serving(str(encoder.path), *PATIENT, "--drain-seconds", "600") as server,
         server.connect() as connection,
         server.connect() as expecting,
         server.client() as client,
@@ -88,7 +91,7 @@ def test_a_body_that_is_being_sent_is_read_before_its_503(encoder: noppa.Encoder
 
 def test_idle_connections_end_without_a_reset(encoder: noppa.Encoder) -> None:
     with (
-        serving(str(encoder.path), "--drain-seconds", "0.1") as server,
+        serving(str(encoder.path), *PATIENT, "--drain-seconds", "0.1") as server,
         server.connect() as idle,
         server.connect() as half,
     ):

@@ -452,6 +452,31 @@ def test_lines_taken_late_are_forgotten_all_the_same(page: Any, server: Running)
 
 
 @needs_browser
+@pytest.mark.found(
+    "code review", "What was typed in the last moment before the page had loaded was lost."
+)
+def test_what_is_typed_while_the_page_loads_stays(page: Any, server: Running) -> None:
+    opened_at(page, f"{server.url}/#tab=lines")
+    page.get_by_label("Paste lines").fill("The dog runs.\nThe band plays.\n")
+    expect(page.locator("#clusters > li")).to_have_count(2)
+    settled(page)
+    typed = "(field, text) => { field.value = text; field.dispatchEvent(new Event('input')); }"
+    again = "document.querySelector('#key').dispatchEvent(new Event('change'))"  # loads once more
+    page.locator("#query").evaluate(f"(field) => {{ ({typed})(field, 'a dog'); {again}; }}")
+    expect(page.locator("#found li")).to_have_count(2)
+    expect(page.locator("#query")).to_have_value("a dog")
+    held: list[Any] = []
+    page.route("**/lines", lambda route: held.append(route))
+    page.reload()
+    wait_for_requests(page, held, 1)  # for the lines of before
+    page.locator("#paste").evaluate(typed, "A girl sings.\n")
+    held[0].continue_()
+    page.unroute("**/lines")
+    expect(page.locator("#lines-state")).to_have_text("1 line.")
+    expect(page.locator("#paste")).to_have_value("A girl sings.\n")
+
+
+@needs_browser
 def test_without_a_classifier_there_is_no_tab_for_it(page: Any, server: Running) -> None:
     opened_at(page, f"{server.url}/#tab=classify")
     page.locator("#tokens tbody tr").first.wait_for()

@@ -166,6 +166,12 @@ def test_it_prints(found: Topics) -> None:
     assert lines[1].split() == ["25", *found.topics[0].name.split()]
 
 
+def test_texts_without_a_word_print_as_such() -> None:
+    found = find_topics(["", "  "])
+    assert str(found).splitlines()[:2] == ["1 topic of 2 texts", "      2  (no words)"]
+    assert found.topics[0].name == ""
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(InputError, match="a single text has no topics"):
         find_topics("a text")

@@ -1,7 +1,7 @@
-"""Print the polynomial coefficients that `src/native/pooling/simd.hpp` carries, with the error each one reaches.
+"""Print the polynomial coefficients that `pooling/simd.hpp` and `methods/pair_sums.hpp` of src/native carry, with their errors.
 
-Remez exchange on the relative error: log2(1 + f) / f over the mantissa range that the kernel reduces to, and 2**r
-over [-1/2, 1/2]. Run it to see where the constants come from: `python tools/minimax.py`.
+Remez exchange on the relative error: log2(1 + f) / f over the mantissa range that the kernel reduces to, and, for close
+words, over [0, 1], preconditioned; 2**r over [-1/2, 1/2]. Run it to see where the constants come from: `python tools/minimax.py`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,40 @@ def log2_over_f(f: np.ndarray) -> np.ndarray:
     return np.asarray(np.log1p(f) / np.log(2) / f)
 
 
+def preconditioned(coefficients: np.ndarray) -> list[float]:
+    """Knuth's form of a polynomial of degree 6 (The Art of Computer Programming 4.6.4): a0 to a5 with
+    z = (x + a0) x + a1, w = (x + a2) z + a3, and the polynomial = ((w + z + a4) w + a5) times its leading coefficient.
+    """
+    u = coefficients / coefficients[6]
+    s = (u[5] - 1) / 2
+
+    def form(a0: float) -> tuple[float, list[float]]:
+        """The coefficients that follow from a0, and by how much they miss the one of x."""
+        a2 = s - a0
+        p = (u[4] - s * s - s - a0) / 2  # w = x³ + s x² + p x + r
+        a1 = p - a0 * a2
+        r = u[2] - p * p - a0 * p - a1 * s - s * (u[3] - 2 * s * p - p - a0 * s - a1)
+        a4 = u[3] - 2 * r - 2 * s * p - p - a0 * s - a1
+        numbers = [a0, a1, a2, r - a1 * a2, a4, u[0] - r * (r + a1 + a4)]
+        return 2 * p * r + a0 * r + a1 * p + a4 * p - u[1], numbers
+
+    # What is missed is a cubic in a0: it has a real root.
+    points = np.arange(4.0)
+    cubic = np.linalg.solve(points[:, None] ** np.arange(4), [form(x)[0] for x in points])
+    roots = np.roots(cubic[::-1])
+    return form(float(roots[np.abs(roots.imag).argmin()].real))[1]
+
+
 if __name__ == "__main__":
     functions: list[tuple[str, Real, float, float, int]] = [
         ("log2(1+f)/f", log2_over_f, np.sqrt(0.5) - 1, np.sqrt(2) - 1, 6),
+        ("log2(1+t)/t", log2_over_f, 0.0, 1.0, 6),
         ("2**r", np.exp2, -0.5, 0.5, 5),
     ]
     for name, target, low, high, degree in functions:
         coefficients, error = remez(target, float(low), float(high), degree)
         print(f"{name}, degree {degree}: relative error {error:.2e}")
         print("   ", ", ".join(f"{c:.9e}f" for c in coefficients))
+        if name == "log2(1+t)/t":
+            numbers = preconditioned(coefficients)
+            print("    preconditioned:", ", ".join(f"{a:.9e}f" for a in numbers))

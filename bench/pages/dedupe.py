@@ -35,7 +35,7 @@ def _runs(rows: list[dict[str, Any]]) -> list[str]:
     cores = next(iter(last.values()))["cores"]
     return [
         f"Threshold 0.9, {cores} cores, which other work shared (a load of up to {busy:.0f}, so that processor time tells more than the "
-        "clock); all programs of one number of texts in one run. The texts are lines of English and edited copies of them (`bench/dedupe.py`); semhash is given the vectors, noppa makes "
+        "clock); all programs of one number of texts one after the other. The texts are lines of English and edited copies of them (`bench/dedupe.py`); semhash is given the vectors, noppa makes "
         "its own. Own memory is that of the process without the files that it maps, which the system can take back.",
         "",
         *table,

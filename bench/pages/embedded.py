@@ -138,22 +138,20 @@ def cost_rows() -> dict[str, dict[str, Any]]:
     rows = {}
     for row in lines_of("embedded"):
         edition = row["edition"]
-        own = {"memory_own": row["memory_after"] - row.get("memory_lent", 0)}
-        rows[called(row["model"], edition) if edition else row["model"]] = row | own
+        rows[called(row["model"], edition) if edition else row["model"]] = row
     return rows
 
 
 def cost() -> str:
     head = ["model", "MB", "cold start, ms", "MB of memory, first vector", "MB of memory, SICK"]
-    head += ["with freed pages", "speed, clock", "speed, CPU time"]
+    head += ["speed, clock", "speed, CPU time"]
     rows = cost_rows()
     return (
         f"{table(head, (cost_line(name, row) for name, row in rows.items()))}\n"
         "MB: the wheel, which holds all presets (WordLlama's too; of MiniLM the ONNX graph in float32, without what runs it). "
         f"Saved on their own: {saved(rows)}. "
         "Cold start: import, load and first vector of a fresh process, CPU time. Memory: resident, mapped files included, after the first vector "
-        "and after all texts of SICK; freed pages are those of the last result, which the next one takes again unless the system has taken them back "
-        "before. Speed: texts of SICK a second from raw text on "
+        "and after all texts of SICK, whose vectors are freed by then. Speed: texts of SICK a second from raw text on "
         "two threads, model2vec's average of 300 dimensions = 1, the best of several runs in turns. By the clock it favours short "
         "runs where a machine has other work, as this one had; by CPU time, which sums the threads, it does not, so that "
         f"the plot takes that. {of_context()}The table at the end compares parts.\n\n{aims_of_cost(rows)}\n"
@@ -174,7 +172,7 @@ def of_context() -> str:
 
 def cost_line(name: str, row: dict[str, Any]) -> list[str]:
     size = "" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f}"
-    memory = [f"{row[key] / 1e6:.0f}" for key in ("memory_first", "memory_own", "memory_after")]
+    memory = [f"{row[key] / 1e6:.0f}" for key in ("memory_first", "memory_after")]
     # CPU time of worker processes is not in the row.
     cpu = "" if "processes" in name else f"{row['cpu_ratio']:.3g}"
     return [name, size, f"{1000 * row['cold_start']:.0f}", *memory, f"{row['ratio']:.3g}", cpu]
@@ -198,7 +196,7 @@ def aims_of_cost(rows: dict[str, dict[str, Any]]) -> str:
         for key, name in (("ratio", "clock"), ("cpu_ratio", "CPU time"))
     ]
     names = {"cold_start": "cold start", "memory_first": "memory, first vector"}
-    names |= {"memory_own": "memory, SICK", "memory_after": "memory with freed pages, SICK"}
+    names |= {"memory_after": "memory, SICK"}
     for key, name in names.items():
         for preset in LEAST_SPEED:
             new, old = (rows[called(preset, edition)][key] for edition in ("second", "first"))

@@ -57,7 +57,7 @@ def pair_kernel() -> str:
     rows = [[name(*kind), *(f"{found[(one, *kind)]:.1f}" for one in sets)] for kind in kinds]
     text = (
         "The sums over pairs alone, 8 words of 300 numbers in the nearest cache, nanoseconds a pair (`python bench/pair_kernel.py`). On "
-        "AVX-512 the logarithm of close numbers is a cubic by pieces, chosen for 32 columns of a sentence at a time:\n\n"
+        "AVX-512 the logarithm of close numbers is a cubic by pieces, elsewhere, within 1, a polynomial, chosen for two vectors of columns at a time:\n\n"
     )
     return text + table(["kernel", *sets], rows)
 

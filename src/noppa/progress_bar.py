@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 #: A callback (description, done, total); a total of 0 is unknown.
@@ -31,11 +32,11 @@ def counts_bar() -> Iterator[Update]:
     """A bar for a number of things done of a total."""
     if in_notebook():
         yield _notebook_bar()
-    elif sys.stderr.isatty():
-        with _terminal_bar() as update:
-            yield update
     else:
-        yield lambda what, done, total: None
+        with terminal_bar("", "MofNCompleteColumn") as update:
+            yield lambda what, done, total: update(
+                description=what, completed=done, total=total or None
+            )
 
 
 def in_notebook() -> bool:
@@ -67,24 +68,19 @@ def _notebook_bar() -> Update:
 
 
 @contextmanager
-def _terminal_bar() -> Iterator[Update]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+def terminal_bar(what: str, *columns: str) -> Iterator[Callable[..., None]]:
+    """A bar of rich on standard error, if that is a terminal, gone when it is done; the callback takes what rich's `update` does.
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda what, done, total: progress.update(
-            task, description=what, completed=done, total=total or None
-        )
+    columns: classes of rich.progress to show between the bar and the remaining time.
+    """
+    if not sys.stderr.isatty():
+        yield lambda **values: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    middle = [getattr(progress, name)() for name in columns]
+    text = progress.TextColumn("{task.description}")
+    shown = (text, progress.BarColumn(), *middle, progress.TimeRemainingColumn())
+    with progress.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+        yield partial(bar.update, bar.add_task(what, total=None))

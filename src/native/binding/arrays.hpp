@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kept_memory.hpp"
+#include "large_memory.hpp"
 #include "sizes.hpp"
 
 namespace nb = nanobind;
@@ -56,7 +56,7 @@ inline void look_up_numpy() {
 }
 
 // A new NumPy array for results. NumPy makes it and not nanobind, which would wrap our memory in three objects first: that
-// takes longer than a short text. Large ones have memory that is used again.
+// takes longer than a short text. Large ones lie in huge pages.
 template <class T>
 class NewArray {
     static_assert(std::is_same_v<T, float> || std::is_integral_v<T>);
@@ -67,9 +67,9 @@ class NewArray {
         int64_t bytes = sizeof(T);
         for (int64_t size : {int64_t(sizes)...}) bytes = times(bytes, size);
         if (bytes >= TOO_MANY) throw std::bad_alloc();
-        if (KeptMemory::suits(size_t(bytes))) {
-            auto* memory = new KeptMemory(size_t(bytes));
-            const nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<KeptMemory*>(p); });
+        if (LargeMemory::suits(size_t(bytes))) {
+            auto* memory = new LargeMemory(size_t(bytes));
+            const nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<LargeMemory*>(p); });
             data_ = static_cast<T*>(memory->at);
             array_ = nb::cast(nb::ndarray<nb::numpy, T>(data_, {size_t(sizes)...}, owner));
             return;

@@ -27,6 +27,11 @@ bool is_ascii(nb::handle text) {
 // Strings whose memory stays valid without the GIL: this holds a reference to each ASCII text, and copies of the others.
 class Strings {
   public:
+    explicit Strings(size_t count = 0) {
+        texts.reserve(count);
+        held_.reserve(count);
+    }
+
     // Text above U+02FF may need NFC, any but ASCII NFKC: Python's tables do it, unless a character is newer than the oldest
     // Python we support.
     void add_text(nb::handle text, int form) {
@@ -172,8 +177,8 @@ struct PyVocabulary {
     }
 
     nb::tuple look_up(nb::list texts, int threads, Seen seen) const {
-        Strings strings;
         const nb::tuple items(texts);  // a copy: while Python normalizes a text, other threads may change the list
+        Strings strings(nb::len(items));
         for (nb::handle text : items) strings.add_text(text, vocabulary.how.form);
         Ids rows;
         {

@@ -12,6 +12,9 @@ namespace noppa {
 namespace {
 
 constexpr int64_t MOST_ROWS = 64;  // rows refined together: they fit the second-level cache
+// Results that one thread writes in a row: two huge pages, so that two threads seldom come to a new one at once, which the
+// system would clear for both.
+constexpr int64_t TASK_BYTES = int64_t(4) << 20;
 constexpr int64_t MOST_PREFETCHED = 32;
 
 struct TaskMemory {
@@ -119,10 +122,9 @@ void pool_batch(const Pooling& pooling, const Batch& batch, const std::vector<St
     const std::vector<SharedRow> shared = share_long(method, batch, threads);
     const auto tokens_of = [&](int64_t at) { return find(shared, at) ? 0 : batch.offsets[at + 1] - batch.offsets[at]; };
     const auto cost = [&](int64_t at) { return 200.0 + steps_cost + method.cost(double(tokens_of(at))); };
-    const auto cuts = cut_by_cost(batch.sentences, threads, MOST_ROWS, cost);
-    run_tasks(int64_t(cuts.size()) - 1, threads, [&](int64_t task) {
+    const int64_t most_rows = std::max(MOST_ROWS, TASK_BYTES / (std::max<int64_t>(last, 1) * int64_t(sizeof(float))));
+    const auto pool_rows = [&](int64_t first, int64_t count) {
         TaskMemory& memory = TaskMemory::of_thread();
-        const int64_t first = cuts[size_t(task)], count = cuts[size_t(task) + 1] - first;
         float* pooled = steps.empty() ? rows + first * width : memory.pooled.take_floats(times(count, width));
         int64_t longest = 0;
         for (int64_t r = 0; r < count; ++r) longest = std::max(longest, tokens_of(first + r));
@@ -140,6 +142,11 @@ void pool_batch(const Pooling& pooling, const Batch& batch, const std::vector<St
         }
         refine(apply_step, steps, pooled, width, known + first, count, memory, rows + first * last);
         memory.release_if_large();
+    };
+    const auto cuts = cut_by_cost(batch.sentences, threads, most_rows, cost);
+    run_tasks(int64_t(cuts.size()) - 1, threads, [&](int64_t task) {
+        const int64_t stop = cuts[size_t(task) + 1];
+        for (int64_t at = cuts[size_t(task)]; at < stop; at += MOST_ROWS) pool_rows(at, std::min(MOST_ROWS, stop - at));
     });
 }
 

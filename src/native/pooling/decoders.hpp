@@ -28,6 +28,11 @@ struct Halves {
             const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes + v * 2 * WIDTH));
             values[v] = _mm512_cvtph_ps(halves);
         }
+#elif defined(__F16C__)  // as every processor with AVX2 has
+        for (int v = 0; v < 2; ++v) {
+            const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + v * 2 * WIDTH));
+            values[v] = _mm256_cvtph_ps(halves);
+        }
 #else
         uint16_t halves[BLOCK];
         int32_t wide[BLOCK];

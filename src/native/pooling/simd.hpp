@@ -69,16 +69,25 @@ struct Count {
 
 inline vf all(float value) { return value - vf{}; }
 inline vf larger(vf a, vf b) { return a > b ? a : b; }
+inline vf smaller(vf a, vf b) { return a < b ? a : b; }
 
 typedef float four __attribute__((vector_size(16)));
 
-inline float sum(vf v) {
+// All lanes joined to one number, halves first: always in the same order.
+template <class Join>
+inline float joined(vf v, Join join) {
     four parts[WIDTH / 4];
     __builtin_memcpy(parts, &v, sizeof v);
     for (int step = WIDTH / 8; step; step /= 2)
-        for (int q = 0; q < step; ++q) parts[q] += parts[q + step];
+        for (int q = 0; q < step; ++q) parts[q] = join(parts[q], parts[q + step]);
     const four s = parts[0];
-    return (s[0] + s[2]) + (s[1] + s[3]);
+    return join(join(s[0], s[2]), join(s[1], s[3]));
+}
+inline float sum(vf v) {
+    return joined(v, [](auto a, auto b) { return a + b; });
+}
+inline float largest(vf v) {
+    return joined(v, [](auto a, auto b) { return a > b ? a : b; });
 }
 
 // 2^23 · log2(y) for y >= 1, in place. The factor saves a shift: the exponent is used as it stands in the float's bits,

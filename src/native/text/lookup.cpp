@@ -24,6 +24,9 @@ Ids look_up(const Vocabulary& vocabulary, const std::vector<Text>& texts, int th
         seen[size_t(task)] = scratch.seen;
         scanner.release_if_large();
     });
+    size_t tokens = 0;
+    for (const auto& part : parts) tokens += part.size();
+    if (parts.size() > 1) result.ids.reserve(tokens);
     for (size_t task = 0; task < parts.size(); ++task) {
         result.seen.words += seen[task].words;
         result.seen.known += seen[task].known;

@@ -106,15 +106,11 @@ def encode(
             scheduler=scheduler,
             workers=workers,
             dtype=dtype,
-            on_bad=reading.on_bad,
+            **_read_by(reading),
             normalize=normalize,
             dim=dim,
             keep=columns_to_keep(keep, keep_all, None),
             into=into,
-            form=reading.form,
-            header=not reading.no_header,
-            encoding=reading.encoding,
-            delimiter=TABS.get(reading.delimiter or "", reading.delimiter),
             shard_size=_bytes(shard_size),
             progress=progress,
         )
@@ -157,13 +153,9 @@ def predict(
             engine=engine,
             scheduler=scheduler,
             workers=workers,
-            on_bad=reading.on_bad,
+            **_read_by(reading),
             keep=columns_to_keep(keep, keep_all, None),
             into=into,
-            form=reading.form,
-            header=not reading.no_header,
-            encoding=reading.encoding,
-            delimiter=TABS.get(reading.delimiter or "", reading.delimiter),
             shard_size=_bytes(shard_size),
             progress=progress,
         )
@@ -224,11 +216,7 @@ def fit(
             scheduler=scheduler,
             workers=workers,
             frequencies=frequencies,
-            on_bad=reading.on_bad,
-            form=reading.form,
-            header=not reading.no_header,
-            encoding=reading.encoding,
-            delimiter=TABS.get(reading.delimiter or "", reading.delimiter),
+            **_read_by(reading),
             shard_size=_bytes(shard_size),
             work=work,
             progress=progress,
@@ -244,6 +232,17 @@ def _print_report(output: str, report: Any, on_bad: str) -> None:
     earlier = f", {report.before} of them from before" if report.before else ""
     rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
     print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
+
+
+def _read_by(reading: Reading) -> dict[str, Any]:
+    """What `cluster` takes of how files are read."""
+    return {
+        "on_bad": reading.on_bad,
+        "form": reading.form,
+        "header": not reading.no_header,
+        "encoding": reading.encoding,
+        "delimiter": TABS.get(reading.delimiter or "", reading.delimiter),
+    }
 
 
 def _bytes(megabytes: float) -> int:

@@ -15,11 +15,12 @@ from typer.core import TyperGroup
 from noppa.cli.checked_output import output_of
 from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs
+from noppa.encoder.cosines import PRESET
+from noppa.encoder.loading import load
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.atomic import whole_folder
 from noppa.io.outputs import folders_of, refuse_input_as_output
-from noppa.search import index_model
 from noppa.search.index import Index
 from noppa.search.segment_log import EARLIER_KIND, KIND, SegmentLog
 from noppa.search.stored_vectors import DTYPES
@@ -85,7 +86,7 @@ def make(
     """
     if output is None:
         raise typer.BadParameter("give --output FOLDER for the index")
-    encoder = index_model.given(model, tokenizer)
+    encoder = load(model or PRESET, tokenizer)
     refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
     if output.exists() and storage.kind_of(output) not in (KIND, EARLIER_KIND):
         raise FileError(f"{output} exists and is no index: choose another name or remove it first")
@@ -132,9 +133,9 @@ def delete(
 
     Example: noppa index delete reviews-index 17 42
     """
-    named = sys.stdin.read().split("\n") if ids == ["-"] else ids
+    named = [id for id in sys.stdin.read().split("\n") if id] if ids == ["-"] else ids
     opened = Index.open_stored(folder)
-    opened.delete([id for id in named if id])
+    opened.delete(named)
     typer.echo(f"{folder}: {_texts(len(opened))} left")
 
 

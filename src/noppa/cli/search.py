@@ -13,7 +13,8 @@ from noppa.cli.index import Id, added, refuse_other
 from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Reading
 from noppa.cli.terminal import printable, visible
-from noppa.search import index_model
+from noppa.encoder.cosines import PRESET
+from noppa.encoder.loading import load
 from noppa.search.hits import Hit
 from noppa.search.index import Index
 from noppa.search.query import HYBRID, MEANING, MODES
@@ -62,7 +63,7 @@ def search(
         index = Index.open(corpus, model, create=False, threads=threads)
         refuse_other(tokenizer, index)
     else:
-        encoder = index_model.given(model, tokenizer)
+        encoder = load(model or PRESET, tokenizer)
         index = Index(encoder, dtype="float32", first_id=1, threads=threads)
         added(index, [corpus], column, id_column, reading)
         mode = mode or MEANING

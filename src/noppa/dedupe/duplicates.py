@@ -16,7 +16,7 @@ from noppa.errors import ParameterError
 from noppa.io.table_file import arrow_table, write_table
 from noppa.kernels.backend import kernels
 from noppa.parameters import number, whole
-from noppa.text.characters import lower
+from noppa.text.characters import is_word_character, lower
 from noppa.text.tokens import Split
 
 #: The lowest threshold, and how many steps of `down_to` lie between it and 1.
@@ -231,7 +231,7 @@ def shared_words(text: str, other: str, tokenizer: Split | None) -> tuple[str, .
 
 
 def _words(tokens: Iterable[str]) -> Iterator[str]:
-    return (lower(token) for token in tokens if any(map(str.isalnum, token)))
+    return (lower(token) for token in tokens if any(map(is_word_character, token)))
 
 
 def _line(one: Removed) -> str:

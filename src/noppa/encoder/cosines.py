@@ -11,17 +11,21 @@ from numpy.typing import NDArray
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import External, external
 from noppa.encoder.loading import load
+from noppa.threads import thread_count
 
 #: The preset whose cosines tell how alike two texts are.
 PRESET = "similarity"
 
 
-def cosine_encoder(model: Any = None) -> Encoder | External:
-    """The preset for cosines, another preset or saved encoder by its name or path, or any object with `encode`."""
+def cosine_encoder(model: Any = None, tokenizer: str | None = None) -> Encoder | External:
+    """The preset for cosines, another preset or saved encoder by its name or path, or any object with `encode`.
+
+    tokenizer: that of an encoder that is given by its name, in place of its own.
+    """
     if isinstance(model, (Encoder, External)):
         return model
     if model is None or isinstance(model, (str, PathLike)):
-        return load(PRESET if model is None else model)
+        return load(PRESET if model is None else model, tokenizer)
     return external(model)
 
 
@@ -31,6 +35,6 @@ def unit_vectors(
     """Vectors of length one (texts, dim), of length zero where no word is known, which is no reason to warn here."""
     if isinstance(encoder, External):
         return encoder.encode(texts, normalize=True)
-    encoder = encoder.for_texts(texts, threads)
-    ids = encoder.look_up(texts, threads)
-    return encoder.encode_ids(*ids, threads, normalize=True)[0]
+    count = thread_count(threads)
+    encoder = encoder.for_texts(texts, count)
+    return encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)[0]

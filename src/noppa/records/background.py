@@ -1,9 +1,10 @@
-"""Threads beside the one that encodes: one that reads ahead, and one that writes behind."""
+"""Threads beside the one that encodes: one that reads ahead, and one that writes behind; and files that end with their use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from threading import Event, Semaphore, Thread
 from typing import Any, TypeVar
@@ -11,6 +12,16 @@ from typing import Any, TypeVar
 #: Python can miss a signal that arrives right before a blocking wait, so that no wait is long.
 LONGEST_WAIT = 0.2
 Item = TypeVar("Item")
+
+
+@contextmanager
+def ended(items: Iterator[Item]) -> Iterator[Iterator[Item]]:
+    """Items, of which the generator ends with the block: one that is not used up would keep its file open until it is collected."""
+    try:
+        yield items
+    finally:
+        if isinstance(items, Generator):
+            items.close()
 
 
 def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
@@ -24,11 +35,12 @@ def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
 
     def produce() -> None:
         try:
-            for item in items:
-                queue.put((True, item))
-                slots.acquire()
-                if stopped.is_set():
-                    return
+            with ended(items):
+                for item in items:
+                    queue.put((True, item))
+                    slots.acquire()
+                    if stopped.is_set():
+                        return
             queue.put((False, None))
         except BaseException as error:
             queue.put((False, error))

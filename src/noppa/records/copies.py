@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
 from noppa.io.compression import MAGIC
+from noppa.records.background import ended
 from noppa.records.read import Input
 from noppa.records.record_file import STDIN, WholeFile, record_file
 from noppa.records.record_formats import FORMATS, form_of
@@ -98,7 +99,12 @@ class TableCopy:
         self.delimiter = ""
 
     def add(self, file: WholeFile, choice: Choice) -> None:
-        tables = self.table.rows(file, self.selection)
+        with ended(self.table.rows(file, self.selection)) as tables:
+            self._add(tables, file.address, choice)
+
+    def _add(
+        self, tables: Iterator[tuple[Table, list[list[str]]]], address: str, choice: Choice
+    ) -> None:
         first = next(tables, None)
         if first is None:
             return
@@ -112,7 +118,7 @@ class TableCopy:
                 self.first = head
             elif head != self.first:
                 raise ParameterError(
-                    f"{file.address} has other columns than the files before it: give them one by one"
+                    f"{address} has other columns than the files before it: give them one by one"
                 )
         for rows in blocks:
             kept = zip(rows, choice.next(len(rows)), strict=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from noppa.errors import FileError, NoppaError, ParameterError, warn
 from noppa.io.compression import damage
 from noppa.parameters import one_of
+from noppa.records.background import ended
 from noppa.records.batch import Batch
 from noppa.records.columns import Selection
 from noppa.records.record_file import WholeFile, record_file
@@ -65,8 +66,8 @@ def read(source: Input, stdin: WholeFile | None = None) -> Iterator[Batch]:
     for path in source.paths:
         file, form = record_file(path, stdin), FORMATS[source.form_of(path)]
         number, position = 1, 0
-        with _explained(file.address):
-            for batch in form.stream(file, source.selection):
+        with _explained(file.address), ended(form.stream(file, source.selection)) as batches:
+            for batch in batches:
                 batch.bad = [
                     (at, f"{file.address}, {form.unit} {number + at}: {fault}")
                     for at, fault in batch.bad

@@ -12,35 +12,20 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError
 from noppa.records.kept_columns import cell_text
-from noppa.records.write import header_of
+from noppa.records.write import TextLines, header_of
 
 Record = dict[str, Any]
 
 
-class RecordJsonl:
+class RecordJsonl(TextLines):
     """One object a line."""
 
-    resumable, streams = True, True
-
     def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
-        self.file = file
+        super().__init__(file)
 
     def write(self, numbers: NDArray[np.int64], rows: list[Record]) -> None:
         lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
         self.file.write("".join(lines).encode("utf-8", "replace"))
-
-    def finish(self) -> None:
-        pass
-
-    def abandon(self) -> None:
-        pass
-
-    @staticmethod
-    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
-        if not rows or not size:
-            return False
-        file.seek(size - 1)
-        return file.read(1) == b"\n"
 
 
 class RecordCsv(RecordJsonl):

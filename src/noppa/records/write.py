@@ -85,23 +85,13 @@ class Npy:
         return rows > 0 and size == NPY_HEADER + rows * dim * 4
 
 
-class _Text:
+class TextLines:
     """Lines of text, one a row."""
 
     resumable, streams = True, True
 
-    def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self.file = file
-        self.threads = thread_count(None)
-        self.kept = KeptColumns(keep, [RECORD, VECTOR])
-
-    def _write(
-        self, template: bytes, separator: str, numbers: Numbers, kept: list[bytes], vectors: Vectors
-    ) -> None:
-        """A line for each record: its number, what is kept of it and its vector in the places of a template."""
-        rows = kernels.format_rows(vectors, separator, self.threads)
-        lines = zip(numbers.tolist(), kept or [b""] * len(rows), rows, strict=True)
-        self.file.write(b"".join(template % line for line in lines))
 
     def finish(self) -> None:
         pass
@@ -117,7 +107,24 @@ class _Text:
         return file.read(1) == b"\n"
 
 
-class Jsonl(_Text):
+class _VectorLines(TextLines):
+    """Lines with the number of a record, what is kept of it, and its vector."""
+
+    def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:
+        super().__init__(file)
+        self.threads = thread_count(None)
+        self.kept = KeptColumns(keep, [RECORD, VECTOR])
+
+    def _write(
+        self, template: bytes, separator: str, numbers: Numbers, kept: list[bytes], vectors: Vectors
+    ) -> None:
+        """A line for each record: its number, what is kept of it and its vector in the places of a template."""
+        rows = kernels.format_rows(vectors, separator, self.threads)
+        lines = zip(numbers.tolist(), kept or [b""] * len(rows), rows, strict=True)
+        self.file.write(b"".join(template % line for line in lines))
+
+
+class Jsonl(_VectorLines):
     """One object a line: `{"record": 1, "vector": [0.25, …]}`, the kept columns between the two."""
 
     def write(self, numbers: Numbers, vectors: Vectors, records: Records = None) -> None:
@@ -125,7 +132,7 @@ class Jsonl(_Text):
         self._write(b'{"record": %d, %b"vector": [%b]}\n', ", ", numbers, kept, vectors)
 
 
-class Csv(_Text):
+class Csv(_VectorLines):
     """A table with the columns `record, v0, v1, …`, the kept ones behind the first."""
 
     def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.display import Displayed, Table, View
+from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
 from noppa.parameters import boolean, one_of, shown, whole
@@ -57,7 +58,7 @@ class Index(Displayed):
         first_id: int = 0,
         threads: int | None = None,
     ) -> None:
-        self._encoder = index_model.given(encoder)
+        self._encoder = cosine_encoder(encoder)
         self.dtype: str = one_of(dtype, "dtype", tuple(DTYPES))
         self.dim = int(self._encoder.dim)
         self.threads = threads
@@ -83,13 +84,9 @@ class Index(Displayed):
         encoder: needed where the index's own cannot be found by its name; another one is refused.
         create: False to refuse a folder that is not there.
         """
-        path = Path(folder)
-        if not _is_there(path):
-            if not create:
-                raise _missing(path)
-            return cls._made(
-                path, index_model.given(encoder), dtype or "float16", first_id, threads
-            )
+        path = _folder(folder)
+        if not _is_there(path, create):
+            return cls._made(path, cosine_encoder(encoder), dtype or "float16", first_id, threads)
         log = SegmentLog(path)
         state = log.read()
         found = index_model.encoder_of(log.header, path, encoder)
@@ -100,9 +97,8 @@ class Index(Displayed):
     @classmethod
     def open_stored(cls, folder: str | PathLike[str]) -> Index:
         """The index in a folder without its encoder, for what needs none: `delete`, `get`, `described`."""
-        path = Path(folder)
-        if not _is_there(path):
-            raise _missing(path)
+        path = _folder(folder)
+        _is_there(path, create=False)
         log = SegmentLog(path)
         return cls._opened(log, log.read(), None, None)
 
@@ -249,15 +245,16 @@ class Index(Displayed):
         if given is None:
             if not texts:
                 return np.empty((0, self.dim), np.float32)
-            return index_model.unit_vectors(self.encoder, texts, self.threads)[0]
-        rows = np.asarray(given)
+            rows = unit_vectors(self.encoder, texts, self.threads)
+        else:
+            rows = np.asarray(given)
         if rows.shape != (len(texts), self.dim) or rows.dtype.kind != "f":
             raise ParameterError(
                 f"{len(texts)} texts need vectors ({len(texts)}, {self.dim}), not {rows.dtype} {rows.shape}"
             )
         if not np.isfinite(rows).all():
             raise ParameterError("vectors must be finite")
-        return unit(rows)
+        return rows if given is None else unit(rows)
 
     @contextmanager
     def _writing(self) -> Iterator[State]:
@@ -331,9 +328,9 @@ class Index(Displayed):
     def _query_vectors(self, queries: list[str], mode: str) -> tuple[Vectors, NDArray[np.bool_]]:
         if mode == WORDS or not queries:
             return np.empty((0, self.dim), np.float32), np.zeros(len(queries), np.bool_)
-        vectors, known = index_model.unit_vectors(self.encoder, queries, self.threads)
+        vectors = unit_vectors(self.encoder, queries, self.threads)
         mean = [index_model.has_meaning(self.encoder, query) for query in queries]
-        return vectors, known & np.array(mean)
+        return vectors, vectors.any(axis=1) & np.array(mean)
 
     def get(self, ids: Any) -> Any:
         """The `Row` of an id, with its text and metadata, or a list of those of several; an unknown id is an error."""
@@ -361,9 +358,18 @@ class Index(Displayed):
         return {**facts, **encoder, "bytes": size}
 
 
-def _is_there(path: Path) -> bool:
-    """Whether a folder holds an index; raises where it holds something else."""
+def _folder(folder: Any) -> Path:
+    if not isinstance(folder, (str, PathLike)):
+        raise ParameterError(f"an index lies in a folder: give its path, not {shown(folder)}")
+    return Path(folder)
+
+
+def _is_there(path: Path, create: bool) -> bool:
+    """Whether a folder holds an index; raises where it holds something else, or nothing and none is to be made."""
     if not (path / storage.HEADER).exists():
+        if not create:
+            found = "is no index: make one" if path.exists() else "does not exist: make it"
+            raise FileError(f"{path} {found} with noppa index")
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileError(f"{path} exists and is no index: choose another name")
         return False
@@ -372,10 +378,6 @@ def _is_there(path: Path) -> bool:
             f"{path} was made by an earlier noppa, whose index could not grow: make it again with noppa index"
         )
     return True
-
-
-def _missing(path: Path) -> FileError:
-    return FileError(f"{path} does not exist: make it with noppa index")
 
 
 def _texts(texts: Any) -> list[str]:

@@ -1,27 +1,20 @@
-"""The encoder of an index: how it is named on disk, how it is found again, and the unit vectors that it gives."""
+"""The encoder of an index: how it is named on disk, how it is found again, and which words it knows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from os import PathLike
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from noppa.encoder.cosines import cosine_encoder
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.identity import FOLDER, HUB, MEMORY, PRESET, Identity
-from noppa.encoder.loading import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
 from noppa.kernels.backend import kernels
 from noppa.parameters import shown
-from noppa.search.stored_vectors import Vectors, unit
+from noppa.text.characters import has_digit
 from noppa.text.tokens import Split
-from noppa.threads import thread_count
 
-#: The preset for cosines.
-COSINES = "similarity"
 #: Letters of a piece, on the average of a word, above which its pieces mean something: of random strings 1 % have more, of the
 #: words of English text that are not known whole 70 %.
 LETTERS = 2.5
@@ -33,18 +26,6 @@ FIELDS = {
     "?encoder tokenizer": schema.TEXT,
 }
 NAMES = tuple(name.lstrip("?") for name in FIELDS)
-
-
-def given(encoder: Any, tokenizer: str | None = None) -> Any:
-    """An encoder from what the user gives: one, the name or folder of one, or None for the preset for cosines.
-
-    tokenizer: that of an encoder that is given by its name, in place of its own.
-    """
-    if encoder is None or isinstance(encoder, (str, PathLike)):
-        return load(COSINES if encoder is None else encoder, tokenizer)
-    if not callable(getattr(encoder, "encode", None)):
-        raise ParameterError(f"encoder must have encode, and {shown(encoder)} has not")
-    return encoder
 
 
 def fields_of(encoder: Any) -> dict[str, str]:
@@ -69,7 +50,7 @@ def encoder_of(header: dict[str, Any], folder: object, encoder: Any = None) -> A
     name, is_preset = header["encoder"], header["encoder kind"] == PRESET
     how = header.get("encoder tokenizer", "")
     try:
-        found = given(name if encoder is None else encoder, how or None)
+        found = cosine_encoder(name if encoder is None else encoder, how or None)
     except FileError as error:
         if encoder is not None:
             raise
@@ -87,23 +68,10 @@ def encoder_of(header: dict[str, Any], folder: object, encoder: Any = None) -> A
         made_with = (
             f"the preset {name} of another version of noppa"
             if is_preset and encoder is None
-            else f"another encoder than {encoder if isinstance(encoder, str) else found.identity.name}"
+            else f"another encoder than {encoder if isinstance(encoder, str) else fields['encoder']}"
         )
         raise FileError(f"{folder} was made with {made_with}: make it again with noppa index")
     return found
-
-
-def unit_vectors(
-    encoder: Any, texts: list[str], threads: int | None
-) -> tuple[Vectors, NDArray[np.bool_]]:
-    """The vectors of texts, of length one (texts, dim), and whether each has a known word, (texts,)."""
-    if isinstance(encoder, Encoder):
-        count = thread_count(threads)
-        encoder = encoder.for_texts(texts, count)
-        rows, known = encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)
-        return rows, known > 0
-    rows = unit(np.asarray(encoder.encode(texts), np.float32))
-    return rows, np.asarray(rows.any(axis=1))
 
 
 def split_of(encoder: Any) -> Split:
@@ -112,8 +80,12 @@ def split_of(encoder: Any) -> Split:
 
 
 def knows(encoder: Any) -> Callable[[str], bool]:
-    """Whether a word is known whole; every word, where an encoder has no words of its own."""
-    return encoder.words.__contains__ if isinstance(encoder, Encoder) else lambda word: True
+    """Whether the vector of a word tells it from others: it is known whole and no number, since numbers have vectors that are
+    much alike. Every word, where an encoder has no words of its own.
+    """
+    if not isinstance(encoder, Encoder):
+        return lambda word: True
+    return lambda word: word in encoder.words and not has_digit(word)
 
 
 def has_meaning(encoder: Any, text: str) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from noppa.errors import InputError, ParameterError
 from noppa.parameters import shown
+from noppa.text.characters import DROP, SPACE, character_class, replaced_surrogate
 
 #: SQLite's whole numbers.
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -44,9 +45,15 @@ def _checked_id(one: Any) -> str:
     if not is_number and not isinstance(one, str):
         raise ParameterError(f"an id must be a str or a whole number, not {shown(one)}")
     name = str(one)
-    if not name or not name.isprintable():
+    if not name or not all(map(_is_visible, name)):
         raise ParameterError(f"an id must be printable characters, not {shown(one)}")
     return name
+
+
+def _is_visible(character: str) -> bool:
+    """Whether a character shows, with every Python alike: no control character, no space but the plain one, no half of a pair."""
+    hidden = character_class(character) in (SPACE, DROP)
+    return character == " " or not (hidden or character != replaced_surrogate(character))
 
 
 def checked_metadata(metadata: Any, count: int) -> list[Metadata]:
@@ -68,7 +75,9 @@ def _checked(item: Any, at: int) -> Metadata:
     checked = {}
     for name, value in item.items():
         if not isinstance(name, str) or not name:
-            raise InputError(f"metadata {at} has the name {shown(name)}: a name must be a str")
+            raise InputError(
+                f"metadata {at} has the name {shown(name)}: a name must be a str that is not empty"
+            )
         found = plain(value, f"{name!r} of metadata {at}")
         if found is not None:
             checked[name] = found
@@ -103,7 +112,7 @@ def scalar(value: Any, what: str) -> Any:
     if isinstance(value, int) and LEAST <= value <= MOST:
         return value
     raise ParameterError(
-        f"{what} is {shown(value)}: use a text, a finite number, True, False, a date, or a list of these"
+        f"{what} is {shown(value)}: use a text, a finite number (whole ones of 64 bits), True, False, a date, or a list of these"
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from noppa.io import schema
 from noppa.kernels.backend import kernels
-from noppa.text.characters import DIGIT, IDEOGRAPH, LETTER, character_class, lower
+from noppa.text.characters import is_word_character, lower
 from noppa.text.tokens import Split
 
 #: BM25's saturation of repeated words, and how far a long text is held against itself.
@@ -34,7 +34,6 @@ ARRAYS = {
     "posting_rows": "i4 postings* <rows",
     "posting_counts": "u2 postings*",
 }
-_WORD = (LETTER, DIGIT, IDEOGRAPH)
 
 
 def terms_of(text: str, split: Split = kernels.tokenize) -> list[str]:
@@ -45,7 +44,7 @@ def terms_of(text: str, split: Split = kernels.tokenize) -> list[str]:
 def _is_term(token: str) -> bool:
     if token.isascii():
         return token[0].isalnum() or token[-1].isalnum()
-    return character_class(token[0]) in _WORD or character_class(token[-1]) in _WORD
+    return is_word_character(token[0]) or is_word_character(token[-1])
 
 
 def made_arrays(texts: Iterable[str], split: Split = kernels.tokenize) -> dict[str, NDArray[Any]]:

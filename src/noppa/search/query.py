@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +20,19 @@ from noppa.kernels.row_search import best
 from noppa.methods.k_means import interrupt
 from noppa.search.index_state import Part, State
 from noppa.search.postings import K1, B, inverse_frequency, terms_of
+from noppa.search.row_blocks import row_blocks
 from noppa.search.row_table import Row
+from noppa.search.segment import Segment
 from noppa.search.stored_vectors import Vectors, float_rows
 from noppa.search.where import Condition
 from noppa.text.tokens import Split
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
-#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25 / √most, where s is the best cosine of all texts, times the share of the query
-#: that the encoder knows, and most is what BM25 could reach for it: words count the more, the less sure the meaning is, and a query
-#: of many words is more evidence than one of few, but not in proportion. bench/retrieval.py chose the form and the number.
-WORDS_COUNT = 1.1
+#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25 / √most, where s is the best cosine of all texts, times the square of the
+#: share of the query whose meaning is known, and most is what BM25 could reach for it: words count the more, the less sure the meaning
+#: is, and a query of many words is more evidence than one of few, but not in proportion. bench/retrieval.py chose form and number.
+WORDS_COUNT = 0.8
 #: Rows that are near by meaning alone, at least, before words are added: the more, the fewer others must be compared again.
 NEAR = 256
 #: How often the largest score is halved to find the few that are above.
@@ -112,22 +115,22 @@ class Collection:
         numbers = [np.empty((1, 0), np.int64)]
         scores = [np.empty((1, 0), np.float32)]
         for at, part in enumerate(self.parts):
-            interrupt.get()()
             mask = self.allowed[at]
-            compared = None if chosen is None else chosen[at].astype(np.int32)
+            compared: NDArray[Any] | None = None if chosen is None else chosen[at]
             if part.segment.cells is not None and not exact:
                 compared = part.segment.cells.candidates(query, mask, count, threads)
-            rows, values = kernels.nearest_rows(
-                part.segment.rows,
-                compared,
-                None if mask is None else mask.view(np.uint8),
-                None if bonus is None else bonus[at][None],
-                query[None],
-                count,
-                threads,
-            )
-            numbers.append(rows + self.starts[at])
-            scores.append(values)
+            for table, some, span in _steps(part.segment, compared):
+                rows, values = kernels.nearest_rows(
+                    table,
+                    some,
+                    None if mask is None else mask[span].view(np.uint8),
+                    None if bonus is None else bonus[at][None, span],
+                    query[None],
+                    count,
+                    threads,
+                )
+                numbers.append(rows + self.starts[at] + span.start)
+                scores.append(values)
         found, values = best(np.hstack(numbers), np.hstack(scores), count)
         return found[0], values[0]
 
@@ -239,6 +242,18 @@ class Collection:
         return [float(value) for value in found]
 
 
+def _steps(
+    segment: Segment, compared: NDArray[Any] | None
+) -> Iterator[tuple[Any, NDArray[np.int32] | None, slice]]:
+    """A table, which rows of it are compared, all where None, and where the table lies in the segment."""
+    if compared is None:
+        for start, stop in row_blocks(len(segment)):
+            yield segment.part(start, stop), None, slice(start, stop)
+    else:
+        for start, stop in row_blocks(len(compared)):
+            yield segment.rows, compared[start:stop].astype(np.int32), slice(0, len(segment))
+
+
 def _with_largest(scores: Scores, count: int) -> Rows:
     """Rows with scores above 0, among them the `count` with the largest: not all, of which there may be a million."""
     bound = scores.max(initial=0)
@@ -253,7 +268,6 @@ def _with_largest(scores: Scores, count: int) -> Rows:
 def _allowed(part: Part, conditions: Sequence[Condition]) -> Mask | None:
     if not conditions:
         return part.alive
-    interrupt.get()()
     mask = part.segment.table.mask(conditions, len(part.segment))
     return mask if part.alive is None else mask & part.alive
 
@@ -270,7 +284,7 @@ def find(
 ) -> Answer:
     """What one query finds; `vector` (dim,) is None for a query without a meaning.
 
-    is_known: whether the meaning of a term is in the vector.
+    is_known: whether the vector says what a term means.
     """
     terms = [] if mode == MEANING else collection.terms(query)
     every = collection.word_scores(terms, threads) if terms else []
@@ -300,7 +314,7 @@ def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool
     if not most:
         return 0.0
     known = sum(term.weight for term in terms if is_known(term.text)) / most
-    sure = known * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
+    sure = known**2 * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
     return float(WORDS_COUNT * (1 - sure) ** 2 / most**0.5)
 
 

@@ -19,6 +19,7 @@ from noppa.display import short_repr
 from noppa.errors import FileError, ParameterError
 from noppa.search import metadata
 from noppa.search.metadata import Metadata
+from noppa.search.row_blocks import row_blocks
 from noppa.search.where import Condition, sql_of
 
 #: How many ids or numbers one statement asks for.
@@ -138,11 +139,12 @@ class RowTable:
         parts = [sql_of(one, self._columns.get(one.field, "NULL")) for one in conditions]
         condition = " AND ".join(f"({sql})" for sql, _ in parts)
         values = [value for _, some in parts for value in some]
-        found = self._select(f"SELECT number FROM fields WHERE {condition}", values)
+        query = f"SELECT number FROM fields WHERE number >= ? AND number < ? AND {condition}"
         mask = np.zeros(count, np.bool_)
-        numbers = np.fromiter((number for (number,) in found), np.int64, len(found))
-        with _explained(self._where):
-            mask[numbers] = True
+        for bounds in row_blocks(count):
+            found = self._select(query, [*bounds, *values])
+            with _explained(self._where):
+                mask[np.fromiter((number for (number,) in found), np.int64, len(found))] = True
         return mask
 
     def _select(self, query: str, values: Sequence[Any]) -> list[Any]:

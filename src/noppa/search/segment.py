@@ -37,7 +37,7 @@ class Segment:
         self.vectors = arrays["vectors"]
         self.scales = arrays.get("scales")
         self.postings = Postings(arrays)
-        self.rows = kernels.Table(self.vectors, self.scales)
+        self.rows = self.part(0, len(self.vectors))
         self.cells = Cells(arrays) if "centroids" in arrays else None
 
     @classmethod
@@ -55,6 +55,11 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.vectors)
+
+    def part(self, start: int, stop: int) -> Any:
+        """The vectors of some rows, as the kernels take them."""
+        scales = None if self.scales is None else self.scales[start:stop]
+        return kernels.Table(self.vectors[start:stop], scales)
 
     @property
     def dim(self) -> int:

@@ -126,7 +126,7 @@ class SegmentLog:
         parts = []
         for entry in folder.header["segments"]:
             name = entry["name"]
-            segment = known.get(entry["checksum"]) or Segment.read(self.folder / name)
+            segment = known.get(entry["checksum"]) or self._segment(name)
             self._check(segment, entry, fixed)
             alive = None
             if entry["alive"]:
@@ -137,6 +137,11 @@ class SegmentLog:
         folder.check_nothing_else()
         self.header = fixed
         return State(tuple(parts), folder.header["next id"])
+
+    def _segment(self, name: str) -> Segment:
+        if not (self.folder / name).is_dir():
+            raise FileError(f"{self.folder} is damaged: {name} is missing; copy it again")
+        return Segment.read(self.folder / name)
 
     def _check(self, segment: Segment, entry: Mapping[str, Any], fixed: Mapping[str, Any]) -> None:
         found = (segment.checksum, segment.dim, segment.dtype)

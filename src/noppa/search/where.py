@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from noppa.errors import ParameterError
 from noppa.parameters import shown
-from noppa.search.metadata import scalar
+from noppa.search.metadata import compared, scalar
 
 #: Numbers and texts are never compared with each other: SQLite would call every text the larger.
 NUMBER, STRING = "typeof({column}) IN ('integer', 'real') AND ", "typeof({column}) = 'text' AND "
@@ -75,11 +75,11 @@ def _checked(field: str, operator: Any, value: Any) -> Condition:
 
 def _scalar(field: str, value: Any) -> Any:
     found = scalar(value, f"the value of {field!r} in where")
-    if found is None or isinstance(found, (list, dict)):
+    if found is None:
         raise ParameterError(
             f"{field!r} is compared with a text, a number, True or False, not {shown(value)}"
         )
-    return found
+    return compared(found)
 
 
 def sql_of(condition: Condition, column: str) -> tuple[str, list[Any]]:

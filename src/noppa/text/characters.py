@@ -35,6 +35,28 @@ def character_class(character: str) -> int:
     return character_data.values("kind")[ord(character)]
 
 
+def is_word_character(character: str) -> bool:
+    """Whether a character is a letter, a digit or another numeral, as `str.isalnum` says, with every Python alike."""
+    kind = character_class(character)
+    return kind in (LETTER, DIGIT, IDEOGRAPH) and character != "_" and plain(character) != ""
+
+
+def is_letter(character: str) -> bool:
+    """As `str.isalpha` with every Python alike: ½ and Ⅳ, which are letters to the tokenizer, are none."""
+    is_numeral = is_digit(character) or unicodedata.category(character) in ("No", "Nl")
+    return is_word_character(character) and not is_numeral
+
+
+def is_digit(character: str) -> bool:
+    """Whether a character is a digit, with every Python alike."""
+    return character_class(character) == DIGIT
+
+
+def has_digit(token: str) -> bool:
+    """Whether a token has a digit; letters alone, which are usual, need no table."""
+    return not token.isalpha() and any(map(is_digit, token))
+
+
 def replaced_surrogate(character: str) -> str:
     """The character itself, or U+FFFD for half of a surrogate pair."""
     return REPLACEMENT if SURROGATES[0] <= ord(character) <= SURROGATES[1] else character

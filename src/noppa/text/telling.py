@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-from noppa.text.characters import IDEOGRAPH, LETTER, character_class, lower_character
+from noppa.text.characters import IDEOGRAPH, LETTER, character_class, is_letter, lower_character
 from noppa.text.rules import TELLING_LETTERS
 
 LATIN = "Latin"
@@ -31,7 +31,7 @@ def script_of(words: Iterable[str]) -> str:
     >>> script_of(["привет", "мир"]), script_of(["世界", "の"])
     ('Cyrillic', 'Japanese')
     """
-    letters = (c for word in words for c in word if _is_letter(c))
+    letters = (c for word in words for c in word if is_letter(c))
     names = Counter(unicodedata.name(letter, "LATIN").partition(" ")[0] for letter in letters)
     most = max(names, key=names.__getitem__, default="LATIN")
     if most == "CJK" and "HIRAGANA" in names:  # Japanese text has characters of both
@@ -40,4 +40,5 @@ def script_of(words: Iterable[str]) -> str:
 
 
 def _is_letter(character: str) -> bool:
+    """As the native scanner sees it: marks and numerals are letters, too."""
     return character_class(character) in (LETTER, IDEOGRAPH) and character != "_"

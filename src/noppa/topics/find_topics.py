@@ -24,6 +24,8 @@ from noppa.words.texts import texts_of
 REPRESENTATIVES, OUTLIERS = 5, 10
 #: Characters of a text that `print` shows.
 WIDTH = 70
+#: What it shows of a topic in whose texts there is no word.
+NAMELESS = "(no words)"
 
 
 class Topic(NamedTuple):
@@ -58,13 +60,18 @@ class Topics(Displayed):
         """The rows that are most unlike all others, the strangest first."""
         return [int(row) for row in most_unlike(self.outlier_scores, OUTLIERS)]
 
+    @property
+    def _title(self) -> str:
+        topics, texts = len(self.topics), len(self.texts)
+        return f"{topics} topic{'s' * (topics != 1)} of {texts:,} text{'s' * (texts != 1)}"
+
     def __repr__(self) -> str:
-        return f"Topics({len(self.topics)} topics of {len(self.texts)} texts)"
+        return f"Topics({self._title})"
 
     def __str__(self) -> str:
-        lines = [f"{len(self.topics)} topics of {len(self.texts):,} texts"]
+        lines = [self._title]
         for topic in self.topics:
-            lines += [f"{topic.size:7,}  {topic.name}"]
+            lines += [f"{topic.size:7,}  {topic.name or NAMELESS}"]
             lines += [
                 f"         {cut(self.texts[row], WIDTH)}" for row in topic.representatives[:1]
             ]
@@ -82,11 +89,14 @@ class Topics(Displayed):
 
     def _view(self) -> View:
         rows = [
-            (topic.size, topic.name, *(self.texts[row] for row in topic.representatives[:1]))
+            (
+                topic.size,
+                topic.name or NAMELESS,
+                *(self.texts[row] for row in topic.representatives[:1]),
+            )
             for topic in self.topics
         ]
-        title = f"{len(self.topics)} topics of {len(self.texts):,} texts"
-        return View(title, [Table(["texts", "name", "representative"], rows)])
+        return View(self._title, [Table(["texts", "name", "representative"], rows)])
 
     def described(self) -> dict[str, Any]:
         """The topics and the outliers with their texts, as JSON."""

@@ -14,7 +14,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.external import External
 from noppa.encoder.loading import load
 from noppa.kernels.backend import kernels
-from noppa.text.characters import lower
+from noppa.text.characters import is_letter, lower
 from noppa.text.tokens import Split
 from noppa.words.word_vectors import WordVectors
 
@@ -48,7 +48,7 @@ class Language:
         """The words of a text in lower case, in runs that no punctuation divides."""
         run: list[str] = []
         for token in self.split(text):
-            if any(map(str.isalpha, token)) and "'" not in token:  # n't and 's are no words
+            if any(map(is_letter, token)) and "'" not in token:  # n't and 's are no words
                 run.append(lower(token))
             elif run:
                 yield run
