@@ -135,7 +135,7 @@ def compared(said: str, new: str, old: str) -> Claim:
         if partial
         else "eight"
     )
-    found = f"{new} against {old}: {', '.join(counts)} of {len(used)} settings, from {low:+.2f} to {high:+.2f} in the mean of {mean}."
+    found = f"{new} against {old}: {', '.join(counts)} of {len(used)} setting{'s' * (len(used) > 1)}, from {low:+.2f} to {high:+.2f} in the mean of {mean}."
     if (new, old) == ("CE-avg", "Average"):
         found += (
             f" {lower_tasks()} In the paper's own table it also falls on SST2, from 82.2 to 81.9."

@@ -163,11 +163,12 @@ def compared(table: Table) -> str:
     parts = []
     if {"NoPPA", "Average"} <= set(means):
         parts.append(f"NoPPA against the average: {gain(table, 'NoPPA', 'Average')}.")
-        best = max((row for row in means if row in PAPER or row == "USIF"), key=means.__getitem__)
+    if {*PAPER, "USIF"} <= set(means):
+        best = max((*PAPER, "USIF"), key=means.__getitem__)
         parts.append(f"The best mean is that of {best}, {means[best]:.2f}.")
     for task in SIMILAR:
         scores = {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells}
-        if scores and "NoPPA" in scores:
+        if set(ROWS) <= set(scores):
             best = max(scores, key=scores.__getitem__)
             parts.append(f"On {task} {best} is best, {scores[best]:.2f}.")
     return " ".join(parts)
