@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +140,8 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     (elsewhere,) = (row for row in rows_of(out / "paper_senteval.jsonl") if row["vectors"] is None)
     assert (elsewhere["encoder"], elsewhere["fitted_on"]) == ("lengths", "nothing")
     run(*command, "--part", "nothing", code=2)
+    uncounted = run(*command[:6], "-o", out, code=2).stderr.replace("\n", " ")
+    assert "wide.npy has no word probabilities" in uncounted
     (tmp_path / "lengths.txt").write_text("one\ntwo\none\n", "utf-8")
     told = run(*command, code=1).stderr.replace("\n", " ")
     assert "lengths.npy has the shape" in told
@@ -370,6 +372,32 @@ def test_the_loss_of_rounding_names_tasks_that_were_not_run(
     assert "2.00 ± 1.99; on" in lost("default", [counted])  # sqrt(4 - 4 / 100)
     assert "another l2 was chosen on TREC; not measured on MR, CR" in lost("default", [counted])
     assert lost("default", [counted]).endswith("; measured on an earlier form of the preset")
+
+
+def test_a_claim_is_judged_by_complete_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    from pages import claims, table_1
+
+    def setting(gain: float, tasks: Sequence[str]) -> claims.Setting:
+        scores = {"NoPPA": 80.0 + gain, "DCT": 80.0}
+        rows = {name: {task: [score] for task in tasks} for name, score in scores.items()}
+        return claims.Setting("made", report.Table("made", rows))
+
+    eight = table_1.CLASSIFICATION
+    for gains, verdict in {
+        (1.0, 2.0): "held",
+        (1.0, 0.0): "held in 1 of 2 settings",
+        (0.1, -0.1): "did not hold: a tie",
+        (0.1, -2.0): "did not hold",
+    }.items():
+        made = [*(setting(gain, eight) for gain in gains), setting(9.0, eight[:3])]
+        monkeypatch.setattr(claims, "settings", lambda made=made: made)
+        assert claims.compared("said", "NoPPA", "DCT").verdict == verdict
+        assert re.search(r"\+9\.00 ± 0\.\d\d, 3 tasks", claims.gains())
+    monkeypatch.setattr(claims, "settings", lambda: [setting(9.0, eight[:3])])
+    assert claims.compared("said", "NoPPA", "DCT").verdict == "held, so far"
+    empty = table_1.absent("senteval", "glove.6B.100d.npy", setting(1.0, eight).table)
+    assert empty.startswith("**104 cells are not run** (MR,")
 
 
 def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pickle
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from noppa.serve.served import Served
 from noppa.serve.settings import Settings
 from tests.command import run_command
 from tests.conftest import ROOT
-from tests.hub_server import TOKEN, Hub, Repository, serving
+from tests.hub_server import TOKEN, Repository, serving
 from tests.test_docs import blocks
 
 TEXTS = ["w1 w2", "w3", "w44 w1"]
@@ -57,11 +58,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def cut_off(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address at which nobody answers."""
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address at which nobody answers: the port is taken, and none listens there."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_a_card_that_cannot_be_written_makes_no_repository(hub, given, said):
     assert not hub.requests
 
 
-def test_an_encoder_goes_there_and_back(hub, monkeypatch):
+def test_an_encoder_goes_there_and_back(hub, nobody, monkeypatch):
     hub.lfs_from = 1000
     encoder = made()
     name = encoder.push_to_hub(ONE, message="the first", license="mit", figures={"a|b": 0.5})
@@ -99,7 +101,7 @@ def test_an_encoder_goes_there_and_back(hub, monkeypatch):
     assert not (loaded.path / ".cache").exists()
     assert pickle.loads(pickle.dumps(loaded)).identity == loaded.identity
     # from now on without a network
-    cut_off(hub, monkeypatch)
+    monkeypatch.setenv("HF_ENDPOINT", nobody)
     hub.requests.clear()
     for again in (f"hf:{ONE}", name, f"hf:{ONE}@main"):
         assert noppa.load(again, verify=True).encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()  # fmt: skip

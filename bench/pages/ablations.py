@@ -1,68 +1,94 @@
-"""The ablations, and what noise removal is worth."""
+"""One setting of NoPPA changed at a time: noise removal, kernel, positions, attention, whitening."""
 
 from __future__ import annotations
 
 from statistics import fmean
 
 from noppa.evaluate import report
-from noppa.evaluate import results as records
 from noppa.evaluate.report import Table
-from pages.comparisons import gain, mean_gain, uncertainty
+from pages.comparisons import mean_gain, uncertainty
 from pages.results import records_of
+from pages.table_1 import FILES, SIMILAR, rule, whole
+
+NONE = "CE+SFW"
+NOISE = {
+    "as the paper writes it": "NoPPA",
+    "as the authors' program does it": "NoPPA, noise=reference",
+    "of the first k directions": "NoPPA, first-k removed",
+}
+BARE = "NoPPA, no positions"
+
+
+def tables() -> dict[str, Table]:
+    """By file of vectors."""
+    rows = records_of("paper_ablations")
+    by_file = {file: [row for row in rows if row["vectors"]["file"] == file] for file in FILES}
+    return {file: report.tables(own)[0] for file, own in by_file.items() if own}
 
 
 def ablations() -> str:
-    rows = records_of("ablations")
-    if not rows:
+    found = tables()
+    if not found:
         return ""
-    (table,) = report.tables(rows)
+    lacking = [FILES[file] for file in FILES if file not in found]
+    absent = f"Not run: {', '.join(lacking)}.\n\n" if lacking else ""
     return (
-        f"## Ablations and noise removal\n\nWith {used(rows)}.\n\n{report.markdown(rows)}\n"
-        f"- The contextual half (CE-avg against the average): {gain(table, 'CE-avg', 'Average')}.\n"
-        f"- The frequency weight (CE+SFW against CE-avg): {gain(table, 'CE+SFW', 'CE-avg')}.\n"
-        f"- Noise removal as the paper writes it, without weights (CE-avg+NR against CE-avg): "
-        f"{gain(table, 'CE-avg+NR', 'CE-avg')}.\n"
-        f"- Noise removal as the paper writes it, with weights (NoPPA against CE+SFW): {gain(table, 'NoPPA', 'CE+SFW')}.\n"
-        f"- Noise removal as the authors' program does it, against none: "
-        f"{gain(table, 'NoPPA, noise=reference', 'CE+SFW')}.\n"
-        f"- Taking out the first k directions instead of the last, against none: "
-        f"{gain(table, 'NoPPA, first-k removed', 'CE+SFW')}.\n"
-        f"{similarity_of_noise(table)}\n{noise_verdict(table)}\n\n"
+        "## One setting changed\n\nNoPPA with a=0.05 and k=12, protocol fast. CE+SFW is NoPPA without noise removal; the other parts of the "
+        "paper's ablation are rows of Table 1.\n\n"
+        + "".join(of_file(file, table) for file, table in found.items())
+        + absent
+        + positions(found)
     )
 
 
-def noise_verdict(table: Table) -> str:
-    """What noise removal is worth to a classifier, in one sentence."""
-    kinds = {
-        "as the paper writes it": "NoPPA",
-        "as the authors' program does it": "NoPPA, noise=reference",
-        "of the first k directions": "NoPPA, first-k removed",
-    }
-    error = uncertainty(table, "CE+SFW")
+def of_file(file: str, table: Table) -> str:
+    head, *lines = table.lines()
+    head[0] = FILES[file]
+    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"| {' | '.join(head)} |\n{rule(len(head) - 1)}\n{body}\n\n{noise(table)}{cosines(table)}\n\n"
+
+
+def noise(table: Table) -> str:
+    """What noise removal is worth to a classifier."""
+    if not all(whole(table, row) for row in (NONE, *NOISE.values())):
+        return "Not all tasks are run, so nothing is concluded."
+    error = uncertainty(table, NONE)
     parts = []
-    for name, row in kinds.items():
-        change = mean_gain(table, row, "CE+SFW")
+    for name, row in NOISE.items():
+        change = mean_gain(table, row, NONE)
         size = "less than" if abs(change) < error else "more than"
         parts.append(f"removal {name} moves the mean of eight by {change:+.2f}, {size} that error")
-    return (
-        f"So, against no noise removal and with a standard error of {error:.2f} from the number of marked rows: "
-        f"{'; '.join(parts)}."
-    )
+    return f"Against no noise removal, with a standard error of a mean of {error:.2f}: {'; '.join(parts)}."
 
 
-def used(rows: list[records.Record]) -> str:
-    parameters = next(row["parameters"] for row in rows if row["encoder"] == "NoPPA")
-    return f"a={parameters['a']} and k={parameters['k']}"
-
-
-def similarity_of_noise(table: Table) -> str:
-    """What the kinds of noise removal do to the similarity tasks, where no classifier can undo them."""
-    lines = []
-    for task in ("STS-B", "SICK-R"):
-        kinds = ("CE+SFW", "NoPPA", "NoPPA, noise=reference", "NoPPA, first-k removed")
-        if all(task in table.rows.get(kind, {}) for kind in kinds):
-            none, paper, reference, first = (fmean(table.rows[kind][task]) for kind in kinds)
-            lines.append(
-                f"- On {task}: none {none:.2f}, paper {paper:.2f}, reference {reference:.2f}, first k {first:.2f}.\n"
+def cosines(table: Table) -> str:
+    """What the kinds of noise removal do where no classifier can undo them."""
+    parts = []
+    for task in SIMILAR:
+        if all(task in table.rows.get(row, {}) for row in (NONE, *NOISE.values())):
+            none, *kinds = (fmean(table.rows[row][task]) for row in (NONE, *NOISE.values()))
+            shown = ", ".join(
+                f"{value:.2f} {name}" for name, value in zip(NOISE, kinds, strict=True)
             )
-    return "".join(lines)
+            parts.append(f" On {task} {none:.2f} without, {shown}.")
+    return "".join(parts)
+
+
+def positions(found: dict[str, Table]) -> str:
+    """Positions and the size of word vectors."""
+    changes = []
+    for file, table in found.items():
+        if whole(table, "NoPPA") and whole(table, BARE):
+            cosine = fmean(
+                fmean(table.rows[BARE][task]) - fmean(table.rows["NoPPA"][task]) for task in SIMILAR
+            )
+            change = mean_gain(table, BARE, "NoPPA")
+            changes.append(
+                f"with {FILES[file]} {change:+.2f} in the mean of eight and {cosine:+.2f} in that of the two cosine tasks"
+            )
+    return (
+        "The paper adds positions, whose entries reach one, to word vectors of whatever size. In word2vec's, whose entries are far smaller, "
+        "the contextual half is then mostly position, which a classifier can use or ignore but a cosine cannot. Leaving them out "
+        f"(`NoPPA(position=None)`) changes {'; '.join(changes)}. With vectors of small entries leave positions out where cosines matter, "
+        "or scale the vectors up first.\n\n"
+    )

@@ -30,13 +30,20 @@ def mean_gain(table: Table, new: str, old: str) -> float:
     return (table.mean(new, tasks) or 0) - (table.mean(old, tasks) or 0)
 
 
-def uncertainty(table: Table, row: str) -> float:
-    """The standard error of a mean of tasks, from the number of rows that are marked."""
-    tasks = shared_tasks(table, [row])
-    variance = 0.0
-    for task in tasks:
-        share = fmean(table.rows[row][task]) / 100
-        parts = ("test", "all")
-        rows = sum(file.rows for file in TASKS[task].files if file.part in parts)
-        variance += share * (1 - share) / rows
-    return float(100 * variance**0.5 / len(tasks))
+def uncertainty(table: Table, row: str, of: Sequence[str] | None = None) -> float:
+    """The standard error of a mean of tasks, by default of all that a row has, from the number of rows that are marked."""
+    tasks = shared_tasks(table, [row]) if of is None else of
+    variance = sum(standard_error(fmean(table.rows[row][task]), task) ** 2 for task in tasks)
+    return float(variance**0.5 / len(tasks))
+
+
+def task_error(table: Table, task: str) -> float:
+    """The standard error of a score on a task, at the mean score of the table."""
+    scores = [fmean(cells[task]) for cells in table.rows.values() if task in cells]
+    return standard_error(fmean(scores), task)
+
+
+def standard_error(score: float, task: str) -> float:
+    """Of a score in percent, from the number of rows that are marked."""
+    marked = sum(file.rows for file in TASKS[task].files if file.part in ("test", "all"))
+    return float(100 * (score / 100 * (1 - score / 100) / marked) ** 0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from itertools import cycle
+from math import ceil
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,6 +29,7 @@ AXES = {
 }
 OVERVIEW = "docs/images/overview-speed.svg"
 GRID = "docs/images/grid.svg"
+GRID_COLUMNS = 4
 TRIED = {
     "docs/images/quality-size.svg": "tried for noppa.load(): difference from the model as first built, training and development rows",
     "docs/images/quality-speed.svg": "tried for noppa.load(): mean of CR, SUBJ, TREC and MRPC, training rows left out one by one",
@@ -123,7 +125,8 @@ def draw(root: Path, path: str) -> None:
     settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
     with rc_context(settings):
         tall = path in TRIED or path == curves.PICTURE
-        figure = Figure(figsize=(10, 8 if tall else 4.2), layout="constrained")
+        height = 4.2 * ceil(len(grids()) / GRID_COLUMNS) if path == GRID else 8 if tall else 4.2
+        figure = Figure(figsize=(10, height), layout="constrained")
         if path == curves.PICTURE:
             curves.draw(figure)
         elif path == GRID:
@@ -167,7 +170,11 @@ def attempts_panel(figure: Any, path: str) -> None:
 def grid_panels(figure: Any) -> None:
     """A heat map a task: a down, k across, each cell with its score, the best in bold."""
     tasks = grids()
-    for axes, (task, cells) in zip(figure.subplots(1, len(tasks)), tasks.items(), strict=True):
+    lines = ceil(len(tasks) / GRID_COLUMNS)
+    panels = figure.subplots(lines, GRID_COLUMNS, squeeze=False).flat
+    for axes in panels[len(tasks) :]:
+        axes.set_visible(False)
+    for axes, (task, cells) in zip(panels, tasks.items(), strict=False):
         axes.imshow(cells, cmap="Blues", aspect="auto", alpha=0.55)
         best = max(
             (score, row, column)

@@ -19,20 +19,12 @@ def lines_of(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-#: Rows of this name were measured on the words of the embedded model's first edition. Rows on later words need another name.
-EMBEDDED = "embedded"
 FIRST_EDITION = "first edition"
 
 
 def records_of(*names: str) -> list[records.Record]:
     paths = [RESULTS / f"{name}.jsonl" for name in names]
-    return [_with_edition(row) for row in records.read([path for path in paths if path.exists()])]
-
-
-def _with_edition(row: records.Record) -> records.Record:
-    if (row.get("vectors") or {}).get("file") != EMBEDDED:
-        return row
-    return {**row, "vectors": {**row["vectors"], "file": f"{EMBEDDED}, {FIRST_EDITION}"}}
+    return records.read([path for path in paths if path.exists()])
 
 
 def timed(rows: Sequence[records.Record]) -> str:
@@ -46,18 +38,9 @@ def timed(rows: Sequence[records.Record]) -> str:
     )
 
 
-#: What was GEM's default when these rows were measured: right for 900 dimensions.
-OLD_GEM = "GEM(k=45, h=17)"
-NAMES = ("Average", "TfIdf", "SIF", "USIF", "DCT", "S3E", OLD_GEM, "VLAWE", "NoPPA")
-
-
-def method_rows() -> list[records.Record]:
-    rows = [
-        {**row, "encoder": OLD_GEM} if row["encoder"] == "GEM" else row
-        for row in records_of("ablations", "methods")
-        if row["encoder"] in NAMES or row["encoder"] == "GEM"
-    ]
-    return sorted(rows, key=lambda row: (row["vectors"]["file"], NAMES.index(row["encoder"])))
+def plain_rows() -> list[records.Record]:
+    """The average and NoPPA on plain word vectors and on the published files, as the embedded model is scored."""
+    return records_of("plain")
 
 
 #: The presets of the embedded model, and how a user asks for them.

@@ -1,73 +1,58 @@
-"""The parts of `noppa bench paper`: what ran, as tables, and what did not run yet, with the command that runs it."""
+"""The other parts of `noppa bench paper`: tuned baselines, speed, a and k, and the files that were used."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from statistics import fmean
+from collections.abc import Collection
 
-from noppa.evaluate import report
-from noppa.evaluate import results as records
-from noppa.evaluate.experiments import GRID_A, GRID_K, PARTS
-from noppa.evaluate.tasks import CLASSIFICATION
-from pages.paper import TABLE_1, TASKS, speed_rows, timing
-from pages.results import lines_of, records_of, timed
-
-#: The rows of Table 1 that the paper has not.
-MORE = ("USIF", "NoPPA, rich parts")
-COMMAND = (
-    "noppa bench paper --data SentEval/data --vectors glove.6B.100d.npy --counts enwiki_vocab_min200.txt "
-    "--corpus text.txt -o bench/results --part"
-)
+from noppa.evaluate.experiments import BASELINES, GRID_A, GRID_K
+from noppa.evaluate.report import Table
+from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from pages.results import RESULTS, lines_of, records_of
+from pages.selection import GLOVE, HONEST, scores_of, whole_searches
+from pages.speeds import speed_rows, timing
+from pages.table_1 import COMMAND, rule, table_of, whole
 
 
-def table_1() -> str:
-    """Our scores with the paper's classifier, the paper's own in brackets: a table for each file of vectors."""
-    rows = records_of("paper_senteval")
-    if not rows:
-        return ""
-    files = dict.fromkeys(row["vectors"]["file"] for row in rows)
-    return (
-        "### Table 1 with the paper's classifier\n\nProtocol senteval, SentEval's own files, every method with its default "
-        "parameters, nothing chosen or fitted on test. In brackets the paper's numbers, with GloVe 840B of 300 dimensions, which was "
-        "not to be had: only gains and ranks compare. A dash: not run yet, or not in the paper.\n\n"
-        + "".join(
-            _table_1(file, [row for row in rows if row["vectors"]["file"] == file])
-            for file in files
+def tuned_table() -> Table:
+    """Every method with parameters chosen on development rows; NoPPA's too, once it was searched. Empty until all baselines are there."""
+    rows = [row for row in whole_searches("paper_tuned") if row["vectors"]["file"] == GLOVE]
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        name = row["encoder"].removesuffix(", searched")
+        found.setdefault(name, {})[row["task"]] = [row["score"]]
+    table = Table("tuned", found)
+    if not all(whole(table, kind.__name__) for kind in BASELINES):
+        return Table("")
+    plain = table_of("fast", GLOVE).rows
+    table.rows |= {name: plain[name] for name in ("Average", "TfIdf", "NoPPA") if name in plain}
+    honest = scores_of(whole_searches("paper_search"), HONEST)
+    if set(CLASSIFICATION) <= set(honest):
+        table.rows["NoPPA"] = honest
+    return table
+
+
+def tuned() -> str:
+    """Baselines over the grids of their papers."""
+    head = "### Baselines tuned\n\n"
+    table, plain = tuned_table(), table_of("fast", GLOVE)
+    if not table.rows:
+        return f"{head}Not whole yet; about 18 minutes of CPU time: `{COMMAND} --vectors {GLOVE} --part tuned` makes it.\n\n"
+    lines = [
+        f"| {GLOVE} | grid | {' | '.join(CLASSIFICATION)} | mean of eight | with defaults |",
+        rule(11),
+    ]
+    for kind, space in BASELINES.items():
+        name = kind.__name__
+        cells = [f"{table.rows[name][task][0]:.2f}" for task in CLASSIFICATION]
+        default = f"{plain.mean(name):.2f}" if whole(plain, name) else "–"
+        grid = ", ".join(space).replace("|", ", ")
+        lines.append(
+            f"| {name} | {grid} | {' | '.join(cells)} | {table.mean(name):.2f} | {default} |"
         )
-    )
-
-
-def _table_1(file: str, rows: Sequence[records.Record]) -> str:
-    scores = {(row["encoder"], row["task"]): row["score"] for row in rows}
-    lines = [f"| {file} | {' | '.join(TASKS)} |", "|---|" + "---:|" * len(TASKS)]
-    for name in (*TABLE_1, *MORE):
-        theirs = TABLE_1.get(name, (None,) * len(TASKS))
-        cells = [
-            _cell(scores.get((name, task)), paper)
-            for task, paper in zip(TASKS, theirs, strict=True)
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    errors = ", ".join(f"{task} {_error(rows, task):.2f}" for task in TASKS if _error(rows, task))
-    left = len(TASKS) * len({*TABLE_1, *MORE}) - len(scores)
-    unfinished = f"; {left} are not run yet" if left else ""
     return (
-        "\n".join(lines)
-        + f"\n\nStandard errors from the number of marked rows: {errors}. {len(scores)} cells, {timed(rows)}{unfinished}.\n\n"
+        f"{head}Protocol fast; the best of the grid that its paper gives, on development rows, for each outer fold. Average and TF-IDF have "
+        "nothing to tune.\n\n" + "\n".join(lines) + "\n\n"
     )
-
-
-def _cell(score: float | None, paper: float | None) -> str:
-    return f"{'–' if score is None else f'{score:.2f}'} ({'–' if paper is None else paper})"
-
-
-def _error(rows: Sequence[records.Record], task: str) -> float:
-    found = [row["score"] / 100 for row in rows if row["task"] == task]
-    if not found:
-        return 0.0
-    from noppa.evaluate.tasks import TASKS as ALL
-
-    marked = sum(file.rows for file in ALL[task].files if file.part in ("test", "all"))
-    return 100 * (fmean(found) * (1 - fmean(found)) / marked) ** 0.5
 
 
 def speed() -> str:
@@ -87,11 +72,29 @@ def speed() -> str:
     )
 
 
+def epochs() -> str:
+    """How long the two methods that train are trained."""
+    rows = lines_of("epochs") if (RESULTS / "epochs.jsonl").exists() else []
+    if not rows:
+        return ""
+    tasks = ("STS-B", "SICK-E", "TREC")
+    lines = [f"| method | epochs | {' | '.join(tasks)} | CPU seconds |", rule(5)]
+    for row in sorted(rows, key=lambda row: (row["method"], row["epochs"])):
+        scores = " | ".join(f"{row[task]:.2f}" for task in tasks)
+        lines.append(f"| {row['method']} | {row['epochs']} | {scores} | {row['cpu_seconds']:.0f} |")
+    return (
+        f"### How long FastSent and Sent2Vec are trained\n\nOn {rows[0]['sentences']:,} neutral sentences, from {GLOVE}; scores on development rows "
+        f"(`bench/epochs.py`). The rows of Table 1 have the default, {rows[0]['default']} epochs.\n\n"
+        + "\n".join(lines)
+        + "\n\n"
+    )
+
+
 def grids() -> dict[str, list[list[float]]]:
     """Scores of each task that has all cells: a down, k across."""
     scores = {(row["task"], row["encoder"]): row["score"] for row in records_of("paper_grid")}
     tasks = {}
-    for task in dict.fromkeys(task for task, _ in scores):
+    for task in TASKS:
         names = [[(task, f"NoPPA(a={a:g}, k={k})") for k in GRID_K] for a in GRID_A]
         if all(name in scores for row in names for name in row):
             tasks[task] = [[scores[name] for name in row] for row in names]
@@ -113,15 +116,17 @@ def grid() -> str:
     return (
         "### Test scores by a and k\n\nNoPPA on glove.6B.100d.npy, protocol fast; no choice is made from these. a is down, k across; "
         "the best cell of a task is bold.\n\n![Heat maps of the score of NoPPA by a and k, a panel a task](images/grid.svg)\n\n"
-        f"The highest: {'; '.join(best)}.\n\n"
+        f"The highest: {'; '.join(best)}.{lacking(tasks)}\n\n"
     )
 
 
-def variants() -> str:
-    rows = records_of("paper_ablations")
+def lacking(tasks: Collection[str]) -> str:
+    """The tasks whose cells are not all run."""
+    absent = [task for task in CLASSIFICATION if task not in tasks]
+    command = f"`{COMMAND} --vectors {GLOVE} --part grid --tasks {','.join(absent)}`"
     return (
-        f"### One setting changed\n\nNoPPA with a=0.05 and k=12.\n\n{report.markdown(rows)}\n"
-        if rows
+        f" Not run: {', '.join(absent)}, together about a quarter of an hour of CPU time; {command} makes them."
+        if absent
         else ""
     )
 
@@ -140,24 +145,6 @@ def files() -> str:
     )
 
 
-def not_run() -> str:
-    """The parts without any result; Table 1 says itself what it lacks."""
-    absent = [name for name in PARTS if not records_of(f"paper_{name}")]
-    others = (
-        "the same on word2vec-googlenews-300d-26k.bin and on the 7,700 words of GloVe 840B (give their files as --vectors: about three "
-        "times as long), MiniLM, USE-lite and all-mpnet-base-v2 as rows (--sbert FOLDER)"
-    )
-    lines = [f"    {COMMAND} {name}" for name in absent]
-    senteval = len(records_of("paper_senteval")) < len(CLASSIFICATION) * (len(TABLE_1) + len(MORE))
-    if senteval:
-        lines.append(f"    {COMMAND} senteval    # goes on where it stopped")
-    return (
-        "### Not run yet\n\n"
-        + "\n".join(lines)
-        + f"\n\nEach says first how long it takes. And {others}.\n\n"
-    )
-
-
 def studies() -> str:
-    parts = (table_1, variants, speed, grid, files, not_run)
-    return "## The paper's experiments\n\n" + "".join(part() for part in parts)
+    parts = (tuned, epochs, speed, grid, files)
+    return "## More of the paper's experiments\n\n" + "".join(part() for part in parts)

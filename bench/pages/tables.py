@@ -7,8 +7,7 @@ from typing import Any
 
 from noppa.evaluate import report
 from pages.embedded import cost_rows, of_context, table
-from pages.methods import vectors_of
-from pages.results import FIRST_EDITION, method_rows, peer_rows
+from pages.results import FIRST_EDITION, peer_rows, plain_rows
 
 #: Of the methods on plain word vectors, the one that readers ask for first.
 PLAIN = "NoPPA"
@@ -24,8 +23,8 @@ def quality() -> str:
 
 
 def quality_lines() -> Iterable[list[str]]:
-    for scores in report.tables([*peer_rows(), *method_rows()]):
-        vectors = vectors_of(scores)
+    for scores in report.tables([*peer_rows(), *plain_rows()]):
+        vectors = scores.title.partition(", ")[2]
         for row, cells in scores.rows.items():
             mean = scores.mean(row)
             if mean is not None and (row == PLAIN or not vectors):

@@ -11,7 +11,7 @@ import typer
 import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, words_of
-from noppa.errors import FileError, NoppaError
+from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.evaluate import experiments
 from noppa.evaluate.candidates import Encoded, Fixed
 from noppa.evaluate.results import Record
@@ -138,6 +138,10 @@ def duration(seconds: float) -> str:
 
 def _words(path: Path, counts: Path | None) -> Words:
     words = words_of(path, counts).without_ngrams()
+    if words.word_probabilities is None:
+        raise ParameterError(
+            f"{path} has no word probabilities, which NoPPA and most rows need: give --counts FILE with lines of word and count"
+        )
     as_authors = words if counts is None else words.with_counts(counts, missing=0.0)
     return Words(words, as_authors, scoring.sources(path, counts))
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 FIT_BLOCK = 4096
 #: A text of fewer is not divided among threads, and asking for their number would take a tenth of its time.
 SHARED_CHARACTERS = 500
+
 Vectors = NDArray[np.float32]
 
 

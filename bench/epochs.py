@@ -1,0 +1,54 @@
+"""How long FastSent and Sent2Vec are worth training on a corpus: scores on development rows by epochs.
+
+    python bench/epochs.py SentEval/data glove.6B.100d.npy neutral.en.txt -o bench/results/epochs.jsonl
+
+Run again, it goes on where it stopped. No test row is looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import noppa
+from noppa.evaluate import TASKS, read, score
+from noppa.evaluate import results as records
+from noppa.evaluate.study import Corpus, Pretrained
+
+EPOCHS = (1, 2, 5, 10, 20)
+DEV = ("STS-B", "SICK-E", "TREC")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    options.add_argument("data", type=Path)
+    options.add_argument("vectors", type=Path)
+    options.add_argument("corpus", type=Path)
+    options.add_argument("-o", "--output", type=Path, required=True)
+    arguments = options.parse_args()
+    words = noppa.WordVectors.load(arguments.vectors)
+    corpus = Corpus(arguments.corpus.read_text("utf-8").splitlines(), {})
+    old = arguments.output.read_text("utf-8").splitlines() if arguments.output.exists() else []
+    done = {(row["method"], row["epochs"]) for row in map(json.loads, old)}
+    for epochs in EPOCHS:
+        for kind in (noppa.FastSent, noppa.Sent2Vec):
+            if (kind.__name__, epochs) in done:
+                continue
+            model, start = Pretrained(words, kind(epochs=epochs), corpus, ""), time.process_time()
+            row = {"method": kind.__name__, "epochs": epochs, "sentences": len(corpus.texts)}
+            row |= {"default": kind().epochs, "dim": model.encoder.dim}
+            row["cpu_seconds"] = round(time.process_time() - start, 1)
+            for task in DEV:
+                row[task] = round(
+                    score(TASKS[task], read(arguments.data, TASKS[task]), model).dev or 0, 2
+                )
+            print(row, flush=True)
+            records.append(arguments.output, row | records.surroundings())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""The timings of the paper's speed study."""
+
+from __future__ import annotations
+
+from statistics import fmean, stdev
+
+from pages.results import records_of
+
+
+def speed_rows(file: str) -> dict[str, list[float]]:
+    return {
+        row["encoder"]: row["folds"]
+        for row in records_of("paper_speed")
+        if row["vectors"]["file"] == file
+    }
+
+
+def timing(seconds: list[float]) -> str:
+    return f"{fmean(seconds):.3f} ± {stdev(seconds) / len(seconds) ** 0.5:.3f}"

@@ -1,0 +1,253 @@
+"""Table 1 of the paper: our scores beside its own, for each file of vectors and both protocols, and what is not run yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from statistics import fmean
+
+import numpy as np
+
+from noppa.cli.bench_paper import duration
+from noppa.evaluate import report
+from noppa.evaluate.experiments import table_rows
+from noppa.evaluate.report import Table
+from noppa.evaluate.results import Record
+from noppa.evaluate.study import Corpus, Cost, Study, Words, width
+from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.words.word_vectors import WordVectors
+from pages.comparisons import gain, task_error, uncertainty
+from pages.results import lines_of, records_of, timed
+
+Scores = tuple[float | None, ...]
+
+#: Table 1 as it is printed; its tasks are CLASSIFICATION, in this order.
+PAPER: dict[str, Scores] = {
+    "FastSent": (70.8, 78.4, 88.7, 80.6, None, 76.8, 72.2, None),
+    "Sent2Vec": (75.8, 80.3, 91.1, 85.9, None, 86.4, 72.5, None),
+    "Average": (77.4, 80.0, 91.6, 87.8, 82.2, 84.0, 73.2, 79.2),
+    "SIF": (77.6, 78.7, 91.3, 87.3, 82.3, 79.6, 71.9, 75.1),
+    "TfIdf": (77.5, 79.5, 91.9, 87.7, 81.7, 83.6, 74.0, 79.3),
+    "VLAWE": (77.7, 79.2, 91.7, 88.1, 80.8, 87.0, 72.8, 81.2),
+    "DCT": (78.3, 80.0, 92.5, 88.2, 82.5, 88.6, 73.6, 81.8),
+    "S3E": (77.9, 79.6, 91.5, 87.0, 82.6, 83.8, 73.9, 78.4),
+    "GEM": (78.8, 81.1, 93.1, 89.4, 83.6, 88.6, 73.4, 85.3),
+    "CE-avg": (77.4, 80.1, 92.4, 88.0, 81.9, 87.2, 73.6, 81.5),
+    "CE-avg+NR": (77.7, 80.4, 92.4, 88.1, 83.4, 87.2, 73.6, 81.5),
+    "CE+SFW": (77.9, 80.2, 92.4, 88.2, 82.9, 88.0, 74.1, 81.2),
+    "NoPPA": (78.0, 80.5, 92.9, 88.4, 84.1, 88.2, 74.7, 81.6),
+}
+#: The parametric rows of the paper, which it took from elsewhere.
+PAPER_PARAMETRIC: dict[str, Scores] = {
+    "USE (DAN), in the paper": (74.0, 80.5, 91.9, 83.5, 80.3, 89.6, 71.8, 80.4),
+    "SBERT, in the paper": (83.6, 89.4, 94.4, 89.9, 89.0, 89.6, 76.0, None),
+}
+NOTHING: Scores = (None,) * len(CLASSIFICATION)
+#: The rows that the paper has not.
+MORE = ("USIF", "NoPPA, rich parts")
+#: Their first cell includes their training, so that it says nothing about the others.
+TRAINED = ("FastSent", "Sent2Vec")
+ROWS = (*PAPER, *MORE)
+#: The files of vectors.
+FILES = {
+    "glove.6B.100d.npy": "GloVe 6B, 100 dimensions",
+    "word2vec-googlenews-300d-26k.bin": "word2vec, 300 dimensions",
+    "glove.840B.300d.7700.npy": "GloVe 840B, 300 dimensions, 7,700 words",
+}
+PROTOCOLS = {"senteval": "the paper's classifier", "fast": "logistic regression"}
+SIMILAR = ("STS-B", "SICK-R")
+COMMAND = "noppa bench paper --data SentEval/data --counts enwiki_vocab_min200.txt --corpus text.txt -o bench/results"
+
+
+def rows_of(protocol: str, file: str | None) -> list[Record]:
+    """The rows of a file of vectors; None: of encoders from elsewhere."""
+    rows = records_of(f"paper_{protocol}")
+    return [row for row in rows if (row["vectors"] or {}).get("file") == file]
+
+
+def table_of(protocol: str, file: str | None) -> Table:
+    """The rows in the order of the paper; without rows, an empty table."""
+    found = report.tables(rows_of(protocol, file)) or [Table("")]
+    order = sorted(found[0].rows, key=lambda row: ROWS.index(row) if row in ROWS else len(ROWS))
+    return Table(found[0].title, {row: found[0].rows[row] for row in order})
+
+
+def sections() -> str:
+    head = (
+        "## Table 1\n\nEvery method with its default parameters, nothing chosen or fitted on test, on SentEval's own files. In brackets the "
+        "paper's numbers. They were made with GloVe 840B of 300 dimensions, which was not to be had but for 7,700 words, so only gains and ranks "
+        "compare. A dash is a cell that is not run; the line below its table says why. FastSent and Sent2Vec are trained on 641,662 "
+        "neutral sentences, far fewer than the models that the paper quotes.\n\n"
+    )
+    parts = [head, coverage()]
+    for protocol, what in PROTOCOLS.items():
+        parts.append(f"### With {what} (protocol {protocol})\n\n")
+        parts += [of_file(protocol, file) for file in FILES]
+        parts.append(elsewhere(protocol))
+    return "".join(parts)
+
+
+def coverage() -> str:
+    """Which share of tokens each file knows; the others are left out of a sentence."""
+    shares = {(line["vectors"], line["task"]): line["token_share"] for line in lines_of("coverage")}
+    words = {line["vectors"]: line["words"] for line in lines_of("coverage")}
+    tasks = (*CLASSIFICATION, *SIMILAR)
+    lines = [f"| tokens known, % | words | {' | '.join(tasks)} |", rule(len(tasks) + 1)]
+    for file in FILES:
+        cells = " | ".join(f"{100 * shares[file, task]:.0f}" for task in tasks)
+        lines.append(f"| {file} | {words[file]:,} | {cells} |")
+    return (
+        "A word that a file of vectors lacks is left out of its sentence. Each file has a shortened vocabulary:\n\n"
+        + "\n".join(lines)
+        + "\n\n"
+    )
+
+
+def rule(columns: int) -> str:
+    return "|---|" + "---:|" * columns
+
+
+def of_file(protocol: str, file: str) -> str:
+    table, rows = table_of(protocol, file), rows_of(protocol, file)
+    if not rows:
+        return f"{FILES[file]}: {absent(protocol, file, table)}\n\n"
+    tasks = (*CLASSIFICATION, *(SIMILAR if protocol == "fast" else ()))
+    lines = [f"| {FILES[file]} | {' | '.join(tasks)} | mean of eight |", rule(len(tasks) + 1)]
+    lines += [line(name, table, PAPER.get(name, NOTHING), tasks) for name in ROWS]
+    notes = [errors(table), compared(table), absent(protocol, file, table), took(rows)]
+    return "\n".join(lines) + "\n\n" + " ".join(filter(None, notes)) + "\n\n"
+
+
+def line(name: str, table: Table, paper: Scores, tasks: Sequence[str]) -> str:
+    """A row: our scores, the paper's in brackets, and the means of both where all eight are there."""
+    scores = {task: fmean(cell) for task, cell in table.rows.get(name, {}).items()}
+    theirs = dict(zip(CLASSIFICATION, paper, strict=True))
+    means = [mean_of([own.get(task) for task in CLASSIFICATION]) for own in (scores, theirs)]
+    ours = name in ROWS or bool(scores)
+    shown = [cell(scores.get(task), theirs.get(task), ours, 1) for task in tasks]
+    shown.append(cell(*means, ours, 2))
+    return f"| {name} | {' | '.join(shown)} |"
+
+
+def mean_of(scores: Sequence[float | None]) -> float | None:
+    """None where one is missing."""
+    known = [score for score in scores if score is not None]
+    return fmean(known) if len(known) == len(scores) else None
+
+
+def cell(score: float | None, paper: float | None, ours: bool, digits: int) -> str:
+    """Ours (the paper's); a dash where ours is not run; the paper's alone where a row is not ours."""
+    shown = "" if not ours else "–" if score is None else f"{score:.{digits}f}"
+    quoted = "" if paper is None else f"({paper:.{digits}f})"
+    return f"{shown} {quoted}".strip()
+
+
+def errors(table: Table) -> str:
+    tasks = [task for task in CLASSIFICATION if any(task in row for row in table.rows.values())]
+    if not tasks:
+        return ""
+    each = ", ".join(f"{task} {task_error(table, task):.2f}" for task in tasks)
+    mean = (
+        f"; of a mean of eight {uncertainty(table, 'NoPPA'):.2f}" if whole(table, "NoPPA") else ""
+    )
+    return f"Standard errors from the number of marked rows: {each}{mean}."
+
+
+def whole(table: Table, row: str) -> bool:
+    return row in table.rows and table.mean(row) is not None
+
+
+def compared(table: Table) -> str:
+    """NoPPA against the average, and the best of the paper's methods."""
+    means = {row: table.mean(row) or 0 for row in table.rows if whole(table, row)}
+    parts = []
+    if {"NoPPA", "Average"} <= set(means):
+        parts.append(f"NoPPA against the average: {gain(table, 'NoPPA', 'Average')}.")
+    if {*PAPER, "USIF"} <= set(means):
+        best = max((*PAPER, "USIF"), key=means.__getitem__)
+        parts.append(f"The best mean is that of {best}, {means[best]:.2f}.")
+    for task in SIMILAR:
+        scores = {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells}
+        if set(ROWS) <= set(scores):
+            best = max(scores, key=scores.__getitem__)
+            parts.append(f"On {task} {best} is best, {scores[best]:.2f}.")
+    return " ".join(parts)
+
+
+def missing(protocol: str, table: Table) -> list[tuple[str, str]]:
+    """The cells that are not run."""
+    tasks = (*CLASSIFICATION, *(SIMILAR if protocol == "fast" else ()))
+    return [(row, task) for task in tasks for row in ROWS if task not in table.rows.get(row, {})]
+
+
+def absent(protocol: str, file: str, table: Table) -> str:
+    """Why cells are empty, and the command that fills them."""
+    cells = missing(protocol, table)
+    if not cells:
+        return ""
+    tasks = list(dict.fromkeys(task for _, task in cells))
+    hours = estimate(protocol, file, cells)
+    cost = "" if hours is None else f", about {duration(3600 * hours)} of CPU time"
+    return (
+        f"**{len(cells)} cells are not run** ({', '.join(tasks)}){cost}: "
+        f"`{COMMAND} --vectors {file} --part {protocol} --tasks {','.join(tasks)}` makes them."
+    )
+
+
+def estimate(protocol: str, file: str, cells: Sequence[tuple[str, str]]) -> float | None:
+    """CPU hours of cells: the model of cost that `noppa bench paper` has, at the rate of the cells that were run."""
+    dims = {line["vectors"]: line["dim"] for line in lines_of("coverage")}
+    seconds = units = 0.0
+    for other in FILES:
+        for row in rows_of(protocol, other):
+            if row["encoder"] in TRAINED:
+                continue
+            seconds += row["cpu_seconds"]
+            units += work(protocol, dims[other], row["encoder"], row["task"])
+    if not units:
+        return None
+    left = sum(work(protocol, dims[file], *each) for each in cells)
+    return seconds / units * left / 3600
+
+
+def work(protocol: str, dim: int, row: str, task: str) -> float:
+    """The work of a cell, in units of its own."""
+    return Cost(1, 1).of(TASKS[task], widths(dim)[row], protocol)
+
+
+@cache
+def widths(dim: int) -> dict[str, int]:
+    """The width of each row's vectors, for word vectors of that dimension."""
+    words = WordVectors(["a"], np.ones((1, dim)), [1.0])
+    source = Words(words, words, {})
+    study = Study("", [source], [], Corpus([], {}))
+    return {candidate.name: width(candidate) for candidate in table_rows(study, source)}
+
+
+def took(rows: Sequence[Record]) -> str:
+    return f"{len(rows)} cells took {timed(rows)}." if rows else ""
+
+
+def elsewhere(protocol: str) -> str:
+    """Encoders that were trained, which the paper compares with, too."""
+    table, rows = table_of(protocol, None), rows_of(protocol, None)
+    tasks = (*CLASSIFICATION, *(SIMILAR if protocol == "fast" else ()))
+    lines = [f"| trained encoders | {' | '.join(tasks)} | mean of eight |", rule(len(tasks) + 1)]
+    lines += [line(name, table, NOTHING, tasks) for name in table.rows]
+    lines += [line(name, Table(""), scores, tasks) for name, scores in PAPER_PARAMETRIC.items()]
+    return (
+        "\n".join(lines)
+        + "\n\nVectors as their own programs make them of SentEval's text (`bench/sentence_vectors.py`, `noppa bench paper --encoded`): "
+        "all-MiniLM-L6-v2 as an ONNX graph, use-lite the English Universal Sentence Encoder lite in node. The paper's two rows are quoted there "
+        f"from other papers. {unrun(table)}{took(rows)}\n\n"
+    )
+
+
+def unrun(table: Table) -> str:
+    """Trained encoders that lack tasks."""
+    lacking = {
+        row: [task for task in CLASSIFICATION if task not in cells]
+        for row, cells in table.rows.items()
+    }
+    parts = [f"{row} on {', '.join(tasks)}" for row, tasks in lacking.items() if tasks]
+    return f"Not run: {'; '.join(parts)}. " if parts else ""
