@@ -377,3 +377,16 @@ def test_a_tokenizer_that_is_none(words: noppa.WordVectors, tokenizer: Any) -> N
     ):
         with pytest.raises(NoppaError, match=r"token"):
             use(TEXTS, tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [(5, "a path is a text or a pathlib.Path, not 5"), ("a\0b", "a character 0")]
+)
+@pytest.mark.parametrize(
+    "use",
+    [noppa.load_classifier, noppa.Index.open, lambda path: noppa.load("small").save(path)],
+    ids=["load_classifier", "Index.open", "save"],
+)
+def test_what_is_no_path(use: Any, path: Any, told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        use(path)

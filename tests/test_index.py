@@ -434,7 +434,7 @@ def test_an_encoder_that_keeps_no_promise(encode: Any, message: str) -> None:
         (lambda i: i.search(5), "neither a text nor"),
         (lambda i: i.search("x", where=["a"]), "where must be a dict"),
         (lambda i: Index(5), "5 cannot encode: give an object with encode"),
-        (lambda i: Index.open(5), "an index lies in a folder: give its path, not 5"),
+        (lambda i: Index.open(5), "a path is a text or a pathlib.Path, not 5"),
         (lambda i: i.add(["x"], ids=["\u202e1"]), "an id must be printable"),
         (lambda i: i.add(["x"], metadata=[{"": 2}]), "must be a str that is not empty"),
         (lambda i: Index(dtype="float64"), "dtype must be one of"),

@@ -10,6 +10,8 @@ import operator
 import sys
 from collections.abc import Callable
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,6 +92,16 @@ def numbers(value: Any, name: str) -> NDArray[Any]:
     if hasattr(value, "mask") and np.ma.is_masked(value):
         raise ParameterError(f"{name} has masked values: fill them first")
     return array
+
+
+def path_of(value: Any) -> Path:
+    """The path of a file or a folder."""
+    if not isinstance(value, (str, PathLike)):
+        raise ParameterError(f"a path is a text or a pathlib.Path, not {shown(value)}")
+    path = Path(value)
+    if "\0" in str(path):
+        raise ParameterError(f"{shown(value)} is no path: it has a character 0")
+    return path
 
 
 def optional(check: Check) -> Check:

@@ -19,7 +19,7 @@ from noppa.export.means import mean_words
 from noppa.export.model2vec_folder import write_model2vec
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.methods import Average
-from noppa.parameters import one_of
+from noppa.parameters import one_of, path_of
 from noppa.words import formats as files
 
 
@@ -66,7 +66,7 @@ def export(
     """
     one_of(to, "to", tuple(FORMATS))
     if isinstance(encoder, Classifier):
-        export_classifier(encoder, to, Path(path))
+        export_classifier(encoder, to, path_of(path))
         return
     if not isinstance(encoder, Encoder):
         raise ParameterError(
@@ -75,7 +75,7 @@ def export(
     refuse_input_as_output(path, folders_of(encoder))
     if words_only:
         encoder = Encoder(encoder.words, Average(), tokenizer=encoder.tokenizer)
-    FORMATS[to](encoder, Path(path))
+    FORMATS[to](encoder, path_of(path))
 
 
 def export_classifier(classifier: Classifier, to: str, path: Path) -> None:

@@ -23,6 +23,7 @@ from noppa.errors import FileError, NoppaError
 from noppa.io import array_file, schema
 from noppa.io.atomic import replaced_copy, whole_folder
 from noppa.io.schema import Field
+from noppa.parameters import path_of
 
 FORMAT = 2
 HEADER = "noppa.json"
@@ -103,7 +104,7 @@ def write_folder(
 
     inside: called with the folder being written, to add folders to it; returns more fields of the header.
     """
-    target = Path(path)
+    target = path_of(path)
     if target.exists() and kind_of(target) != kind:
         raise FileError(
             f"{target} exists and is not a saved {kind}: choose another name or remove it first"
@@ -158,7 +159,7 @@ def consistently(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
 
     An open descriptor keeps the inode from being reused, so that the same inode before and after is the same folder.
     """
-    folder = Path(path)
+    folder = path_of(path)
     for _ in range(ATTEMPTS):
         place = existing(folder)
         try:

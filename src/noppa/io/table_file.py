@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 from noppa.errors import ParameterError
 from noppa.extras import needs
 from noppa.io.atomic import whole_file
+from noppa.parameters import path_of
 
 #: Rows of a Parquet row group.
 GROUP = 1 << 14
@@ -25,7 +26,7 @@ Record = type[Any]
 
 def checked_table(path: str | PathLike[str], more: Iterable[str] = ()) -> Path:
     """A path whose name says in which format to write, or in one of some more."""
-    target, suffixes = Path(path), (*WRITERS, *more)
+    target, suffixes = path_of(path), (*WRITERS, *more)
     if target.suffix.lower() not in suffixes:
         raise ParameterError(f"{target}: end the name in {', '.join(suffixes)}")
     return target

@@ -14,6 +14,7 @@ import numpy as np
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
 from noppa.io.atomic import whole_file
+from noppa.parameters import path_of
 from noppa.plot import paper
 from noppa.plot.page import page
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, save
@@ -43,7 +44,7 @@ def figures(
     """
     import noppa.plot.draw  # noqa: F401  raises for a missing package before anything is written
 
-    target = Path(folder)
+    target = path_of(folder)
     if target.exists() and not target.is_dir():
         raise FileError(f"{target} is a file: give a folder for the figures")
     words = encoder.words if counts is None else counted(counts)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError, ParameterError
 from noppa.io.atomic import whole_file
+from noppa.parameters import path_of
 
 Float = NDArray[np.float64]
 
@@ -122,7 +123,7 @@ def levels(values: Float) -> Float:
 
 def checked(path: str | PathLike[str], more_extensions: Sequence[str] = ()) -> Path:
     """A path that a picture can be written to, or an error that says why not."""
-    target, extensions = Path(path), (*WRITERS, *more_extensions)
+    target, extensions = path_of(path), (*WRITERS, *more_extensions)
     if target.suffix.lower() not in extensions:
         ending = f"ends in {target.suffix}" if target.suffix else "has no extension"
         raise ParameterError(f"{target} {ending}: give a name in {', '.join(extensions)}")

@@ -16,7 +16,7 @@ from noppa.display import Displayed, Table, View
 from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
-from noppa.parameters import boolean, one_of, shown, whole
+from noppa.parameters import boolean, one_of, path_of, shown, whole
 from noppa.search import index_model, segment_log
 from noppa.search.hits import Asked, Hit, Hits
 from noppa.search.index_state import Part, State, merged, small_tail
@@ -84,7 +84,7 @@ class Index(Displayed):
         encoder: needed where the index's own cannot be found by its name; another one is refused.
         create: False to refuse a folder that is not there.
         """
-        path = _folder(folder)
+        path = path_of(folder)
         if not _is_there(path, create):
             return cls._made(path, cosine_encoder(encoder), dtype or "float16", first_id, threads)
         log = SegmentLog(path)
@@ -97,7 +97,7 @@ class Index(Displayed):
     @classmethod
     def open_stored(cls, folder: str | PathLike[str]) -> Index:
         """The index in a folder without its encoder, for what needs none: `delete`, `get`, `described`."""
-        path = _folder(folder)
+        path = path_of(folder)
         _is_there(path, create=False)
         log = SegmentLog(path)
         return cls._opened(log, log.read(), None, None)
@@ -356,12 +356,6 @@ class Index(Displayed):
         header = self._log.header
         encoder = {name: header[name] for name in index_model.NAMES if name in header}
         return {**facts, **encoder, "bytes": size}
-
-
-def _folder(folder: Any) -> Path:
-    if not isinstance(folder, (str, PathLike)):
-        raise ParameterError(f"an index lies in a folder: give its path, not {shown(folder)}")
-    return Path(folder)
 
 
 def _is_there(path: Path, create: bool) -> bool:

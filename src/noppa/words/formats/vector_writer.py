@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from noppa.errors import FileError
 from noppa.io.atomic import whole_file
 from noppa.kernels.backend import kernels
+from noppa.parameters import path_of
 from noppa.threads import thread_count
 from noppa.words import word_folder
 from noppa.words.formats import safetensors
@@ -42,7 +43,7 @@ def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> 
 
     pieces: whether pieces of words are written too. A folder always has them; to other programs they would be words.
     """
-    target = Path(path)
+    target = path_of(path)
     if target.suffix in (".zip", ".zst"):
         raise FileError(f"cannot write {target}: noppa compresses to {', '.join(COMPRESSED)}")
     compressor = COMPRESSED.get(target.suffix)
