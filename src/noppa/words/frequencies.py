@@ -19,7 +19,7 @@ from noppa.display import short_repr
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.io.inputs import read_whole
-from noppa.parameters import one_of, path_of, real, shown
+from noppa.parameters import one_of, real, shown
 from noppa.text.characters import lower, replaced
 
 #: Share of all tokens for what counts files leave out: punctuation, clitics, digits. Counted by
@@ -177,7 +177,7 @@ def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, 
     errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip", as for vector files.
     """
     one_of(errors, "errors", ("strict", "replace", "skip"))
-    content = read_whole(path_of(path), f"counts file {path}")
+    content = read_whole(Path(path), f"counts file {path}")
     counts: defaultdict[str, float] = defaultdict(float)
     offset = 0
     for number, line in enumerate(content.split(b"\n"), 1):
