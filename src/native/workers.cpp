@@ -117,7 +117,8 @@ std::vector<int64_t> cut_by_cost(int64_t count, int threads, int64_t most_items,
     constexpr double LEAST_COST = 40e3;  // waking a thread costs about a quarter of it
     double total = 0;
     for (int64_t at = 0; at < count; ++at) total += cost(at);
-    const double enough = std::max(LEAST_COST, total / (8.0 * threads));
+    constexpr double TASKS = 24;  // of each thread: one that ends last works alone for one of them at most
+    const double enough = std::max(LEAST_COST, total / (TASKS * threads));
     std::vector<int64_t> cuts{0};
     double run = 0;
     for (int64_t at = 0; at < count; ++at) {
