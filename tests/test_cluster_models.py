@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import noppa
 from noppa import cluster
-from noppa.cluster.shard_task import Model, attempt
+from noppa.cluster.shard_task import Model, _fetched, attempt
 from noppa.records.places import Place
 from tests.clusters import TEXTS, WORDS, encode, expected, saved_model, table, vectors, written
 
@@ -44,6 +45,29 @@ def test_the_model_is_found_by_its_checksum(tmp_path, model) -> None:
     assert noppa.load(preset.sent).encode("a cake").tobytes() == (
         noppa.load("similarity").encode("a cake").tobytes()
     )
+
+
+def test_a_copy_that_workers_share(tmp_path, model, monkeypatch) -> None:
+    """Fetched once; a damaged one is replaced, that of a faster worker left alone, and one that is not as it was sent refused."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sent = elsewhere(Model.of(noppa.load(model)).send(Place.of("memory://shared")))
+    place, checksum = Place.of(sent.sent), sent.identity.checksum
+    cached = _fetched(place, checksum)
+    (cached / "noppa.json").write_text("{")
+    assert noppa.load(_fetched(place, checksum)).dim == noppa.load(model).dim
+    get = place.files.get
+
+    def get_late(*arguments, **options) -> None:
+        get(*arguments, **options)
+        shutil.copytree(model, cached)
+        (cached / "in use").touch()
+
+    shutil.rmtree(cached)
+    monkeypatch.setattr(place.files, "get", get_late)
+    assert (_fetched(place, checksum) / "in use").exists()
+    monkeypatch.setattr(place.files, "get", get)
+    with pytest.raises(noppa.NoppaError, match="is not the one that was sent there"):
+        replace(sent, identity=replace(sent.identity, checksum="0" * 64)).open()
 
 
 def test_another_tokenizer_travels_by_its_name(tmp_path, model) -> None:

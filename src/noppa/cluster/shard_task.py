@@ -184,7 +184,7 @@ def _fetched(place: Place, checksum: str) -> Path:
             # Another worker may have been faster, and others may be reading its copy: remove none but a damaged one.
             with suppress(OSError):
                 os.replace(download, cached)
-            if not identity.is_on_disk:
+            if download.exists() and not identity.is_on_disk:
                 shutil.rmtree(cached, ignore_errors=True)
                 os.replace(download, cached)
         except OSError:
