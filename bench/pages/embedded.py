@@ -153,7 +153,7 @@ def cost() -> str:
         "Cold start: import, load and first vector of a fresh process, CPU time. Memory: resident, mapped files included, after the first vector "
         "and after all texts of SICK, whose vectors are freed by then. Speed: texts of SICK a second from raw text on "
         "two threads, model2vec's average of 300 dimensions = 1, the best of several runs in turns. By the clock it favours short "
-        "runs where a machine has other work, as this one had; by CPU time, which sums the threads, it does not, so that "
+        "runs where a machine has other work; by CPU time, which sums the threads, it does not, so that "
         f"the plot takes that. {of_context()}The table at the end compares parts.\n\n{aims_of_cost(rows)}\n"
     )
 

@@ -24,7 +24,7 @@ from pages.claims import (
 )
 from pages.results import lines_of
 from pages.selection import searched
-from pages.speeds import speed_rows, timing
+from pages.speeds import measured, speed_rows, timing
 from pages.studies import grids
 
 
@@ -77,14 +77,14 @@ def faster_without_log() -> Iterator[Claim]:
     if not rows:
         return
     kinds = ", ".join(f"{name} {timing(seconds)}" for name, seconds in rows.items())
-    measured = (
-        f"CPU seconds for SICK's 19,854 sentences at 300 dimensions, one thread, {len(rows['S3E'])} runs, with standard error: {kinds}. "
+    found = (
+        f"{measured(len(rows['S3E']))}, 300 dimensions: {kinds}. "
         "All are this package's kernels: the authors' programs were not to be had here."
     )
     plain, square = fmean(rows["S3E"]), fmean(rows["NoPPA, kernel=square"])
     yield Claim(
         "Without log2, NoPPA is 1.32 times faster than S3E",
-        f"{measured} Without log2 (x² in its place) NoPPA takes {square / plain:.2f} times as long as S3E.",
+        f"{found} Without log2 (x² in its place) NoPPA takes {square / plain:.2f} times as long as S3E.",
         HELD if square < plain else FAILED,
     )
     whole = fmean(rows["NoPPA"])
