@@ -122,7 +122,16 @@ def test_frames(objects):
     assert np.allclose(frame["share"], explanation.shares)
     assert pair.to_pandas().to_numpy().sum() == pytest.approx(pair.cosine)
     hits, topics = objects["10 Hits"].to_pandas(), objects["19 Topics"]
-    assert hits.columns.tolist() == ["id", "score", "cosine", "bm25", "text", "<u>", "year"]
+    assert hits.columns.tolist() == [
+        "id",
+        "score",
+        "cosine",
+        "bm25",
+        "overlap",
+        "text",
+        "<u>",
+        "year",
+    ]
     assert len(topics.to_pandas()) == len(TEXTS)
     assert topics.to_pandas()["topic"].tolist() == topics.labels.tolist()
     decision = objects["7 Decision"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,7 @@ from noppa.kernels.backend import kernels
 from noppa.methods.k_means import interrupt
 from noppa.search import cells, index_model, row_blocks
 from noppa.search.index import Index
+from noppa.search.overlap import COMPARED, MOST_WORDS
 from noppa.search.postings import K1, B, terms_of
 from noppa.search.query import MODES, WORDS_COUNT, Collection
 from tests.conftest import made_texts, made_words
@@ -53,16 +55,48 @@ def bm25_of(query: str, texts: list[str]) -> np.ndarray:
     return scores
 
 
-def word_weight_of(query: str, texts: list[str], best: float) -> float:
-    """What a point of BM25 gives to a hybrid score, where `best` is the largest cosine."""
+def weights_of(query: str, texts: list[str]) -> dict[str, float]:
+    """What each term of a query is worth."""
     split = [set(terms_of(text)) for text in texts]
-    weights = {}
+    weights: dict[str, float] = {}
     for term in terms_of(query):
         holding = sum(term in own for own in split)
-        weights[term] = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
-    most = sum(weights.values())
-    known = sum(weights[term] for term in weights if term in WORDS and term.isalpha()) / most
-    return WORDS_COUNT * (1 - best * known**2) ** 2 / most**0.5
+        worth = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+        weights[term] = weights.get(term, 0.0) + worth
+    return weights
+
+
+def unsure_of(weights: dict[str, float], best: float) -> float:
+    """How little sure the meaning is, where `best` is the largest cosine."""
+    known = sum(weights[term] for term in weights if term in WORDS and term.isalpha())
+    return 1 - best * (known / sum(weights.values())) ** 2
+
+
+def nearness(a: str, b: str) -> float:
+    """1 for the same word, the cosine of two that are no numbers, and nothing otherwise."""
+    if a == b:
+        return 1.0
+    if a not in WORDS or b not in WORDS or re.search(r"\d", a + b):
+        return 0.0
+    x, y = (np.asarray(WORDS[word], np.float64) for word in (a, b))
+    return max(0.0, float(x @ y / np.sqrt((x @ x) * (y @ y))))
+
+
+def overlap_of(weights: dict[str, float], text: str) -> float:
+    """The overlap straight from its formula, in float64."""
+    own = [*dict.fromkeys(terms_of(text))]
+    if not own:
+        return 0.0
+    known = [np.linalg.norm(WORDS[word]) for word in own if word in WORDS]
+    lengths = [
+        np.linalg.norm(WORDS[word]) if word in WORDS else np.mean(known or [1.0]) for word in own
+    ]
+    asked = sum(weight * max(nearness(a, b) for b in own) for a, weight in weights.items())
+    told = sum(
+        length * max(nearness(a, b) for a in weights)
+        for b, length in zip(own, lengths, strict=True)
+    )
+    return float(asked / sum(weights.values()) + told / sum(lengths))
 
 
 def ranked(scores: np.ndarray) -> list[str]:
@@ -76,7 +110,14 @@ def test_the_scores_are_those_of_the_formulas(query: str) -> None:
     index = made_index()
     cosines = encoder().similarity([query], TEXTS)[0]
     bm25 = bm25_of(query, TEXTS)
-    both = cosines + word_weight_of(query, TEXTS, cosines.max()) * bm25
+    weights = weights_of(query, TEXTS)
+    unsure = unsure_of(weights, cosines.max())
+    both = cosines + WORDS_COUNT * unsure**2 / sum(weights.values()) ** 0.5 * bm25
+    overlaps = np.zeros(len(TEXTS))
+    if cosines.any():
+        for row in np.lexsort((np.arange(len(both)), -both.round(6)))[:COMPARED]:
+            overlaps[row] = overlap_of(weights, TEXTS[row])
+        both = both + unsure * overlaps
     for mode, scores in {"meaning": cosines, "words": bm25, "hybrid": both}.items():
         hits = index.search(query, 20, mode=mode)
         if mode == "hybrid" and not cosines.any():
@@ -92,6 +133,55 @@ def test_the_scores_are_those_of_the_formulas(query: str) -> None:
                 assert hit.cosine == pytest.approx(cosines[int(hit.id)], abs=1e-6)
             if mode != "meaning":
                 assert hit.bm25 == pytest.approx(bm25[int(hit.id)], abs=1e-5)
+            if mode == "hybrid" and cosines.any():
+                assert hit.overlap == pytest.approx(overlaps[int(hit.id)], abs=1e-5)
+
+
+@pytest.mark.parametrize("texts", [TEXTS, TEXTS * 2])
+def test_the_first_hits_are_the_same_however_many_are_asked_for(texts: list[str]) -> None:
+    """Some are compared word by word and the others follow them, so that the scores never rise."""
+    index = made_index(texts)
+    for query in QUERIES:
+        every = index.search(query, len(texts))
+        for count in (1, 7, COMPARED, COMPARED + 1):
+            found = index.search(query, count)
+            assert len(found) >= count - 2  # texts without a known word take a place and are no hits
+            assert found.ids == every.ids[: len(found)]
+            assert [hit.score for hit in found] == [hit.score for hit in every[: len(found)]]
+        scores = [hit.score for hit in every]
+        assert scores == sorted(scores, reverse=True)
+        assert all(hit.overlap == 0 for hit in every[COMPARED:]) or math.isnan(every[0].overlap)
+
+
+def test_long_texts_overlap_by_their_first_words_and_long_queries_by_their_rarest() -> None:
+    rest = [f"u{number}" for number in range(MOST_WORDS)]
+    index = made_index(["girl " + " ".join(rest), " ".join(rest) + " girl", "cake " * 300])
+    first, second = (index.search("a girl eats", mode="hybrid")[at] for at in (0, 1))
+    assert (first.id, second.id) == ("0", "1")
+    assert first.overlap > second.overlap
+    assert len(first.explain().nearest) == len(terms_of("a girl eats")) + MOST_WORDS
+    assert index.search("cake " + " ".join(rest))[0].explain().described()["overlap weight"] > 0
+    long = index.search(" ".join(["cake", *rest, "girl"]))[0]
+    assert len(long.explain().nearest) == 2 * MOST_WORDS
+    assert sum(one.share for one in long.explain().nearest) == pytest.approx(long.overlap, abs=1e-5)
+
+
+def test_a_word_that_is_near_counts_beside_strangers() -> None:
+    """Both texts have the same cosine and none of the query's words; in one of them a word is near, in the other none is."""
+    words = noppa.WordVectors(
+        ["food", "soup", "iron", "coal"],
+        [[1, 0, 0], [0.8, 0.6, 0], [-0.4, 0.2, 0], [0.4, 0, 0.8]],
+    )
+    index = Index(noppa.Encoder(words, noppa.Average()), dtype="float32")
+    index.add(["coal", "soup iron"])
+    hits = index.search("food")
+    assert [hit.cosine for hit in hits] == pytest.approx([0.2**0.5] * 2, abs=1e-6)
+    assert hits.ids == ["1", "0"]
+    near = hits[0].explain().nearest
+    assert [(one.word, one.nearest) for one in near] == [
+        ("food", "soup"), ("soup", "food"), ("iron", "food"),
+    ]  # fmt: skip
+    assert [one.share for one in near] == pytest.approx([0.8, 0.8 / (1 + 0.2**0.5), 0], abs=1e-6)
 
 
 def test_bm25_is_that_of_bm25s() -> None:
@@ -249,7 +339,18 @@ def test_a_hit_says_why() -> None:
     assert [pair[2] for pair in why.aligned] == sorted((p[2] for p in why.aligned), reverse=True)
     assert "cake~cake" in str(why)
     assert "BM25" in str(why)
-    assert hit.score == pytest.approx(hit.cosine + hit.asked.word_weight * hit.bm25, abs=1e-5)
+    assert sum(match.share for match in why.nearest) == pytest.approx(hit.overlap, abs=1e-5)
+    assert {match.word for match in why.nearest} == {
+        "the",
+        "a",
+        "girl",
+        "eats",
+        "delicious",
+        "cake",
+    }
+    assert "cake→cake" in str(why)
+    parts = hit.asked.word_weight * hit.bm25 + hit.asked.overlap_weight * hit.overlap
+    assert hit.score == pytest.approx(hit.cosine + parts, abs=1e-5)
     assert why.described()["terms"] == why.terms
     by_words = made_index().search("a girl eats cake", 1, mode="words")[0].explain()
     assert by_words.pair is None

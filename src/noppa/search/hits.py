@@ -9,24 +9,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from noppa.display import Displayed, Table, View, cut, frame, short_repr
-from noppa.search.index_model import split_of
+from noppa.search.index_model import split_of, words_of
 from noppa.search.metadata import Metadata
-from noppa.search.postings import terms_of
-from noppa.search.query import Term
+from noppa.search.overlap import Match, overlaps
+from noppa.search.postings import Term, terms_of
 
 if TYPE_CHECKING:
     from noppa.explain.explanation import PairExplanation
 
 #: Characters of a text in a printed line, and pairs of words in a printed explanation.
 SHOWN_TEXT, SHOWN_PAIRS = 100, 8
-#: The fields of a hit in a table.
-COLUMNS = ("id", "score", "cosine", "bm25", "text")
+#: The parts of a score, and the fields of a hit in a table.
+WAYS = ("cosine", "bm25", "overlap")
+COLUMNS = ("id", "score", *WAYS, "text")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A query as the hits of it share it: its terms, how BM25 saturates a count, what a point of it gives to the score, and
-    the encoder.
+    """A query as the hits of it share it: its terms, how BM25 saturates a count, what a point of BM25 and of the overlap gives to
+    the score, and the encoder.
     """
 
     query: str
@@ -34,6 +35,7 @@ class Asked:
     terms: tuple[Term, ...]
     norm: tuple[float, float]
     word_weight: float
+    overlap_weight: float
 
     __repr__ = short_repr
 
@@ -43,8 +45,10 @@ class Hit(Displayed):
     """A text that was found.
 
     id, text, metadata: as they were added.
-    score: what the hits are sorted by: cosine, BM25, or in hybrid mode cosine + asked.word_weight · BM25.
-    cosine, bm25: the two alone; NaN for one that took no part.
+    score: what the hits are sorted by: cosine, BM25, or in hybrid mode
+        cosine + asked.word_weight · bm25 + asked.overlap_weight · overlap.
+    cosine, bm25, overlap: the parts; NaN for one that took no part, and an overlap of 0 behind the 30 hits that are compared
+        word by word.
     """
 
     id: str
@@ -53,13 +57,15 @@ class Hit(Displayed):
     metadata: Metadata
     cosine: float
     bm25: float
+    overlap: float
     asked: Asked = field(repr=False, compare=False)
 
     __repr__ = short_repr
 
     def explain(self) -> HitExplanation:
         """Why this text was found: which of its words aligned with the query's, and which terms matched."""
-        counts = Counter(terms_of(self.text, split_of(self.asked.encoder)))
+        split = split_of(self.asked.encoder)
+        counts = Counter(terms_of(self.text, split))
         flat, sloped = self.asked.norm
         norm = flat + sloped * counts.total()
         matched = {
@@ -70,11 +76,14 @@ class Hit(Displayed):
         pair = None
         if not math.isnan(self.cosine) and hasattr(self.asked.encoder, "explain_pair"):
             pair = self.asked.encoder.explain_pair(self.asked.query, self.text)
-        return HitExplanation(self, matched, pair)
+        words, nearest = words_of(self.asked.encoder), []
+        if words is not None and self.overlap > 0:
+            nearest = overlaps(words, self.asked.terms, [self.text], split)[0].matches
+        return HitExplanation(self, matched, nearest, pair)
 
     def described(self) -> dict[str, Any]:
         """Everything but the reasons, as JSON."""
-        known = {"cosine": self.cosine, "bm25": self.bm25}
+        known = {name: getattr(self, name) for name in WAYS}
         parts = {name: value for name, value in known.items() if not math.isnan(value)}
         found = {"id": self.id, "score": self.score, **parts, "text": self.text}
         return {**found, "metadata": self.metadata}
@@ -94,12 +103,15 @@ class HitExplanation(Displayed):
     """Why a text was found.
 
     terms: what each matched term gave to BM25; they add up to `hit.bm25`.
+    nearest: for each word of the query, and then of the text, its nearest on the other side and what that gave to the overlap;
+        they add up to `hit.overlap`.
     pair: the cosine divided over pairs of tokens, exactly, as `Encoder.explain_pair` gives it; None in mode "words" and
         for an encoder that cannot explain.
     """
 
     hit: Hit
     terms: dict[str, float]
+    nearest: list[Match]
     pair: PairExplanation | None
 
     __repr__ = short_repr
@@ -111,7 +123,11 @@ class HitExplanation(Displayed):
             shares[a, b] = shares.get((a, b), 0.0) + share
         pairs = sorted(((*pair, share) for pair, share in shares.items()), key=lambda row: -row[2])
         aligned = Table(["query", "text", "share of the cosine"], pairs)
-        found = [terms] * bool(self.terms) + [aligned] * bool(pairs)
+        nearest = Table(
+            ["word", "nearest on the other side", "share of the overlap"],
+            [(match.word, match.nearest, match.share) for match in self.nearest],
+        )
+        found = [table for table in (terms, aligned, nearest) if table.rows]
         return View(f"“{self.hit.asked.query}” found “{self.hit.text}”", found)
 
     @property
@@ -128,6 +144,8 @@ class HitExplanation(Displayed):
         return {
             "terms": self.terms,
             "word weight": self.hit.asked.word_weight,
+            "nearest": [[match.word, match.nearest, match.share] for match in self.nearest],
+            "overlap weight": self.hit.asked.overlap_weight,
             "aligned": [list(pair) for pair in self.aligned],
             "remainders": {} if self.pair is None else dict(self.pair.remainders),
         }
@@ -142,6 +160,11 @@ class HitExplanation(Displayed):
         if self.pair is not None:
             pairs = [f"{a}~{b} {share:+.3f}" for a, b, share in self.aligned[:SHOWN_PAIRS]]
             lines.append(f"  meaning, cosine {self.hit.cosine:.3f}: {', '.join(pairs)}")
+        if self.nearest:
+            largest = sorted(self.nearest, key=lambda match: -match.share)[:SHOWN_PAIRS]
+            shares = [f"{one.word}→{one.nearest} {one.share:.3f}" for one in largest if one.share]
+            counted = f"{self.hit.overlap:.3f} x {self.hit.asked.overlap_weight:.2g}"
+            lines.append(f"  word by word, overlap {counted}: {', '.join(shares)}")
         return "\n".join(lines)
 
 
@@ -199,7 +222,7 @@ class Hits(Displayed, Sequence[Hit]):
         columns = {
             name: values
             for name, values in self._columns().items()
-            if name not in ("cosine", "bm25") or not any(map(math.isnan, values))
+            if name not in WAYS or not any(map(math.isnan, values))
         }
         table = Table(list(columns), list(zip(*columns.values(), strict=True)))
         return View(

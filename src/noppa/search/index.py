@@ -291,7 +291,7 @@ class Index(Displayed):
 
         where: what the metadata must be, as `{"lang": "en", "year": {">": 2020}}`; operators: = != < <= > >= in contains
             missing. mode: "meaning" compares vectors, "words" counts the query's words (BM25), "hybrid" adds words
-            where the meaning is not sure.
+            where the meaning is not sure, and compares the first hits word by word.
         exact: compare every text also by meaning in an index of several hundred thousand, where otherwise a few are missed;
             "hybrid" and a search with `where` always do.
         """
@@ -304,18 +304,32 @@ class Index(Displayed):
         collection = Collection(state, conditions, index_model.split_of(self.encoder))
         threads = thread_count(self.threads)
         vectors, known = self._query_vectors(queries, mode)
-        is_known = index_model.knows(self.encoder)
+        words = index_model.words_of(self.encoder)
         results = []
         for at, text in enumerate(queries):
             vector = vectors[at] if known[at] else None
-            answer = find(collection, text, vector, mode, count, every, threads, is_known)
-            rows = collection.rows(np.array([one.number for one in answer.found], np.int64))
+            answer = find(collection, text, vector, mode, count, every, threads, words)
             asked = Asked(
-                text, self.encoder, tuple(answer.terms), collection.norm, answer.word_weight
+                text,
+                self.encoder,
+                tuple(answer.terms),
+                collection.norm,
+                answer.word_weight,
+                answer.overlap_weight,
             )
             hits = [
-                Hit(row.id, one.score, row.text, row.metadata, one.cosine, one.bm25, asked)
-                for one, row in zip(answer.found, rows, strict=True)
+                Hit(
+                    row.id,
+                    one.score,
+                    row.text,
+                    row.metadata,
+                    one.cosine,
+                    one.bm25,
+                    one.overlap,
+                    asked,
+                )
+                for one in answer.found
+                for row in [one.row]
             ]
             note = ""
             if not hits and collection.texts and not collection.count:

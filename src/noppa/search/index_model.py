@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from noppa.encoder.cosines import cosine_encoder
@@ -12,8 +11,8 @@ from noppa.errors import FileError, ParameterError
 from noppa.io import schema
 from noppa.kernels.backend import kernels
 from noppa.parameters import shown
-from noppa.text.characters import has_digit
 from noppa.text.tokens import Split
+from noppa.words.word_vectors import WordVectors
 
 #: Letters of a piece, on the average of a word, above which its pieces mean something: of random strings 1 % have more, of the
 #: words of English text that are not known whole 70 %.
@@ -79,13 +78,9 @@ def split_of(encoder: Any) -> Split:
     return encoder.words.tokens if isinstance(encoder, Encoder) else kernels.tokenize
 
 
-def knows(encoder: Any) -> Callable[[str], bool]:
-    """Whether the vector of a word tells it from others: it is known whole and no number, since numbers have vectors that are
-    much alike. Every word, where an encoder has no words of its own.
-    """
-    if not isinstance(encoder, Encoder):
-        return lambda word: True
-    return lambda word: word in encoder.words and not has_digit(word)
+def words_of(encoder: Any) -> WordVectors | None:
+    """The words that the vectors of an encoder are made of; None where it has none of its own."""
+    return encoder.words if isinstance(encoder, Encoder) else None
 
 
 def has_meaning(encoder: Any, text: str) -> bool:

@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import log1p
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,14 @@ ARRAYS = {
     "posting_rows": "i4 postings* <rows",
     "posting_counts": "u2 postings*",
 }
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of a query, and what holding it is worth: more where it is rare, and where the query repeats it."""
+
+    text: str
+    weight: float
 
 
 def terms_of(text: str, split: Split = kernels.tokenize) -> list[str]:

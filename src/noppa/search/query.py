@@ -7,7 +7,7 @@ the index: at once or one by one, after deletions, before or after it was compac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,20 +19,23 @@ from noppa.kernels.backend import kernels
 from noppa.kernels.row_search import best
 from noppa.methods.k_means import interrupt
 from noppa.search.index_state import Part, State
-from noppa.search.postings import K1, B, inverse_frequency, terms_of
+from noppa.search.overlap import COMPARED, overlaps, tells
+from noppa.search.postings import K1, B, Term, inverse_frequency, terms_of
 from noppa.search.row_blocks import row_blocks
 from noppa.search.row_table import Row
 from noppa.search.segment import Segment
 from noppa.search.stored_vectors import Vectors, float_rows
 from noppa.search.where import Condition
 from noppa.text.tokens import Split
+from noppa.words.word_vectors import WordVectors
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"
 MODES = (HYBRID, MEANING, WORDS)
-#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25 / √most, where s is the best cosine of all texts, times the square of the
-#: share of the query whose meaning is known, and most is what BM25 could reach for it: words count the more, the less sure the meaning
-#: is, and a query of many words is more evidence than one of few, but not in proportion. bench/retrieval.py chose form and number.
-WORDS_COUNT = 0.8
+#: A hybrid score is the cosine plus `WORDS_COUNT` (1 - s)² BM25 / √most, and for the first hits (1 - s) times their overlap. s is the best
+#: cosine of all texts, times the square of the share of the query whose meaning is known, and most is what BM25 could reach: words count
+#: the more, the less sure the meaning is, and a query of many words is more evidence than one of few, but not in proportion.
+#: bench/retrieval.py chose form and numbers.
+WORDS_COUNT = 0.6
 #: Rows that are near by meaning alone, at least, before words are added: the more, the fewer others must be compared again.
 NEAR = 256
 #: How often the largest score is halved to find the few that are above.
@@ -49,30 +52,24 @@ Scored = tuple[Rows, Scores]
 class Found:
     """A row of the index, and its score in each way to look at it; NaN where a way took no part."""
 
-    number: int
+    row: Row
     score: float
     cosine: float
     bm25: float
-
-
-@dataclass(frozen=True)
-class Term:
-    """A term of a query, and what holding it is worth: more where it is rare, and where the query repeats it."""
-
-    text: str
-    weight: float
+    overlap: float
 
 
 @dataclass(frozen=True)
 class Answer:
     """What a query found, best first, and what it was made of.
 
-    word_weight: what a point of BM25 gives to a hybrid score.
+    word_weight, overlap_weight: what a point of BM25 and of the overlap give to a hybrid score.
     """
 
     found: list[Found]
     terms: list[Term]
     word_weight: float
+    overlap_weight: float
 
 
 class Collection:
@@ -280,54 +277,84 @@ def find(
     count: int,
     exact: bool,
     threads: int,
-    is_known: Callable[[str], bool] = lambda term: True,
+    words: WordVectors | None = None,
 ) -> Answer:
     """What one query finds; `vector` (dim,) is None for a query without a meaning.
 
-    is_known: whether the vector says what a term means.
+    words: those that the vectors are made of, where it is known.
     """
     terms = [] if mode == MEANING else collection.terms(query)
     every = collection.word_scores(terms, threads) if terms else []
     has_words = any(scores.any() for scores in every)
     asked = None if mode == WORDS else vector
     if not collection.count or not (has_words or asked is not None):
-        return Answer([], terms, 0.0)
+        return Answer([], terms, 0.0, 0.0)
+    compares = words is not None and asked is not None and bool(terms)
+    first = max(count, COMPARED) if compares else count
     near: Scored = np.empty(0, np.int64), np.empty(0, np.float32)
     if asked is not None:
-        more = max(count, NEAR) if has_words else count
+        more = max(first, NEAR) if has_words else first
         near = collection.nearest(asked, more, threads, exact or mode == HYBRID)
-    weight = 1.0 if mode == WORDS else _word_weight(near, terms, is_known)
+    unsure = 1 - _sure(near, terms, words)
+    weight = 1.0 if mode == WORDS else _word_weight(unsure, terms)
     if has_words and weight:
         bonus = [scores * np.float32(weight) for scores in every]
         near = (
-            collection.largest(bonus, count)
+            collection.largest(bonus, first)
             if asked is None or not len(near[0])
-            else collection.nearest_with(bonus, asked, near, count, threads)
+            else collection.nearest_with(bonus, asked, near, first, threads)
         )
-    found = near[0][:count], near[1][:count]
-    return Answer(_described(collection, *found, asked, every), terms, weight)
+    numbers, scores = near[0][:first], near[1][:first]
+    rows = collection.rows(numbers)
+    overlap = np.full(len(rows), np.nan)
+    if words is not None and compares:
+        overlap = _overlap(rows, terms, words, collection.split)
+        scores = scores + np.float32(unsure) * overlap
+    order = np.lexsort((numbers, -scores))[:count]
+    ways = _ways(collection, numbers[order], asked, every)
+    found = [
+        Found(rows[at], float(scores[at]), *own, float(overlap[at]))
+        for at, own in zip(order.tolist(), ways, strict=True)
+        # A score of 0: a text without a known word, which fills up the places where little else is there.
+        if scores[at]
+    ]
+    return Answer(found, terms, weight, unsure if compares else 0.0)
 
 
-def _word_weight(near: Scored, terms: list[Term], is_known: Callable[[str], bool]) -> float:
-    """What a point of BM25 counts beside the cosine: nothing where a text means the same as all terms."""
-    most = sum(term.weight for term in terms)
-    if not most:
+def _sure(near: Scored, terms: list[Term], words: WordVectors | None) -> float:
+    """How sure the meaning is: 1 where a text means the same as all terms."""
+    most = _most(terms)
+    if not len(near[1]) or not most:
         return 0.0
-    known = sum(term.weight for term in terms if is_known(term.text)) / most
-    sure = known**2 * min(1.0, max(0.0, float(near[1][0]))) if len(near[1]) else 0.0
-    return float(WORDS_COUNT * (1 - sure) ** 2 / most**0.5)
+    known = sum(term.weight for term in terms if tells(words, term.text)) / most
+    return float(known**2 * min(1.0, max(0.0, float(near[1][0]))))
 
 
-def _described(
-    collection: Collection,
-    numbers: Rows,
-    scores: Scores,
-    vector: Vectors | None,
-    every: list[Scores],
-) -> list[Found]:
+def _most(terms: list[Term]) -> float:
+    """What BM25 could reach."""
+    return sum(term.weight for term in terms)
+
+
+def _word_weight(unsure: float, terms: list[Term]) -> float:
+    """What a point of BM25 counts beside the cosine."""
+    most = _most(terms)
+    return float(WORDS_COUNT * unsure**2 / most**0.5) if most else 0.0
+
+
+def _overlap(
+    rows: list[Row], terms: list[Term], words: WordVectors, split: Split
+) -> NDArray[np.float32]:
+    """Of the first rows with the query; 0 for the others, which are not compared."""
+    overlap = np.zeros(len(rows), np.float32)
+    texts = [row.text for row in rows[:COMPARED]]
+    overlap[: len(texts)] = [one.score for one in overlaps(words, terms, texts, split)]
+    return overlap
+
+
+def _ways(
+    collection: Collection, numbers: Rows, vector: Vectors | None, every: list[Scores]
+) -> Iterator[tuple[float, float]]:
+    """The cosine and BM25 of some rows; NaN for one that took no part."""
     nothing = [float("nan")] * len(numbers)
     cosines = nothing if vector is None else collection.cosines(vector, numbers)
-    bm25 = collection.values(every, numbers) if every else nothing
-    values = zip(numbers.tolist(), scores.tolist(), cosines, bm25, strict=True)
-    # A score of 0: a text without a known word, which fills up the places where little else is there.
-    return [Found(*one) for one in values if one[1]]
+    return zip(cosines, collection.values(every, numbers) if every else nothing, strict=True)

@@ -32,6 +32,7 @@ HIT = at_least(
         "score": NUMBER,
         "cosine": NUMBER,
         "bm25": NUMBER,
+        "overlap": NUMBER,
         "text": TEXT,
         "metadata": {"type": "object"},
         "why": {"type": ["object", "null"]},

@@ -39,7 +39,7 @@ export async function refresh() {
 }
 
 function shown(hit) {
-  const scores = [["cosine", hit.cosine, 3], ["BM25", hit.bm25, 2]].filter(([, value]) => value !== undefined);
+  const scores = [["cosine", hit.cosine, 3], ["BM25", hit.bm25, 2], ["overlap", hit.overlap, 3]].filter(([, value]) => value !== undefined);
   const chips = Object.entries(hit.metadata).map(([name, value]) => make("span", { class: "chip" }, make("bdi", {}, name), " ", make("bdi", {}, typeof value === "object" ? JSON.stringify(value) : String(value))));
   return make("li", { class: "hit" }, make("b", {}, number(hit.score)), make("div", {}, quoted(hit.text, "p"),
     make("p", { class: "hint" }, make("bdi", {}, hit.id), ...scores.map(([name, value, places]) => ` · ${name} ${number(value, places)}`), " ", ...chips), ...reasons(hit)));
@@ -48,11 +48,12 @@ function shown(hit) {
 function reasons({ why }) {
   if (!why) return [];
   const terms = Object.entries(why.terms).sort((a, b) => b[1] - a[1]);
-  const aligned = why.aligned.slice(0, REASONS);
+  const pairs = (found) => found.slice(0, REASONS).map(([a, b, value]) => make("li", {}, make("b", {}, number(value)), make("span", {}, make("bdi", {}, piece(a)), " – ", make("bdi", {}, piece(b)))));
   const listed = (title, items) => (items.length ? [make("h3", {}, title), make("ul", { class: "reasons" }, ...items)] : []);
   return [make("details", {}, make("summary", {}, "Why"),
     ...listed("Words of the query that it has, and their part of BM25", terms.map(([term, value]) => make("li", {}, make("b", {}, number(value, 2)), make("bdi", {}, term)))),
-    ...listed("Words that are alike, and their part of the cosine", aligned.map(([a, b, value]) => make("li", {}, make("b", {}, number(value)), make("span", {}, make("bdi", {}, piece(a)), " – ", make("bdi", {}, piece(b)))))))];
+    ...listed("Words that are alike, and their part of the cosine", pairs(why.aligned)),
+    ...listed("The nearest word of the other side, and its part of the overlap", pairs(why.nearest.sort((a, b) => b[2] - a[2]))))];
 }
 
 const piece = (token) => labels({ tokens: ["", token], sources: token.startsWith("##") ? [0, 0] : [0, 1] })[1];
