@@ -5,7 +5,8 @@ python bench/retrieval.py > bench/results/retrieval.jsonl    # needs pip install
 Each set is cut in two. On the `tuning` queries, on the same pairs turned round, and on the rows of STS-B that make no query of a test,
 the ways to join meaning and words are compared: for each set the gain over the better of the two, and its standard error over the
 queries. Taken is, of the ways whose chance to lose on no set is within a hundredth of the largest, the one with the largest mean gain,
-where each gain is taken as normally distributed around what was measured (`WORDS_COUNT` of noppa.search.query). The `test` queries are what the page reports.
+where each gain is taken as normally distributed around what was measured (`WORDS_COUNT` of noppa.search.query, noppa.search.overlap). The
+`test` queries are what the page reports.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from measure import tell
 from retrieval_sets import SETS, Retrieval, sts, turned
 
 import noppa
-from noppa.search.index_model import knows
-from noppa.search.postings import K1, B, terms_of
+from noppa.search.overlap import overlaps, tells
+from noppa.search.postings import K1, B, Term, terms_of
 from noppa.search.query import MODES, Collection
 
 #: Ranks that count.
@@ -46,7 +47,8 @@ def quality(index: noppa.Index, queries: dict[str, set[int]], mode: str) -> Any:
 
 class Scores(NamedTuple):
     """What a fusion sees of a query: cosine, BM25 and BM25 of pairs of neighbouring words, (texts,), the most that BM25 could
-    reach, the best cosine, and the share of the query that is known, with numbers and without.
+    reach, the best cosine, the share of the query that is known, with numbers and without, and what each side of the overlap
+    gives to some rows, (rows, 2).
     """
 
     cosines: Any
@@ -56,6 +58,7 @@ class Scores(NamedTuple):
     best: float
     known: float
     told: float
+    sides: Callable[[Any], Any]
 
 
 def ranks(constant: int, query: Scores) -> Any:
@@ -100,6 +103,17 @@ def unsure(count: float, power: float, sure: str, pairs: float, query: Scores) -
     return query.cosines + weight * (query.bm25 + pairs * query.pairs)
 
 
+def overlapping(
+    count: float, asked: float, told: float, power: float, compared: int, query: Scores
+) -> Any:
+    """As `unsure`, and the first rows are compared word by word, which counts where the meaning is not sure."""
+    scores = unsure(count, 0.5, "k² c", 0.0, query)
+    rows = np.argsort(-scores, kind="stable")[:compared]
+    sides = query.sides(rows) @ (asked, told)
+    scores[rows] += (1 - SURE["k² c"](query)) ** power * sides
+    return scores
+
+
 #: What is tried; the page of the results says it in formulas.
 FUSIONS: dict[str, Callable[[Scores], Any]] = {
     **{f"reciprocal ranks, constant {k}": partial(ranks, k) for k in (0, 5, 60)},
@@ -120,7 +134,18 @@ FUSIONS: dict[str, Callable[[Scores], Any]] = {
         f"cosine + 0.8 (1 - k² c)² (BM25 + {b} pairs) / √most": partial(unsure, 0.8, 0.5, "k² c", b)
         for b in (0.1, 0.2, 0.4)
     },
-}
+    **{
+        f"cosine + {a:g} (1 - s)² BM25 / √most + (1 - s){'²' * (power == 2)} "
+        f"({q:g} query + {t:g} text) of the first {n}": partial(overlapping, a, q, t, power, n)
+        for a, q, t, power, n in (
+            *((a, 1.0, 1.0, 1, 30) for a in (0.4, 0.6, 0.8)),
+            *((0.6, q, t, 1, 30) for q, t in ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (1.0, 0.5), (0.5, 1.0), (2.0, 2.0))),
+            (0.6, 1.0, 1.0, 0, 30),
+            (0.6, 1.0, 1.0, 2, 30),
+            *((0.6, 1.0, 1.0, 1, n) for n in (10, 50, 100)),
+        )
+    },
+}  # fmt: skip
 
 
 def in_pairs(text: str) -> str:
@@ -134,6 +159,7 @@ def seen(made: Retrieval, queries: Iterable[str]) -> Iterator[Scores]:
     collection = Collection(index._now())
     of_pairs = Collection(indexed([in_pairs(text) for text in made.texts])._now())
     rows = np.concatenate([part.segment.vectors for part in collection.parts])
+    words = index.encoder.words
     for query in queries:
         vectors, known = index._query_vectors([query], "hybrid")
         cosines = rows @ vectors[0] * known[0]
@@ -141,14 +167,30 @@ def seen(made: Retrieval, queries: Iterable[str]) -> Iterator[Scores]:
         most = sum(term.weight for term in terms)
         shares = (
             sum(term.weight for term in terms if is_known(term.text)) / most
-            for is_known in (index.encoder.words.__contains__, knows(index.encoder))
+            for is_known in (words.__contains__, partial(tells, words))
         )
         bm25, pairs = (
             np.concatenate(own.word_scores(own.terms(text)))
             for own, text in ((collection, query), (of_pairs, in_pairs(query)))
         )
         best = min(1.0, max(0.0, float(cosines.max())))
-        yield Scores(cosines, bm25, pairs, most, best, *shares)
+        yield Scores(cosines, bm25, pairs, most, best, *shares, sides_of(made.texts, terms, words))
+
+
+def sides_of(texts: list[str], terms: list[Term], words: noppa.WordVectors) -> Callable[[Any], Any]:
+    """What the words of a query and of a text give to their overlap; each text is compared once."""
+    known: dict[int, tuple[float, float]] = {}
+
+    def sides(rows: Any) -> Any:
+        new = [row for row in rows.tolist() if row not in known]
+        for row, own in zip(
+            new, overlaps(words, terms, [texts[row] for row in new], words.tokens), strict=True
+        ):
+            shares = [match.share for match in own.matches]
+            known[row] = sum(shares[: len(own.query)]), sum(shares[len(own.query) :])
+        return np.array([known[row] for row in rows.tolist()])
+
+    return sides
 
 
 def first(scores: Any) -> Any:
