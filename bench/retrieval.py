@@ -114,6 +114,8 @@ def overlapping(
     return scores
 
 
+UNSURE = ("", "(1 - s) ", "(1 - s)² ")
+
 #: What is tried; the page of the results says it in formulas.
 FUSIONS: dict[str, Callable[[Scores], Any]] = {
     **{f"reciprocal ranks, constant {k}": partial(ranks, k) for k in (0, 5, 60)},
@@ -135,8 +137,9 @@ FUSIONS: dict[str, Callable[[Scores], Any]] = {
         for b in (0.1, 0.2, 0.4)
     },
     **{
-        f"cosine + {a:g} (1 - s)² BM25 / √most + (1 - s){'²' * (power == 2)} "
-        f"({q:g} query + {t:g} text) of the first {n}": partial(overlapping, a, q, t, power, n)
+        f"cosine + {a:g} (1 - s)² BM25 / √most + {UNSURE[power]}({q:g} Q + {t:g} T), first {n}": partial(
+            overlapping, a, q, t, power, n
+        )
         for a, q, t, power, n in (
             *((a, 1.0, 1.0, 1, 30) for a in (0.4, 0.6, 0.8)),
             *((0.6, q, t, 1, 30) for q, t in ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (1.0, 0.5), (0.5, 1.0), (2.0, 2.0))),

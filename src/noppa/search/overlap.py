@@ -94,13 +94,15 @@ def overlaps(
     own = [_first_words(text, split) for text in texts]
     places = {word: at for at, word in enumerate(dict.fromkeys(chain(query, *own)))}
     directions, lengths = _directions(words, list(places))
-    cosines = np.clip(directions[: len(query)] @ directions.T, 0, 1)
-    np.fill_diagonal(cosines, 1)  # the words of the query are the first of all
     query_weights = _shares(np.array([term.weight for term in asked]))
     found = []
     for text in own:
-        at = [places[word] for word in text]
-        found.append(Overlap(query, text, cosines[:, at], query_weights, _shares(lengths[at])))
+        at = np.array([places[word] for word in text], np.int64)
+        # One text at a time: products as small as these take no second thread.
+        cosines = np.clip(directions[: len(query)] @ directions[at].T, 0, 1)
+        same = at < len(query)  # the words of the query are the first of all
+        cosines[at[same], same] = 1
+        found.append(Overlap(query, text, cosines, query_weights, _shares(lengths[at])))
     return found
 
 
