@@ -379,8 +379,19 @@ def test_a_tokenizer_that_is_none(words: noppa.WordVectors, tokenizer: Any) -> N
             use(TEXTS, tokenizer)
 
 
+class InBytes:
+    def __fspath__(self) -> bytes:
+        return b"model"
+
+
 @pytest.mark.parametrize(
-    ("path", "told"), [(5, "a path is a text or a pathlib.Path, not 5"), ("a\0b", "a character 0")]
+    ("path", "told"),
+    [
+        (5, "a path is a text or a pathlib.Path, not 5"),
+        (InBytes(), "a path is a text or a pathlib.Path, not "),
+        ("a\0b", "a character 0"),
+    ],
+    ids=["number", "bytes", "character 0"],
 )
 @pytest.mark.parametrize(
     "use",

@@ -10,7 +10,7 @@ import operator
 import sys
 from collections.abc import Callable
 from functools import partial
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def numbers(value: Any, name: str) -> NDArray[Any]:
 
 def path_of(value: Any) -> Path:
     """The path of a file or a folder."""
-    if not isinstance(value, (str, PathLike)):
+    if not isinstance(value, (str, PathLike)) or not isinstance(fspath(value), str):
         raise ParameterError(f"a path is a text or a pathlib.Path, not {shown(value)}")
     path = Path(value)
     if "\0" in str(path):
