@@ -127,7 +127,11 @@ def test_why(folder: Path) -> None:
     assert "words, BM25" in shown
     assert "cake~cake" in shown
     (hit,) = map(json.loads, run("search|idx|a cake|-n|1|--explain|--json").splitlines())
-    assert sum(hit["why"]["terms"].values()) == pytest.approx(hit["bm25"], abs=1e-5)
+    why = hit["why"]
+    assert sum(why["terms"].values()) == pytest.approx(hit["bm25"], abs=1e-5)
+    assert sum(share for _, _, share in why["nearest"]) == pytest.approx(hit["overlap"], abs=1e-5)
+    parts = why["word weight"] * hit["bm25"] + why["overlap weight"] * hit["overlap"]
+    assert hit["score"] == pytest.approx(hit["cosine"] + parts, abs=1e-3)  # vectors of float16
 
 
 @pytest.mark.parametrize(
