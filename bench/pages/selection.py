@@ -149,7 +149,7 @@ def replayed() -> str:
         f"k chosen on test, their classifier; beside an honest search with that classifier. On SentEval's files and {GLOVE}.\n\n"
     )
     if not both:
-        return f"{head}Not run yet: {command} makes it, about 24 minutes of CPU time for SST2, TREC, MRPC and SICK-E, seven hours for the others.\n\n"
+        return f"{head}Not run yet: {command} makes it, about 24 minutes of CPU time for SST2, TREC, MRPC and SICK-E, an hour and a half for the others, which have fewer trials.\n\n"
     trials = {row["task"]: row["search"]["trials"] for row in rows}
     paper = dict(zip(CLASSIFICATION, PAPER["NoPPA"], strict=True))
     lines = [
@@ -163,7 +163,7 @@ def replayed() -> str:
         )
     mean = fmean(fmean(theirs[task]) - fmean(honest[task]) for task in both)
     absent = (
-        f" Not run yet: {', '.join(lacking)}, about {1.75 * len(lacking):.0f} hours of CPU time; {command} makes them."
+        f" Not run yet: {', '.join(lacking)}, about {22 * len(lacking)} minutes of CPU time; {command} makes them."
         if lacking
         else ""
     )
