@@ -247,8 +247,8 @@ def use(folder: Path) -> None:
         segment = Segment.read(folder)
         collection = Collection(State((Part(segment),)), [Condition("at", ">", 3)])
         query = np.full(segment.dim, 0.5, np.float32)
-        found = find(collection, TEXTS[0], query, "hybrid", 3, False, 1).found
-        collection.rows(np.array([one.number for one in found], np.int64))
+        words = WordVectors(WORDS, np.ones((len(WORDS), 6), np.float32))
+        find(collection, TEXTS[0], query, "hybrid", 3, False, 1, words)
         segment.table.all_rows()
     elif kind == "encoder":
         encoder = noppa.load(folder)
