@@ -13,6 +13,7 @@ from noppa.search.index_model import split_of, words_of
 from noppa.search.metadata import Metadata
 from noppa.search.overlap import Match, overlaps
 from noppa.search.postings import Term, terms_of
+from noppa.search.query import Answer
 
 if TYPE_CHECKING:
     from noppa.explain.explanation import PairExplanation
@@ -228,3 +229,15 @@ class Hits(Displayed, Sequence[Hit]):
         return View(
             f"“{self.query}”, by {self.mode}", [table if len(self) else f"no hits: {self.note}"]
         )
+
+
+def hits_of(answer: Answer, query: str, encoder: Any, norm: tuple[float, float]) -> list[Hit]:
+    """What a query found, as hits that can say why."""
+    asked = Asked(
+        query, encoder, tuple(answer.terms), norm, answer.word_weight, answer.overlap_weight
+    )
+    hits = []
+    for found in answer.found:
+        row, ways = found.row, (found.cosine, found.bm25, found.overlap)
+        hits.append(Hit(row.id, found.score, row.text, row.metadata, *ways, asked))
+    return hits

@@ -18,7 +18,7 @@ from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
 from noppa.parameters import boolean, one_of, path_of, shown, whole
 from noppa.search import index_model, segment_log
-from noppa.search.hits import Asked, Hit, Hits
+from noppa.search.hits import Hits, hits_of
 from noppa.search.index_state import Part, State, merged, small_tail
 from noppa.search.metadata import checked_ids, checked_metadata
 from noppa.search.query import HYBRID, MEANING, MODES, WORDS, Collection, find
@@ -309,28 +309,7 @@ class Index(Displayed):
         for at, text in enumerate(queries):
             vector = vectors[at] if known[at] else None
             answer = find(collection, text, vector, mode, count, every, threads, words)
-            asked = Asked(
-                text,
-                self.encoder,
-                tuple(answer.terms),
-                collection.norm,
-                answer.word_weight,
-                answer.overlap_weight,
-            )
-            hits = [
-                Hit(
-                    row.id,
-                    one.score,
-                    row.text,
-                    row.metadata,
-                    one.cosine,
-                    one.bm25,
-                    one.overlap,
-                    asked,
-                )
-                for one in answer.found
-                for row in [one.row]
-            ]
+            hits = hits_of(answer, text, self.encoder, collection.norm)
             note = ""
             if not hits and collection.texts and not collection.count:
                 note = _why_none_passes(conditions, state.fields)

@@ -289,8 +289,8 @@ def find(
     asked = None if mode == WORDS else vector
     if not collection.count or not (has_words or asked is not None):
         return Answer([], terms, 0.0, 0.0)
-    compares = words is not None and asked is not None and bool(terms)
-    first = max(count, COMPARED) if compares else count
+    compared = words if asked is not None and terms else None
+    first = count if compared is None else max(count, COMPARED)
     near: Scored = np.empty(0, np.int64), np.empty(0, np.float32)
     if asked is not None:
         more = max(first, NEAR) if has_words else first
@@ -307,8 +307,8 @@ def find(
     numbers, scores = near[0][:first], near[1][:first]
     rows = collection.rows(numbers)
     overlap = np.full(len(rows), np.nan)
-    if words is not None and compares:
-        overlap = _overlap(rows, terms, words, collection.split)
+    if compared is not None:
+        overlap = _overlap(rows, terms, compared, collection.split)
         scores = scores + np.float32(unsure) * overlap
     order = np.lexsort((numbers, -scores))[:count]
     ways = _ways(collection, numbers[order], asked, every)
@@ -318,7 +318,7 @@ def find(
         # A score of 0: a text without a known word, which fills up the places where little else is there.
         if scores[at]
     ]
-    return Answer(found, terms, weight, unsure if compares else 0.0)
+    return Answer(found, terms, weight, 0.0 if compared is None else unsure)
 
 
 def _sure(near: Scored, terms: list[Term], words: WordVectors | None) -> float:
