@@ -70,7 +70,7 @@ class _Problem:
     ) -> None:
         self.rows = np.hstack([rows, np.ones((len(rows), 1), np.float32)]).astype(np.float32)
         self.labels = labels
-        self.weights = weights / weights.sum(axis=1, keepdims=True)
+        self.weights = np.ascontiguousarray((weights / weights.sum(axis=1, keepdims=True)).T)
         self.l2 = l2
         self.classes = classes
         self.size = self.rows.shape[1] * classes
@@ -84,7 +84,7 @@ class _Problem:
         """The same problem for some of the models."""
         other = object.__new__(_Problem)
         other.__dict__.update(self.__dict__)
-        other.weights, other.l2 = self.weights[models], self.l2[models]
+        other.weights, other.l2 = self.weights[:, models], self.l2[models]
         other.inverse = self.inverse[models]
         return other
 
@@ -94,18 +94,20 @@ class _Problem:
     def __call__(self, points: Float) -> tuple[Float, Float]:
         models, classes = len(points), self.classes
         table = points.reshape(models, -1, classes)
-        flat = table.transpose(1, 0, 2).reshape(-1, models * classes).astype(np.float32)
-        scores = (self.rows @ flat).reshape(-1, models, classes)
-        scores -= scores.max(axis=2, keepdims=True)
-        own = np.take_along_axis(scores, self.labels[:, None, None], axis=2)[:, :, 0]
+        # Scores are (n, classes, models): NumPy adds up a short last axis ten times as slowly.
+        flat = table.transpose(1, 2, 0).reshape(-1, classes * models).astype(np.float32)
+        scores = (self.rows @ flat).reshape(-1, classes, models)
+        scores -= scores.max(axis=1, keepdims=True)
+        numbers = np.arange(len(scores))
+        own = scores[numbers, self.labels]
         np.exp(scores, out=scores)
-        total = scores.sum(axis=2)
-        losses = np.einsum("mn,nm->m", self.weights, np.log(total) - own, dtype=np.float64)
-        scores /= total[:, :, None]
-        scores[np.arange(len(scores)), :, self.labels] -= 1
-        scores *= self.weights.T[:, :, None]
-        slopes = (self.rows.T @ scores.reshape(len(scores), -1)).reshape(-1, models, classes)
-        gradients = slopes.transpose(1, 0, 2).astype(np.float64)
+        total = scores.sum(axis=1)
+        losses = np.einsum("nm,nm->m", self.weights, np.log(total) - own, dtype=np.float64)
+        scores /= total[:, None]
+        scores[numbers, self.labels] -= 1
+        scores *= self.weights[:, None]
+        slopes = (self.rows.T @ scores.reshape(len(scores), -1)).reshape(-1, classes, models)
+        gradients = slopes.transpose(2, 0, 1).astype(np.float64)
         penalized = table[:, :-1]
         losses += 0.5 * self.l2 * np.einsum("mdc,mdc->m", penalized, penalized)
         gradients[:, :-1] += self.l2[:, None, None] * penalized
