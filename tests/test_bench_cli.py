@@ -134,11 +134,17 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     assert rows_of(out / "paper_fast.jsonl")[-1]["score"] == json.loads(lost)["score"]
     for file in (file for file in files if file.stem != "paper_fast"):
         assert file.read_bytes() == before[file]
-    authors = [row for row in rows_of(out / "paper_replay.jsonl") if row["selected_on"] == "test"]
+    replay = out / "paper_replay.jsonl"
+    authors = [row for row in rows_of(replay) if row["selected_on"] == "test"]
     assert all(row["transductive"] and row["protocol"] == "senteval" for row in authors)
     assert authors[0]["parameters"]["noise"] == authors[0]["parameters"]["position"] == "reference"
     (elsewhere,) = (row for row in rows_of(out / "paper_senteval.jsonl") if row["vectors"] is None)
     assert (elsewhere["encoder"], elsewhere["fitted_on"]) == ("lengths", "nothing")
+    selections = [line for line in replay.read_text("utf-8").splitlines() if '"search"' in line]
+    replay.write_text("\n".join(selections) + "\n", "utf-8")
+    assert re.search(r"replay +0 rows left", run(*command, "--part", "replay").stdout)
+    replay.write_text(selections[0] + "\n", "utf-8")
+    assert re.search(r"replay +3 rows left", run(*command, "--part", "replay").stdout)
     run(*command, "--part", "nothing", code=2)
     uncounted = run(*command[:6], "-o", out, code=2).stderr.replace("\n", " ")
     assert "wide.npy has no word probabilities" in uncounted

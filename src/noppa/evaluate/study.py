@@ -202,21 +202,32 @@ class Search:
 
     def _own(self, old: Sequence[Record]) -> list[Record]:
         hashes = task_files.hashes_of(self.conditions.data, self.task)
-        marks = plain({"data": hashes, **self.files})
+        marks = plain({"task": self.task.name, "data": hashes, **self.files})
         return [row for row in old if all(row.get(key) == marks[key] for key in marks)]
+
+    @cached_property
+    def _example(self) -> Candidate:
+        """The candidate at the upper end of the space."""
+        return self.plan.make({part.name: part.last for part in self.plan.space})
+
+    def _selected(self, own: Sequence[Record]) -> bool:
+        """Whether the record of the selection is there; the trials behind it are then no longer needed."""
+        marks = {
+            "encoder": tuning.searched(self._example.name),
+            "protocol": self.conditions.protocol,
+            "seed": self.conditions.seed,
+            "transductive": self.conditions.transductive,
+            "selected_on": self.plan.select_on,
+            "search": self.plan.described(self.seed),
+        }
+        return any(all(row.get(key) == marks[key] for key in marks) for row in own)
 
     def left(self, old: Sequence[Record]) -> int:
         own = self._own(old)
+        if self._selected(own):
+            return 0
         trials = tuning.trials_of(own, self.task, self.seed, self.plan, self.conditions)
-        whole = len(trials) == self.plan.count and any(
-            "search" in row
-            and row["task"] == self.task.name
-            and row["search"]["seed"] == self.seed
-            and row["encoder"].startswith(trials[0]["encoder"] + ",")
-            and row["selected_on"] == self.plan.select_on
-            for row in own
-        )
-        return 0 if whole else self.plan.count - len(trials) + 1
+        return self.plan.count - len(trials) + 1
 
     def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
         if self.left(old):
@@ -227,8 +238,7 @@ class Search:
                 yield row | self.files
 
     def seconds(self, cost: Cost) -> float:
-        highest = {part.name: part.last for part in self.plan.space}
-        wide = width(self.plan.make(highest))
+        wide = width(self._example)
         share = self.plan.count / (self.plan.count + 1)  # the selection costs nothing
         return share * cost.of(self.task, wide, self.conditions.protocol)
 

@@ -90,6 +90,15 @@ class Plan:
         settle(self, count=partial(whole, least=1))
         one_of(self.select_on, "select_on", SELECT_ON)
 
+    def described(self, seed: int) -> Record:
+        """What the record of a selection says of its search."""
+        return {"trials": self.count, "seed": seed, "space": _texts_of(self.space)}
+
+
+def searched(name: str) -> str:
+    """How a candidate is called whose parameters were selected."""
+    return f"{name}, searched"
+
 
 def searches(
     tasks: Sequence[Task],
@@ -107,7 +116,7 @@ def searches(
             for row in trials(task, plan, conditions, seed, tuple(done), run):
                 done.append(row)
                 yield row
-            yield chosen(done, f"{done[0]['encoder']}, searched", plan.select_on)
+            yield chosen(done, plan, seed)
 
 
 def trials_of(
@@ -197,10 +206,10 @@ def _of_fold(parameters: dict[str, Any] | list[dict[str, Any]], fold: int) -> di
     return parameters[fold] if isinstance(parameters, list) else parameters
 
 
-def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
+def chosen(done: Sequence[Record], plan: Plan, seed: int) -> Record:
     """The record of a whole search: the best trial of each fold, or the paper's single best test score."""
     first = done[0]
-    if select_on == "test":
+    if plan.select_on == "test":
         best = [int(np.argmax([trial["score"] for trial in done]))] * len(first["folds"])
     else:
         best = np.argmax([trial["dev_folds"] for trial in done], axis=0).tolist()
@@ -212,17 +221,13 @@ def chosen(done: Sequence[Record], name: str, select_on: str) -> Record:
     dropped = ("trial", "l2", "f1", "pearson")
     return {key: value for key, value in first.items() if key not in dropped} | {
         "score": round(float(np.mean(folds)), 4),
-        "encoder": name,
+        "encoder": searched(first["encoder"]),
         "folds": folds,
         "dev_folds": dev_folds,
         "dev": round(float(np.mean(dev_folds)), 4),
         "parameters": {"chosen": parameters[0] if same else parameters},
-        "selected_on": select_on,
-        "search": {
-            "trials": len(done),
-            "seed": first["trial"]["seed"],
-            "space": first["trial"]["space"],
-        },
+        "selected_on": plan.select_on,
+        "search": plan.described(seed),
         "seconds": round(sum(trial["seconds"] for trial in done), 2),
         "cpu_seconds": round(sum(trial.get("cpu_seconds", 0) for trial in done), 2),
     }
