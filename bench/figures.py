@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 import noppa
 from noppa.evaluate import results as records
+from noppa.methods.protocol import Method
 from noppa.plot import paper
 
 FILES = (
@@ -23,9 +25,13 @@ FILES = (
     "word2vec-googlenews-300d-26k.bin",
     "glove.840B.300d.7700.npy",
 )
-#: Figure, sentence, the word that attends, the word it attends to, and the share in percent that the paper has.
+#: The file that holds every word of Figure 2, and the values of a that are tried: the paper does not say its own.
+WHOLE = "glove.840B.300d.7700.npy"
+TRIED = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+#: Figure, sentence, the word that attends, the word it attends to, and the share in percent that the paper has, if it has one.
 PAIRS = (
     (3, paper.BLEEDING, "bleeding", "injured", 4.8),
+    (3, paper.BLEEDING, "he", "David", None),
     (4, paper.CRASHED, *paper.CRASHED_VALUE),
     (5, paper.TROUBLE, *paper.TROUBLE_VALUE),
 )
@@ -45,6 +51,32 @@ def share(encoder: noppa.Encoder, text: str, word: str, other: str) -> dict[str,
     return {"share": value, "place": place, "of": len(tokens) - 1, "unknown": unknown}
 
 
+def contributions(words: noppa.WordVectors, method: Method) -> dict[str, object]:
+    """The values of Figure 2, how far they are from the printed ones, and how many are equal to the printed digits."""
+    encoder = noppa.Encoder(words, method)
+    cosines = {text: encoder.explain(text).cosines for text in paper.CONTRIBUTIONS}
+    far = np.concatenate([cosines[text] - own for text, own in paper.CONTRIBUTIONS.items()])
+    equal = sum(
+        int((cosines[text].round(2) == own).sum()) for text, own in paper.CONTRIBUTIONS.items()
+    )
+    return {
+        "cosines": {text: own.round(3).tolist() for text, own in cosines.items()},
+        "worst": round(float(abs(far).max()), 4),
+        "equal": equal,
+        "of": len(far),
+    }
+
+
+def figure_2(words: noppa.WordVectors) -> Iterator[dict[str, object]]:
+    """For each a and kind of position; and of the plain average, which knows no context."""
+    for position in ("paper", "reference"):
+        for a in TRIED:
+            method = noppa.NoPPA(a=a, k=0, position=position)
+            told = {"encoder": "NoPPA", "position": position, "a": a}
+            yield told | contributions(words, method)
+    yield {"encoder": "Average"} | contributions(words, noppa.Average())
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -53,17 +85,20 @@ def main() -> None:
     options.add_argument("-o", "--output", type=Path)
     arguments = options.parse_args()
     warnings.simplefilter("ignore", noppa.NoppaWarning)
-    lines = []
+    rows: list[dict[str, object]] = []
     for name in FILES:
         words = noppa.WordVectors.load(arguments.data / "vectors" / name)
         words = words.with_counts(arguments.data / "frequency/enwiki_vocab_min200.txt")
+        if name == WHOLE:
+            rows += [{"figure": 2, "vectors": name} | row for row in figure_2(words)]
         for position in ("paper", "reference"):
             encoder = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0, position=position))
             for figure, text, word, other, expected in PAIRS:
-                line = {"figure": figure, "vectors": name, "position": position, "word": word}
-                line |= {"other": other, "paper": expected, **share(encoder, text, word, other)}
-                print(line, flush=True)
-                lines.append(json.dumps(line | {"commit": records.commit()}) + "\n")
+                row = {"figure": figure, "vectors": name, "position": position, "word": word}
+                row |= {"other": other, "paper": expected, **share(encoder, text, word, other)}
+                rows.append(row)
+    lines = [json.dumps(row | {"commit": records.commit()}) + "\n" for row in rows]
+    print("".join(lines), end="")
     if arguments.output:
         arguments.output.write_text("".join(lines), encoding="utf-8")
 

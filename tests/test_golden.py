@@ -9,6 +9,7 @@ import pytest
 
 import noppa
 from noppa.encoder.encoder import Fitted
+from noppa.plot.paper import CONTRIBUTIONS
 from noppa.refine import Remove
 
 CLOSE = 1e-6
@@ -155,3 +156,12 @@ def test_noppa(shared, words, sentences):
     assert error(ones, golden(shared, "noppa_ones.npy")) < 2e-6
     weighted = encode(words, noppa.NoPPA(a=0.05, k=0, position="reference"), sentences, {})
     assert error(weighted, golden(shared, "noppa_a0.05.npy")) < 2e-6
+
+
+def test_the_papers_figure_2(shared):
+    """All 17 printed cosines, with the vectors that the paper used; it does not say its a, and drew the program's positions."""
+    vectors = noppa.WordVectors.load(shared("vectors", "glove.840B.300d.7700.npy"))
+    words = vectors.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
+    encoder = noppa.Encoder(words, noppa.NoPPA(a=0.005, k=0, position="reference"))
+    for text, printed in CONTRIBUTIONS.items():
+        np.testing.assert_array_equal(encoder.explain(text).cosines.round(2), printed)

@@ -192,12 +192,13 @@ def replay(study: Study) -> list[Item]:
 
 
 def speed(study: Study) -> list[Item]:
-    """NoPPA with and without log2, S3E and the average, on SICK's sentences."""
+    """NoPPA with and without log2, S3E, GEM and the average, on SICK's sentences."""
     methods: Mapping[str, Method] = {
         "NoPPA": NoPPA(a=A, k=K),
         "NoPPA, kernel=square": NoPPA(a=A, k=K, kernel="square"),
         "NoPPA, kernel=abs": NoPPA(a=A, k=K, kernel="abs"),
         "S3E": S3E(),
+        "GEM": GEM(),
         "Average": Average(),
     }
     runs = 2 if study.quick else SPEED_RUNS
