@@ -228,6 +228,12 @@ class TestFiles:
             noppa.NoppaError, match=r"is not a saved noppa folder: it has no noppa\.json"
         ):
             noppa.load(tmp_path)
+        refused = PermissionError(13, "Permission denied")
+        with (
+            mock.patch("noppa.io.storage.os.lstat", side_effect=refused),
+            pytest.raises(noppa.NoppaError, match=r"noppa\.json cannot be read: Permission denied"),
+        ):
+            noppa.load(tmp_path)
         WORDS.save(tmp_path / "words")
         with pytest.raises(noppa.NoppaError, match="holds a saved words, not a saved encoder"):
             noppa.load(tmp_path / "words")

@@ -272,8 +272,12 @@ def _split_header(folder: Path, links: bool = False) -> tuple[str, str]:
     """The JSON of a header, and the checksum after it."""
     if not folder.exists():
         raise FileError(f"{folder} does not exist")
-    if not os.path.lexists(folder / HEADER):
-        raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}")
+    try:
+        os.lstat(folder / HEADER)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}") from error
+    except OSError as error:
+        raise FileError(f"{folder / HEADER} cannot be read: {error.strerror}") from error
     content = bytes(array_file.content(folder / HEADER, MOST_HEADER_BYTES, links))
     try:
         text, _, checksum = content.decode().replace("\r\n", "\n").rstrip("\n").rpartition("\n")
