@@ -8,10 +8,9 @@ from statistics import fmean
 
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION
-from pages.comparisons import mean_gain, shared_tasks, standard_error, uncertainty
-from pages.selection import GLOVE
-from pages.studies import tuned_table
-from pages.table_1 import FILES, PAPER, PROTOCOLS, rule, table_of, whole
+from pages.comparisons import shared_tasks, standard_error, uncertainty
+from pages.gains import gain_of, settings
+from pages.table_1 import FILES, PAPER, PROTOCOLS, table_of, whole
 
 HELD, FAILED, UNTESTED = "held", "did not hold", "cannot be tested here"
 BAGS = ("Average", "TfIdf", "SIF", "USIF")
@@ -27,35 +26,6 @@ class Claim:
     verdict: str
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A table of scores, and how it came about."""
-
-    name: str
-    table: Table
-
-
-#: Short names of files and classifiers, for the columns of a table.
-SHORT = {
-    "glove.6B.100d.npy": "GloVe 6B",
-    "word2vec-googlenews-300d-26k.bin": "word2vec",
-    "glove.840B.300d.7700.npy": "GloVe 840B",
-    "senteval": "network",
-    "fast": "logistic",
-}
-
-
-def settings() -> list[Setting]:
-    """Each file of vectors with each classifier, and with every method tuned, as far as they were run."""
-    found = [
-        Setting(f"{SHORT[file]}, {SHORT[protocol]}", table_of(protocol, file))
-        for protocol in PROTOCOLS
-        for file in FILES
-    ]
-    found.append(Setting(f"{SHORT[GLOVE]}, {SHORT['fast']}, tuned", tuned_table()))
-    return [setting for setting in found if setting.table.rows]
-
-
 def judged(outcomes: Sequence[int], partial: bool) -> str:
     """From +1 (better beyond the error), 0 (a tie) and -1 (worse) for each setting; partial: of some tasks alone."""
     if not outcomes:
@@ -68,52 +38,6 @@ def judged(outcomes: Sequence[int], partial: bool) -> str:
     else:
         verdict = FAILED if any(outcome < 0 for outcome in outcomes) else f"{FAILED}: a tie"
     return f"{verdict}, so far" if partial else verdict
-
-
-#: What the paper says of two rows of Table 1: the better one, the other, and the claim.
-COMPARED = (
-    ("NoPPA", "Average", "NoPPA outperforms the average of words"),
-    ("NoPPA", "DCT", "NoPPA outperforms DCT on average"),
-    ("NoPPA", "S3E", "NoPPA outperforms S3E on average"),
-    ("NoPPA", "VLAWE", "NoPPA outperforms VLAWE on average"),
-    (
-        "CE-avg",
-        "Average",
-        "The contextual half (CE-avg) improves on the average (in the paper on all data sets but MR)",
-    ),
-    ("CE+SFW", "CE-avg", "The smooth frequency weight improves NoPPA on average"),
-    ("NoPPA", "CE+SFW", "Noise removal improves NoPPA on average"),
-)
-
-
-@dataclass(frozen=True)
-class Gain:
-    """The mean gain of one row over another on the tasks that both have, its error, and the tasks."""
-
-    gain: float
-    error: float
-    tasks: Sequence[str]
-
-    @property
-    def complete(self) -> bool:
-        return len(self.tasks) == len(CLASSIFICATION)
-
-    @property
-    def sign(self) -> int:
-        """+1 or -1 beyond the error, 0 for a tie."""
-        return 0 if abs(self.gain) <= self.error else 1 if self.gain > 0 else -1
-
-    def shown(self) -> str:
-        partial = "" if self.complete else f", {len(self.tasks)} task{'s' * (len(self.tasks) > 1)}"
-        return f"{self.gain:+.2f} ± {self.error:.2f}{partial}"
-
-
-def gain_of(table: Table, new: str, old: str) -> Gain | None:
-    """None where they share no task."""
-    tasks = shared_tasks(table, [new, old]) if {new, old} <= set(table.rows) else []
-    if not tasks:
-        return None
-    return Gain(mean_gain(table, new, old), uncertainty(table, new, tasks), tasks)
 
 
 def compared(said: str, new: str, old: str) -> Claim:
@@ -153,25 +77,6 @@ def lower_tasks() -> str:
                 found[task] = found.get(task, 0) + lower
     times = ", ".join(f"{task} ({count})" for task, count in found.items() if count)
     return f"Tasks on which it is not higher, and in how many settings: {times or 'none'}."
-
-
-def gains() -> str:
-    """Every comparison in every setting."""
-    shown = settings()
-    lines = [
-        f"| | {' | '.join(setting.name for setting in shown)} |",
-        rule(len(shown)),
-    ]
-    for new, old, _ in COMPARED:
-        each = [gain_of(setting.table, new, old) for setting in shown]
-        cells = ["–" if gain is None else gain.shown() for gain in each]
-        lines.append(f"| {new} against {old} | {' | '.join(cells)} |")
-    return (
-        "## Gains, setting by setting\n\nIn the mean of the tasks that both rows have, with the standard error of a mean; where these are not "
-        "eight, their number, and the claim is judged by them only as long as no setting has eight. A dash: not run yet.\n\n"
-        + "\n".join(lines)
-        + "\n\n"
-    )
 
 
 def best_of_bags() -> Claim:

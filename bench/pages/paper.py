@@ -9,19 +9,17 @@ from noppa.evaluate.experiments import GRID_A
 from noppa.evaluate.tasks import CLASSIFICATION
 from pages import ablations, figure_claims
 from pages.claims import (
-    COMPARED,
     FAILED,
     HELD,
-    SHORT,
     UNTESTED,
     Claim,
     best_of_all,
     best_of_bags,
     compared,
     done,
-    gains,
     parametric,
 )
+from pages.gains import COMPARED, SHORT, gains
 from pages.selection import searched
 from pages.speeds import measured, speed_rows, timing
 from pages.studies import grids

@@ -1,4 +1,4 @@
-"""The plots of README.md (models of today), docs/default-model.md (quality against size and speed, of models and of what was tried) and docs/evaluation.md (a and k); those of docs/speed.md by curves.py."""
+"""The plots of README.md (models of today), docs/default-model.md (quality against size and speed, of models and of what was tried) and docs/evaluation.md (a and k); those of docs/speed.md by curves.py, of docs/paper.md by gains.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from noppa.evaluate import report
 from noppa.evaluate.experiments import GRID_A, GRID_K
-from pages import curves
+from pages import curves, gains
 from pages.embedded import TAKEN, cost_rows
 from pages.results import FIRST_EDITION, PRESETS, lines_of, peer_rows
 from pages.studies import grids
@@ -26,7 +26,10 @@ AXES = {
     "docs/images/overview-speed.svg": "speed by CPU time, model2vec = 1",
     "docs/images/grid.svg": "k",
     curves.PICTURE: "speed",
+    gains.PICTURE: "gains",
 }
+#: Pictures whose modules say what they show and draw it.
+ELSEWHERE = {curves.PICTURE: curves, gains.PICTURE: gains}
 OVERVIEW = "docs/images/overview-speed.svg"
 GRID = "docs/images/grid.svg"
 GRID_COLUMNS = 4
@@ -100,11 +103,12 @@ def attempts(path: str) -> list[Attempt]:
 
 def digest(path: str) -> str:
     """Of the points: the file names it, so that a check needs no matplotlib, whose versions draw differently."""
-    shown: Any = grids() if path == GRID else [points(path)]
-    if path == curves.PICTURE:
-        shown = curves.shown()
+    if path in ELSEWHERE:
+        shown: Any = ELSEWHERE[path].shown()
     elif path in TRIED:
         shown = [TRIED[path], points(path), attempts(path)]
+    else:
+        shown = grids() if path == GRID else [points(path)]
     return hashlib.sha256(json.dumps([AXES[path], shown]).encode()).hexdigest()
 
 
@@ -124,11 +128,11 @@ def draw(root: Path, path: str) -> None:
 
     settings: Any = {"svg.hashsalt": "noppa", "svg.fonttype": "none", "font.size": 9}
     with rc_context(settings):
-        tall = path in TRIED or path == curves.PICTURE
+        tall = path in TRIED or path in ELSEWHERE
         height = 4.2 * ceil(len(grids()) / GRID_COLUMNS) if path == GRID else 8 if tall else 4.2
         figure = Figure(figsize=(10, height), layout="constrained")
-        if path == curves.PICTURE:
-            curves.draw(figure)
+        if path in ELSEWHERE:
+            ELSEWHERE[path].draw(figure)
         elif path == GRID:
             grid_panels(figure)
         elif path == OVERVIEW:
