@@ -3,7 +3,7 @@
     python bench/model2vec_tokens.py neutral.en.txt
 
 The preset `similarity`, which takes unknown words apart, over texts drawn from a file of one text a line; and a vocabulary
-of all their tokens, which shows whether the rules of the tokeniser are the same.
+of all their tokens, which shows whether the rules of the tokenizer are the same.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 SST2: 5,000 training phrases against the development set; TREC and MRPC: three quarters of the training set against the
 rest; SICK-E: 3,600 training pairs against the trial set. Three random splits each, GloVe-100, logistic regression on
-standardised features, the better of two penalties. The score is the mean accuracy.
+standardized features, the better of two penalties. The score is the mean accuracy.
 """
 
 from __future__ import annotations

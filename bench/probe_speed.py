@@ -32,8 +32,9 @@ from sklearn.neural_network import MLPClassifier
 
 import noppa
 from noppa.classify.folds import stratified_folds
+from noppa.classify.lbfgs import ITERATIONS
 from noppa.evaluate import TASKS, Fixed, perceptron, probes, read, score
-from noppa.evaluate.logistic import ITERATIONS, TOLERANCE
+from noppa.evaluate.logistic import TOLERANCE
 from noppa.evaluate.perceptron import BATCH, EPOCH_SIZE, Stream
 from noppa.evaluate.probes import (
     FAST_FOLDS,

@@ -1,4 +1,4 @@
-"""The tokeniser: its rules, and the native scanner against its Python twin on any text."""
+"""The tokenizer: its rules, and the native scanner against its Python twin on any text."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ A model from elsewhere is a row, too, once its vectors are in a file:
     python bench/sentence_vectors.py SentEval/data --onnx FOLDER -o all-MiniLM-L6-v2.npy
     noppa bench paper --data SentEval/data --vectors glove.6B.100d.npy --counts enwiki_vocab_min200.txt --encoded all-MiniLM-L6-v2.npy --part fast
 
-`fast` is logistic regression on standardised features, l2 from 1e-4 to 1e-1 chosen by five folds or on the development
+`fast` is logistic regression on standardized features, l2 from 1e-4 to 1e-1 chosen by five folds or on the development
 file. `senteval` is SentEval's network: one hidden layer of 50, sigmoid, Adam, batches of 64, tenacity 5, epoch size 4,
 l2 from 1e-5 to 1e-2 chosen by nested ten folds or on the development file, seed 1111. STS12 to STS16 are in the table
 of tasks and have no results here, because we had no files of them. On a machine that has other work,

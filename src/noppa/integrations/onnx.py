@@ -1,4 +1,4 @@
-"""ONNX: what `noppa export --to onnx` wrote, run with onnxruntime; text becomes ids by our own tokeniser.
+"""ONNX: what `noppa export --to onnx` wrote, run with onnxruntime; text becomes ids by our own tokenizer.
 
 >>> import noppa
 >>> from noppa.integrations.onnx import padded

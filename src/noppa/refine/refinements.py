@@ -50,7 +50,7 @@ class NoiseRemoval(Refinement):
     """Equations 14 and 15: takes out the last k right singular vectors of the sentence matrix.
 
     `variant="paper"`: of the uncentred matrix, as written. `"reference"`: what the authors' code does, without its
-    crashes: it standardises each dimension and removes the last k *rows* of the matrix whose columns are the singular
+    crashes: it standardizes each dimension and removes the last k *rows* of the matrix whose columns are the singular
     vectors, which is a subspace unrelated to small singular values. The signs of singular vectors, which that
     depends on, are fixed here by making the largest entry of each positive.
     """

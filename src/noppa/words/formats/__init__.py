@@ -2,7 +2,7 @@
 
     path -> compression -> sniff -> text | binary | arrays -> rows -> Loaded
 
-`read` recognises a file by its content, never by its name; `write` chooses by the name it is given.
+`read` recognizes a file by its content, never by its name; `write` chooses by the name it is given.
 """
 
 from __future__ import annotations
