@@ -22,7 +22,11 @@ def main(data: Path) -> None:
     words = noppa.WordVectors.load(data / "vectors" / "glove.6B.100d.npy").with_counts(counts)
     encoder = noppa.Encoder(words, noppa.NoPPA(k=0))
     plot.save([figures.figure1(figures.counted(counts))], IMAGES / "figure1.png")
-    plot.save(figures.figure2(encoder), IMAGES / "figure2.png")
+    theirs = noppa.WordVectors.load(data / "vectors" / "glove.840B.300d.7700.npy").with_counts(
+        counts
+    )
+    as_drawn = noppa.Encoder(theirs, noppa.NoPPA(a=0.005, k=0, position="reference"))
+    plot.save(figures.figure2(as_drawn), IMAGES / "figure2.png")
     plot.save(figures.figure3(encoder), IMAGES / "figure3.png")
     plot.alignment(encoder.explain_pair(*PAIR)).save(IMAGES / "alignment.png")
     path = data / "senteval" / "downstream" / "TREC" / "train_5500.label"
