@@ -8,7 +8,7 @@ from noppa.evaluate import report
 from noppa.evaluate.report import Table
 from pages.comparisons import mean_gain, uncertainty
 from pages.results import records_of
-from pages.table_1 import FILES, SIMILAR, rule, whole
+from pages.table_1 import FILES, SIMILAR, rule
 
 NONE = "CE+SFW"
 NOISE = {
@@ -23,20 +23,15 @@ def tables() -> dict[str, Table]:
     """By file of vectors."""
     rows = records_of("paper_ablations")
     by_file = {file: [row for row in rows if row["vectors"]["file"] == file] for file in FILES}
-    return {file: report.tables(own)[0] for file, own in by_file.items() if own}
+    return {file: report.tables(own)[0] for file, own in by_file.items()}
 
 
 def ablations() -> str:
     found = tables()
-    if not found:
-        return ""
-    lacking = [FILES[file] for file in FILES if file not in found]
-    absent = f"Not run: {', '.join(lacking)}.\n\n" if lacking else ""
     return (
         "## One setting changed\n\nNoPPA with a=0.05 and k=12, protocol fast. CE+SFW is NoPPA without noise removal; the other parts of the "
         "paper's ablation are rows of Table 1.\n\n"
         + "".join(of_file(file, table) for file, table in found.items())
-        + absent
         + positions(found)
     )
 
@@ -50,8 +45,6 @@ def of_file(file: str, table: Table) -> str:
 
 def noise(table: Table) -> str:
     """What noise removal is worth to a classifier."""
-    if not all(whole(table, row) for row in (NONE, *NOISE.values())):
-        return "Not all tasks are run, so nothing is concluded."
     error = uncertainty(table, NONE)
     parts = []
     for name, row in NOISE.items():
@@ -65,12 +58,9 @@ def cosines(table: Table) -> str:
     """What the kinds of noise removal do where no classifier can undo them."""
     parts = []
     for task in SIMILAR:
-        if all(task in table.rows.get(row, {}) for row in (NONE, *NOISE.values())):
-            none, *kinds = (fmean(table.rows[row][task]) for row in (NONE, *NOISE.values()))
-            shown = ", ".join(
-                f"{value:.2f} {name}" for name, value in zip(NOISE, kinds, strict=True)
-            )
-            parts.append(f" On {task} {none:.2f} without, {shown}.")
+        none, *kinds = (fmean(table.rows[row][task]) for row in (NONE, *NOISE.values()))
+        shown = ", ".join(f"{value:.2f} {name}" for name, value in zip(NOISE, kinds, strict=True))
+        parts.append(f" On {task} {none:.2f} without, {shown}.")
     return "".join(parts)
 
 
@@ -78,14 +68,13 @@ def positions(found: dict[str, Table]) -> str:
     """Positions and the size of word vectors."""
     changes = []
     for file, table in found.items():
-        if whole(table, "NoPPA") and whole(table, BARE):
-            cosine = fmean(
-                fmean(table.rows[BARE][task]) - fmean(table.rows["NoPPA"][task]) for task in SIMILAR
-            )
-            change = mean_gain(table, BARE, "NoPPA")
-            changes.append(
-                f"with {FILES[file]} {change:+.2f} in the mean of eight and {cosine:+.2f} in that of the two cosine tasks"
-            )
+        cosine = fmean(
+            fmean(table.rows[BARE][task]) - fmean(table.rows["NoPPA"][task]) for task in SIMILAR
+        )
+        change = mean_gain(table, BARE, "NoPPA")
+        changes.append(
+            f"with {FILES[file]} {change:+.2f} in the mean of eight and {cosine:+.2f} in that of the two cosine tasks"
+        )
     return (
         "The paper adds positions, whose entries reach one, to word vectors of whatever size. In word2vec's, whose entries are far smaller, "
         "the contextual half is then mostly position, which a classifier can use or ignore but a cosine cannot. Leaving them out "

@@ -2,64 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from statistics import fmean
 
 from noppa.evaluate.experiments import BASELINES, GRID_A, GRID_K
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.evaluate.tuning import SPACE, TRIALS
+from noppa.methods import NoPPA
 from pages.results import lines_of, records_of
-from pages.selection import GLOVE, HONEST, scores_of, whole_searches
+from pages.selection import GLOVE, HONEST, scores_of, searched, whole_searches
 from pages.speeds import measured, speed_rows, timing
-from pages.table_1 import COMMAND, rule, table_of, whole
+from pages.table_1 import rule, table_of
 
 
 def tuned_table() -> Table:
-    """Every method with parameters chosen on development rows; NoPPA's too, once it was searched. Empty until all baselines are there."""
+    """Every method with parameters chosen on development rows."""
     rows = [row for row in whole_searches("paper_tuned") if row["vectors"]["file"] == GLOVE]
     found: dict[str, dict[str, list[float]]] = {}
     for row in rows:
         name = row["encoder"].removesuffix(", searched")
         found.setdefault(name, {})[row["task"]] = [row["score"]]
-    table = Table("tuned", found)
-    if not all(whole(table, kind.__name__) for kind in BASELINES):
-        return Table("")
     plain = table_of("fast", GLOVE).rows
-    table.rows |= {name: plain[name] for name in ("Average", "TfIdf", "NoPPA") if name in plain}
-    honest = scores_of(whole_searches("paper_search"), HONEST)
-    if set(CLASSIFICATION) <= set(honest):
-        table.rows["NoPPA"] = honest
-    return table
+    found |= {name: plain[name] for name in ("Average", "TfIdf")}
+    return Table("tuned", found | {"NoPPA": scores_of(searched(), HONEST)})
 
 
 def tuned() -> str:
     """Baselines over the grids of their papers."""
-    head = "### Baselines tuned\n\n"
     table, plain = tuned_table(), table_of("fast", GLOVE)
-    if not table.rows:
-        return f"{head}Not whole yet; about 18 minutes of CPU time: `{COMMAND} --vectors {GLOVE} --part tuned` makes it.\n\n"
     lines = [
         f"| {GLOVE} | grid | {' | '.join(CLASSIFICATION)} | mean of eight | with defaults |",
         rule(11),
     ]
-    for kind, space in BASELINES.items():
+    for kind, space in (BASELINES | {NoPPA: SPACE}).items():
         name = kind.__name__
-        cells = [f"{table.rows[name][task][0]:.2f}" for task in CLASSIFICATION]
-        default = f"{plain.mean(name):.2f}" if whole(plain, name) else "–"
-        grid = ", ".join(space).replace("|", ", ")
+        cells = [f"{fmean(table.rows[name][task]):.2f}" for task in CLASSIFICATION]
+        grid = ", ".join(space).replace("|", ", ").replace(":", " to ")
         lines.append(
-            f"| {name} | {grid} | {' | '.join(cells)} | {table.mean(name):.2f} | {default} |"
+            f"| {name} | {grid} | {' | '.join(cells)} | {table.mean(name):.2f} | {plain.mean(name):.2f} |"
         )
     return (
-        f"{head}Protocol fast; the best of the grid that its paper gives, on development rows, for each outer fold. Average and TF-IDF have "
-        "nothing to tune.\n\n" + "\n".join(lines) + "\n\n"
+        "### Baselines tuned\n\nProtocol fast; the best of the grid that its paper gives, on development rows, for each outer fold. Average and TF-IDF "
+        f"have nothing to tune. NoPPA by the honest search above, {TRIALS} trials.\n\n"
+        + "\n".join(lines)
+        + "\n\n"
     )
 
 
 def speed() -> str:
     files = sorted({row["vectors"]["file"] for row in records_of("paper_speed")})
-    if not files:
-        return ""
     lines = [f"| method | {' | '.join(files)} |", "|---|" + "---:|" * len(files)]
     rows = {file: speed_rows(file) for file in files}
     for name in rows[files[0]]:
@@ -104,21 +95,19 @@ def epochs() -> str:
 
 
 def grids() -> dict[str, list[list[float]]]:
-    """Scores of each task that has all cells: a down, k across."""
+    """Scores of each task: a down, k across."""
     scores = {(row["task"], row["encoder"]): row["score"] for row in records_of("paper_grid")}
-    tasks = {}
-    for task in TASKS:
-        names = [[(task, f"NoPPA(a={a:g}, k={k})") for k in GRID_K] for a in GRID_A]
-        if all(name in scores for row in names for name in row):
-            tasks[task] = [[scores[name] for name in row] for row in names]
-    return tasks
+    tasks = dict.fromkeys(task for task, _ in scores)
+    return {
+        task: [[scores[task, f"NoPPA(a={a:g}, k={k})"] for k in GRID_K] for a in GRID_A]
+        for task in TASKS
+        if task in tasks
+    }
 
 
 def grid() -> str:
     """The heat maps, and how far the best cell is above the paper's default."""
     tasks = grids()
-    if not tasks:
-        return ""
     best = [
         f"{task} {max(max(row) for row in cells):.2f} at a = {a:g}, k = {k}"
         for task, cells in tasks.items()
@@ -129,18 +118,7 @@ def grid() -> str:
     return (
         "### Test scores by a and k\n\nNoPPA on glove.6B.100d.npy, protocol fast; no choice is made from these. a is down, k across; "
         "the best cell of a task is bold.\n\n![Heat maps of the score of NoPPA by a and k, a panel a task](images/grid.svg)\n\n"
-        f"The highest: {'; '.join(best)}.{lacking(tasks)}\n\n"
-    )
-
-
-def lacking(tasks: Collection[str]) -> str:
-    """The tasks whose cells are not all run."""
-    absent = [task for task in CLASSIFICATION if task not in tasks]
-    command = f"`{COMMAND} --vectors {GLOVE} --part grid --tasks {','.join(absent)}`"
-    return (
-        f" Not run: {', '.join(absent)}, together about a quarter of an hour of CPU time; {command} makes them."
-        if absent
-        else ""
+        f"The highest: {'; '.join(best)}.\n\n"
     )
 
 
