@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import hypot
 from statistics import fmean
 
 from noppa.evaluate.experiments import GRID_A
@@ -21,7 +22,7 @@ from pages.claims import (
 )
 from pages.gains import COMPARED, SHORT, gains
 from pages.selection import searched
-from pages.speeds import measured, speed_rows, timing
+from pages.speeds import error, measured, speed_rows, timing
 from pages.studies import grids
 from pages.table_1 import PAPER, PRINTED_MEANS, SIMILAR
 
@@ -59,18 +60,17 @@ SPEED_VECTORS = "word2vec-googlenews-300d-26k.bin"
 
 def faster_without_log() -> Iterator[Claim]:
     rows = speed_rows(SPEED_VECTORS)
-    if not rows:
-        return
     kinds = ", ".join(f"{name} {timing(seconds)}" for name, seconds in rows.items())
     found = (
         f"{measured(len(rows['S3E']))}, 300 dimensions: {kinds}. "
         "All are this package's kernels: the authors' programs were not to be had here."
     )
     plain, square = fmean(rows["S3E"]), fmean(rows["NoPPA, kernel=square"])
+    tie = hypot(error(rows["S3E"]), error(rows["NoPPA, kernel=square"]))
     yield Claim(
         "Without log2, NoPPA is 1.32 times faster than S3E",
         f"{found} Without log2 (x² in its place) NoPPA takes {square / plain:.2f} times as long as S3E.",
-        HELD if square < plain else FAILED,
+        HELD if square < plain - tie else f"{FAILED}: a tie" if square < plain + tie else FAILED,
     )
     whole = fmean(rows["NoPPA"])
     yield Claim(
@@ -80,12 +80,10 @@ def faster_without_log() -> Iterator[Claim]:
     )
 
 
-def lower_complexity() -> Iterator[Claim]:
+def lower_complexity() -> Claim:
     rows = speed_rows(SPEED_VECTORS)
-    if "GEM" not in rows:
-        return
     times = {name: fmean(rows[name]) / fmean(rows["NoPPA"]) for name in ("GEM", "S3E")}
-    yield Claim(
+    return Claim(
         "NoPPA has a lower time complexity than solutions by latent space analysis, GEM and S3E",
         f"Of NoPPA's time GEM takes {times['GEM']:.1f} times and S3E {times['S3E']:.2f} times, in the run above.",
         HELD if min(times.values()) > 1 else "held for GEM, did not hold for S3E",
@@ -134,7 +132,7 @@ def claims() -> list[Claim]:
         parametric(),
         never_above(),
         *faster_without_log(),
-        *lower_complexity(),
+        lower_complexity(),
         *figure_claims.claims(),
         needs_whitening(),
         printed_means(),

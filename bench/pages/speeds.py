@@ -21,5 +21,10 @@ def measured(runs: int) -> str:
     return f"CPU seconds for the {sentences:,} sentences of SICK, one thread, mean and standard error of {runs} runs"
 
 
+def error(seconds: list[float]) -> float:
+    """The standard error of their mean."""
+    return float(stdev(seconds) / len(seconds) ** 0.5)
+
+
 def timing(seconds: list[float]) -> str:
-    return f"{fmean(seconds):.3f} ± {stdev(seconds) / len(seconds) ** 0.5:.3f}"
+    return f"{fmean(seconds):.3f} ± {error(seconds):.3f}"
