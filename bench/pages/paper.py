@@ -21,7 +21,7 @@ from pages.claims import (
     parametric,
 )
 from pages.gains import COMPARED, SHORT, gains
-from pages.selection import searched
+from pages.selection import replay_gains, searched
 from pages.speeds import error, measured, speed_rows, timing
 from pages.studies import grids
 from pages.table_1 import PAPER, PRINTED_MEANS, SIMILAR
@@ -144,7 +144,8 @@ def claims() -> list[Claim]:
         Claim(
             "The scores of Table 1 themselves",
             "They need GloVe 840B of 300 dimensions, which was not to be had but for 7,700 words; other vectors give other scores, so "
-            "only gains and ranks compare.",
+            "only gains and ranks compare. They were chosen on test, with test text in the fit: replayed with GloVe 6B, the authors' way adds "
+            f"{fmean(replay_gains().values()):.2f} points to NoPPA in the mean of eight.",
             UNTESTED,
         ),
     ]
