@@ -145,7 +145,8 @@ def test_the_search_finds_from_the_file_system(site: Path) -> None:
     home = site.as_uri()
     with launched() as browser, opened_page(browser, home) as page:
         page.goto(f"{home}/index.html")
-        page.fill("[data-md-component=search-query]", "noise removal")
+        # The page reads the field when a key is released, so a value that is put in at once may go unnoticed.
+        page.locator("[data-md-component=search-query]").press_sequentially("noise removal")
         page.wait_for_selector(".md-search-result__link")
         page.locator(".md-search-result__link").first.click()
         page.wait_for_selector(".md-content h1")
