@@ -122,8 +122,8 @@ def shown() -> dict[str, list[tuple[str, float, float]]]:
     )
     rows = {}
     for new, old, _ in COMPARED:
-        gains = [(setting.name, gain_of(setting.table, new, old)) for setting in settings()]
-        points = [(name, gain.gain, gain.error) for name, gain in gains if gain and gain.complete]
+        found = [(setting.name, gain_of(setting.table, new, old)) for setting in settings()]
+        points = [(name, gain.gain, gain.error) for name, gain in found if gain and gain.complete]
         rows[f"{new} against {old}"] = [*points, ("the paper", mean_gain(printed, new, old), 0.0)]
     return rows
 

@@ -21,18 +21,19 @@ from pages.claims import (
     parametric,
 )
 from pages.gains import COMPARED, SHORT, gains
-from pages.selection import replay_gains, searched
+from pages.selection import AS_PAPER, HONEST, chosen, replay_gains, searched
 from pages.speeds import error, measured, speed_rows, timing
 from pages.studies import grids
 from pages.table_1 import PAPER, PRINTED_MEANS, SIMILAR
 
 
 def never_above() -> Claim:
-    found = []
-    for row in searched():
-        if row["task"] in CLASSIFICATION:
-            chosen = row["parameters"]["chosen"]
-            found += [each["a"] for each in (chosen if isinstance(chosen, list) else [chosen])]
+    found = [
+        each["a"]
+        for task in CLASSIFICATION
+        for labels in (HONEST, AS_PAPER)
+        for each in chosen(searched(), task, labels)
+    ]
     above = sum(a > 0.1 for a in found)
     high = [f"{task} {a:g}" for task, a in best_in_grid().items() if a > 0.1]
     beyond = (
@@ -86,7 +87,7 @@ def lower_complexity() -> Claim:
     return Claim(
         "NoPPA has a lower time complexity than solutions by latent space analysis, GEM and S3E",
         f"Of NoPPA's time GEM takes {times['GEM']:.1f} times and S3E {times['S3E']:.2f} times, in the run above.",
-        HELD if min(times.values()) > 1 else "held for GEM, did not hold for S3E",
+        ", ".join(f"{HELD if ratio > 1 else FAILED} for {name}" for name, ratio in times.items()),
     )
 
 

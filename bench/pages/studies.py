@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from statistics import fmean
 
+from noppa.evaluate import tuning
 from noppa.evaluate.experiments import BASELINES, GRID_A, GRID_K
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
-from noppa.evaluate.tuning import SPACE, TRIALS
 from noppa.methods import NoPPA
 from pages.results import lines_of, records_of
 from pages.selection import GLOVE, HONEST, scores_of, searched, whole_searches
@@ -18,13 +18,14 @@ from pages.table_1 import rule, table_of
 def tuned_table() -> Table:
     """Every method with parameters chosen on development rows."""
     rows = [row for row in whole_searches("paper_tuned") if row["vectors"]["file"] == GLOVE]
-    found: dict[str, dict[str, list[float]]] = {}
-    for row in rows:
-        name = row["encoder"].removesuffix(", searched")
-        found.setdefault(name, {})[row["task"]] = [row["score"]]
+    names = [kind.__name__ for kind in BASELINES]
+    tuned = {
+        name: scores_of([row for row in rows if row["encoder"] == tuning.searched(name)], HONEST)
+        for name in names
+    }
     plain = table_of("fast", GLOVE).rows
-    found |= {name: plain[name] for name in ("Average", "TfIdf")}
-    return Table("tuned", found | {"NoPPA": scores_of(searched(), HONEST)})
+    untuned = {name: plain[name] for name in ("Average", "TfIdf")}
+    return Table("tuned", tuned | untuned | {"NoPPA": scores_of(searched(), HONEST)})
 
 
 def tuned() -> str:
@@ -34,7 +35,7 @@ def tuned() -> str:
         f"| {GLOVE} | grid | {' | '.join(CLASSIFICATION)} | mean of eight | with defaults |",
         rule(11),
     ]
-    for kind, space in (BASELINES | {NoPPA: SPACE}).items():
+    for kind, space in (BASELINES | {NoPPA: tuning.SPACE}).items():
         name = kind.__name__
         cells = [f"{fmean(table.rows[name][task]):.2f}" for task in CLASSIFICATION]
         grid = ", ".join(space).replace("|", ", ").replace(":", " to ")
@@ -43,7 +44,7 @@ def tuned() -> str:
         )
     return (
         "### Baselines tuned\n\nProtocol fast; the best of the grid that its paper gives, on development rows, for each outer fold. Average and TF-IDF "
-        f"have nothing to tune. NoPPA by the honest search above, {TRIALS} trials.\n\n"
+        f"have nothing to tune. NoPPA by the honest search above, {tuning.TRIALS} trials.\n\n"
         + "\n".join(lines)
         + "\n\n"
     )
@@ -54,7 +55,7 @@ def speed() -> str:
     lines = [f"| method | {' | '.join(files)} |", "|---|" + "---:|" * len(files)]
     rows = {file: speed_rows(file) for file in files}
     for name in rows[files[0]]:
-        cells = [timing(rows[file][name]) if name in rows[file] else "–" for file in files]
+        cells = [timing(rows[file][name]) for file in files]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return (
         f"### Speed\n\n{measured(len(rows[files[0]]['S3E']))}. The paper has 7.55 for NoPPA, 2.45 without log2 and 3.23 for S3E, on its own machine.\n\n"
@@ -97,7 +98,7 @@ def epochs() -> str:
 def grids() -> dict[str, list[list[float]]]:
     """Scores of each task: a down, k across."""
     scores = {(row["task"], row["encoder"]): row["score"] for row in records_of("paper_grid")}
-    tasks = dict.fromkeys(task for task, _ in scores)
+    tasks = {task for task, _ in scores}
     return {
         task: [[scores[task, f"NoPPA(a={a:g}, k={k})"] for k in GRID_K] for a in GRID_A]
         for task in TASKS
@@ -106,7 +107,7 @@ def grids() -> dict[str, list[list[float]]]:
 
 
 def grid() -> str:
-    """The heat maps, and how far the best cell is above the paper's default."""
+    """The heat maps, and the best cell of each task."""
     tasks = grids()
     best = [
         f"{task} {max(max(row) for row in cells):.2f} at a = {a:g}, k = {k}"

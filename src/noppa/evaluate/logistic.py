@@ -95,7 +95,7 @@ class _Problem:
     def __call__(self, points: Float) -> tuple[Float, Float]:
         models, classes = len(points), self.classes
         table = points.reshape(models, -1, classes)
-        # Scores are (n, classes, models): NumPy adds up a short last axis ten times as slowly.
+        # Scores are (n, classes, models): NumPy adds up a short last axis far more slowly.
         flat = table.transpose(1, 2, 0).reshape(-1, classes * models).astype(np.float32)
         scores = (self.rows @ flat).reshape(-1, classes, models)
         scores -= scores.max(axis=1, keepdims=True)
