@@ -145,6 +145,10 @@ def test_the_papers_experiments_run_and_resume(place: Path, tmp_path: Path) -> N
     assert re.search(r"replay +0 rows left", run(*command, "--part", "replay").stdout)
     replay.write_text(selections[0] + "\n", "utf-8")
     assert re.search(r"replay +3 rows left", run(*command, "--part", "replay").stdout)
+    other = json.loads(selections[0])
+    other["parameters"]["kernel"] = "abs"
+    replay.write_text(json.dumps(other) + "\n" + selections[1] + "\n", "utf-8")
+    assert re.search(r"replay +3 rows left", run(*command, "--part", "replay").stdout)
     run(*command, "--part", "nothing", code=2)
     uncounted = run(*command[:6], "-o", out, code=2).stderr.replace("\n", " ")
     assert "wide.npy has no word probabilities" in uncounted

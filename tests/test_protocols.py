@@ -256,6 +256,7 @@ def test_the_honest_choice_looks_at_development_rows_alone() -> None:
         about = {"number": number, "seed": 0, "space": [], "parameters": {"k": number}}
         return {
             "encoder": "NoPPA",
+            "parameters": {"method": "noppa", "a": 0.1, "k": number},
             "trial": about,
             "dev": np.mean(dev),
             "dev_folds": dev,
@@ -271,7 +272,7 @@ def test_the_honest_choice_looks_at_development_rows_alone() -> None:
     paper = chosen(done, plan(3, "test"), 0)
     assert paper["score"] == 99
     assert paper["selected_on"] == "test"
-    assert paper["parameters"] == {"chosen": {"k": 2}}
+    assert paper["parameters"] == {"method": "noppa", "chosen": {"k": 2}}
 
 
 def test_test_selection_is_never_below_the_honest_one(made: Path) -> None:

@@ -220,7 +220,12 @@ class Search:
             "selected_on": self.plan.select_on,
             "search": self.plan.described(self.seed),
         }
-        return any(all(row.get(key) == marks[key] for key in marks) for row in own)
+        fixed = plain(self.plan.fixed(self._example.described()))
+        return any(
+            all(row.get(key) == marks[key] for key in marks)
+            and row["parameters"] == {**fixed, "chosen": row["parameters"]["chosen"]}
+            for row in own
+        )
 
     def left(self, old: Sequence[Record]) -> int:
         own = self._own(old)

@@ -94,6 +94,11 @@ class Plan:
         """What the record of a selection says of its search."""
         return {"trials": self.count, "seed": seed, "space": _texts_of(self.space)}
 
+    def fixed(self, parameters: Record) -> Record:
+        """Those of a candidate's parameters that are not searched."""
+        names = {part.name for part in self.space}
+        return {name: value for name, value in parameters.items() if name not in names}
+
 
 def searched(name: str) -> str:
     """How a candidate is called whose parameters were selected."""
@@ -225,7 +230,10 @@ def chosen(done: Sequence[Record], plan: Plan, seed: int) -> Record:
         "folds": folds,
         "dev_folds": dev_folds,
         "dev": round(float(np.mean(dev_folds)), 4),
-        "parameters": {"chosen": parameters[0] if same else parameters},
+        "parameters": {
+            **plan.fixed(first["parameters"]),
+            "chosen": parameters[0] if same else parameters,
+        },
         "selected_on": plan.select_on,
         "search": plan.described(seed),
         "seconds": round(sum(trial["seconds"] for trial in done), 2),
