@@ -223,7 +223,7 @@ class Search:
         fixed = plain(self.plan.fixed(self._example.described()))
         return any(
             all(row.get(key) == marks[key] for key in marks)
-            and row["parameters"] == {**fixed, "chosen": row["parameters"]["chosen"]}
+            and {**row.get("parameters", {}), "chosen": None} == {**fixed, "chosen": None}
             for row in own
         )
 
