@@ -11,7 +11,8 @@ namespace {
 constexpr double RATE = 1e-3, BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
 constexpr int64_t STRIDE = HIDDEN_STRIDE;
 constexpr int VECTORS = HIDDEN_STRIDE / 8;
-constexpr int64_t DEPTH = 96;  // inputs whose weights stay in the first-level cache
+constexpr int64_t DEPTH = 100;  // inputs whose weights stay in the first-level cache
+constexpr int64_t LINE = 16;    // floats of a cache line
 
 // Eight floats in every set: 56 units fill seven of them, but no whole number of sixteens.
 typedef float v8 __attribute__((vector_size(32)));
@@ -43,35 +44,42 @@ struct Adam {
     }
 };
 
-// hidden (ROWS, COUNT vectors) += inputs (ROWS, depth) @ weights (depth, STRIDE).
+// hidden (n, COUNT vectors) += inputs (n, depth) @ weights (depth, STRIDE) for ROWS rows n of the batch.
 template <int ROWS, int COUNT>
-inline void add_products(const float* inputs, int64_t apart, const float* weights, int64_t depth, float* hidden) {
+inline void add_products(const int32_t* rows, const float* inputs, int64_t apart, const float* weights, int64_t depth,
+                         float* hidden) {
     v8 sums[ROWS][COUNT];
-    for (int r = 0; r < ROWS; ++r)
-        for (int c = 0; c < COUNT; ++c) sums[r][c] = get(hidden + r * STRIDE + 8 * c);
+    const float* from[ROWS];
+    float* to[ROWS];
+    for (int r = 0; r < ROWS; ++r) {
+        from[r] = inputs + rows[r] * apart;
+        to[r] = hidden + rows[r] * STRIDE;
+        for (int c = 0; c < COUNT; ++c) sums[r][c] = get(to[r] + 8 * c);
+    }
     for (int64_t k = 0; k < depth; ++k) {
         v8 own[COUNT];
         for (int c = 0; c < COUNT; ++c) own[c] = get(weights + k * STRIDE + 8 * c);
         for (int r = 0; r < ROWS; ++r)
-            for (int c = 0; c < COUNT; ++c) sums[r][c] += inputs[r * apart + k] * own[c];
+            for (int c = 0; c < COUNT; ++c) sums[r][c] += from[r][k] * own[c];
     }
     for (int r = 0; r < ROWS; ++r)
-        for (int c = 0; c < COUNT; ++c) put(hidden + r * STRIDE + 8 * c, sums[r][c]);
+        for (int c = 0; c < COUNT; ++c) put(to[r] + 8 * c, sums[r][c]);
 }
 
-// Adam on ROWS inputs' weights to COUNT vectors of units; their gradient is the sum of inputs times `back` over the batch.
-template <int ROWS, int COUNT>
+// Adam on INPUTS inputs' weights to COUNT vectors of units; their gradient is the sum of inputs times `back` over the rows.
+template <int INPUTS, int COUNT>
 inline void descend(const Network& network, const Adam& adam, int64_t at, const float* inputs, int64_t apart,
-                    const float* back, int64_t size) {
-    v8 sums[ROWS][COUNT] = {};
-    for (int64_t n = 0; n < size; ++n) {
+                    const float* back, const int32_t* rows, int64_t count) {
+    v8 sums[INPUTS][COUNT] = {};
+    for (int64_t r = 0; r < count; ++r) {
+        const int64_t n = rows[r];
         v8 own[COUNT];
         for (int c = 0; c < COUNT; ++c) own[c] = get(back + n * STRIDE + 8 * c);
-        for (int r = 0; r < ROWS; ++r)
-            for (int c = 0; c < COUNT; ++c) sums[r][c] += inputs[n * apart + r] * own[c];
+        for (int k = 0; k < INPUTS; ++k)
+            for (int c = 0; c < COUNT; ++c) sums[k][c] += inputs[n * apart + k] * own[c];
     }
-    for (int r = 0; r < ROWS; ++r)
-        for (int c = 0; c < COUNT; ++c) adam.update(network, at + r * STRIDE + 8 * c, sums[r][c]);
+    for (int k = 0; k < INPUTS; ++k)
+        for (int c = 0; c < COUNT; ++c) adam.update(network, at + k * STRIDE + 8 * c, sums[k][c]);
 }
 
 // Calls tile(first, rows as a constant, first vector, vectors as a constant) until `count` rows are covered. Tiles fit the
@@ -108,22 +116,47 @@ inline vf sigmoid(vf x) {
 
 inline float sum(v8 v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
 
+// Row numbers of a batch, and the matrix that they are of.
+struct Batch {
+    const float* rows;
+    const int32_t* order;
+    int64_t size;
+};
+
 struct Step {
     const Network& network;
     const float* inputs;  // (size, apart), a one behind each row
     int64_t apart, size;
     float *hidden, *back, *errors, *slopes;
+    int32_t* filled;  // see each_slice
+
+    // Calls work(first input, inputs, rows with any of them) for slices of the inputs. A row may be zero in long stretches:
+    // VLAWE gives zeros for every cluster that a sentence has no word of. Its filled rows are in `filled`.
+    template <class WORK>
+    void each_slice(const WORK& work) const {
+        for (int64_t k = 0; k < network.dim + 1; k += DEPTH) {
+            const int64_t depth = network.dim + 1 - k < DEPTH ? network.dim + 1 - k : DEPTH;
+            int64_t count = 0;
+            for (int64_t n = 0; n < size; ++n) {
+                const float* own = inputs + n * apart + k;
+                int32_t any = own[0] != 0;
+                for (int64_t at = 0; at < depth && !own[0]; ++at) any |= own[at] != 0;
+                filled[count] = int32_t(n);
+                count += any;
+            }
+            work(k, depth, count);
+        }
+    }
 
     void forward() const {
         for (int64_t at = 0; at < size * STRIDE; ++at) hidden[at] = 0;
-        for (int64_t k = 0; k < network.dim + 1; k += DEPTH) {
-            const int64_t depth = network.dim + 1 - k < DEPTH ? network.dim + 1 - k : DEPTH;
-            tiled(size, [&](int64_t n, auto rows, int first, auto count) {
-                add_products<decltype(rows)::value, decltype(count)::value>(inputs + n * apart + k, apart,
-                                                                            network.parameters + k * STRIDE + 8 * first,
-                                                                            depth, hidden + n * STRIDE + 8 * first);
+        each_slice([&](int64_t k, int64_t depth, int64_t count) {
+            tiled(count, [&](int64_t r, auto rows, int first, auto vectors) {
+                add_products<decltype(rows)::value, decltype(vectors)::value>(
+                    filled + r, inputs + k, apart, network.parameters + k * STRIDE + 8 * first, depth,
+                    hidden + 8 * first);
             });
-        }
+        });
         for (int64_t at = 0; at < size * STRIDE; at += WIDTH)
             store(hidden + at, sigmoid(load(hidden + at, size * STRIDE - at)), size * STRIDE - at);
         for (int64_t n = 0; n < size; ++n)
@@ -177,10 +210,18 @@ struct Step {
             }
     }
 
-    void update(const Adam& adam) const {
-        tiled(network.dim + 1, [&](int64_t k, auto rows, int first, auto count) {
-            descend<decltype(rows)::value, decltype(count)::value>(network, adam, k * STRIDE + 8 * first, inputs + k,
-                                                                   apart, back + 8 * first, size);
+    // Meanwhile the next batch comes to the second-level cache: each input asks for one line of every LINE-th row.
+    void update(const Adam& adam, const Batch& next) const {
+        each_slice([&](int64_t start, int64_t depth, int64_t count) {
+            tiled(depth, [&](int64_t from, auto together, int first, auto vectors) {
+                const int64_t k = start + from;
+                for (int64_t ahead = k; first == 0 && ahead < k + decltype(together)::value; ++ahead)
+                    for (int64_t n = ahead % LINE; n < next.size; n += LINE)
+                        __builtin_prefetch(next.rows + next.order[n] * network.dim + ahead, 0, 2);
+                descend<decltype(together)::value, decltype(vectors)::value>(network, adam, k * STRIDE + 8 * first,
+                                                                             inputs + k, apart, back + 8 * first,
+                                                                             filled, count);
+            });
         });
         for (int64_t at = 0; at < network.classes * STRIDE; at += 8)
             adam.update(network, network.second() + at, get(slopes + at));
@@ -206,6 +247,7 @@ void network_steps(Network network, const float* rows, const int32_t* labels, co
     float* back = hidden + batch * STRIDE;
     float* slopes = back + batch * STRIDE;
     float* errors = slopes + network.classes * STRIDE;
+    int32_t* filled = reinterpret_cast<int32_t*>(errors + batch * network.classes);
     for (int64_t start = 0; start < count; start += epoch)
         for (int64_t first = start; first < start + epoch && first < count; first += batch) {
             const int64_t end = start + epoch < count ? start + epoch : count;
@@ -214,11 +256,12 @@ void network_steps(Network network, const float* rows, const int32_t* labels, co
                 __builtin_memcpy(inputs + n * apart, rows + order[first + n] * dim, size_t(dim) * sizeof(float));
                 inputs[n * apart + dim] = 1;
             }
-            const Step step{network, inputs, apart, size, hidden, back, errors, slopes};
+            const Step step{network, inputs, apart, size, hidden, back, errors, slopes, filled};
             step.forward();
             step.judge(labels, order + first);
             step.backward();
-            step.update(Adam(++network.steps, network.l2));
+            const int64_t left = count - first - size;
+            step.update(Adam(++network.steps, network.l2), {rows, order + first + size, left < batch ? left : batch});
         }
 }
 
