@@ -15,6 +15,7 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
+from noppa.explain.explain import MOST_TOKENS
 from noppa.kernels.backend import kernels
 from noppa.methods.k_means import interrupt
 from noppa.search import cells, index_model, row_blocks
@@ -356,6 +357,17 @@ def test_a_hit_says_why() -> None:
     by_words = made_index().search("a girl eats cake", 1, mode="words")[0].explain()
     assert by_words.pair is None
     assert by_words.aligned == []
+
+
+def test_a_hit_of_too_many_tokens_for_a_table_of_pairs_is_explained_by_its_words() -> None:
+    long = "the girl eats " * (MOST_TOKENS // 3 + 1)
+    with pytest.raises(NoppaError, match="explain a part"):
+        encoder().explain(long)
+    why = made_index([long]).search("a girl eats cake")[0].explain()
+    assert why.pair is None
+    assert why.terms.keys() == {"girl", "eats"}
+    assert sum(one.share for one in why.nearest) == pytest.approx(why.hit.overlap, abs=1e-5)
+    assert "word by word" in str(why)
 
 
 def test_hits_print_and_go_to_json() -> None:

@@ -69,7 +69,8 @@ def test_models_in_company_are_models_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dim", "rows", "classes"), [(1, 1, 1), (2, 7, 2), (7, 97, 3), (97, 64, 9), (200, 130, 6), (301, 97, 2)],
+    ("dim", "rows", "classes"),
+    [(1, 1, 1), (2, 7, 2), (7, 97, 3), (97, 64, 9), (200, 130, 6), (301, 97, 2)],
 )
 def test_native_steps_are_those_of_the_twin(dim: int, rows: int, classes: int) -> None:
     """Three epochs, the last batch of each a part, in every instruction set against float64."""

@@ -12,7 +12,7 @@ import noppa
 from noppa.serve.port import keep_out, kept_out, listen, somebody_waits
 from tests.draining import KINDS, SMALL, answer, head_of, stopped_under_load
 from tests.runs import PATIENCE, wait_until
-from tests.serving import Running, made_encoder, serving
+from tests.serving import PROGRAM, Running, made_encoder, serving
 
 #: A request may take as long as the test does.
 PATIENT = [f"--{name}-seconds={PATIENCE}" for name in ("header", "body")]
@@ -39,6 +39,30 @@ def test_nobody_sees_a_reset(encoder: noppa.Encoder, workers: int) -> None:
     (stopping,) = server.events("stopping")
     assert stopping["drain_seconds"] == 3
     assert server.log.index(stopping) < server.log.index(server.events("stopped")[0])
+
+
+#: Sends itself SIGTERM in the moment in which it says that it listens.
+SHORT_LIVED = f"""
+import os, signal
+from noppa.serve import logs
+own = logs.write
+def write(event, **fields):
+    done = own(event, **fields)
+    if event == "listening":
+        os.kill(os.getpid(), signal.SIGTERM)
+    return done
+logs.write = write
+{PROGRAM}
+"""
+
+
+@pytest.mark.found("reading the code", "SIGTERM right after the first line was no graceful stop")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_that_listens_stops_gracefully(encoder: noppa.Encoder, workers: str) -> None:
+    with serving(str(encoder.path), "--workers", workers, program=SHORT_LIVED) as server:
+        assert server.process.wait(PATIENCE) == 0
+    assert server.events("stopping")
+    assert server.events("stopped")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")

@@ -20,8 +20,8 @@ constexpr int LANES = 4;
 constexpr int VECTORS = HIDDEN_STRIDE / LANES;
 constexpr int BODY = HIDDEN_UNITS / LANES;         // vectors that are full of units
 constexpr int TAIL = HIDDEN_UNITS - LANES * BODY;  // units behind them
-constexpr int64_t DEPTH = 100;                 // inputs whose weights stay in the first-level cache
-constexpr int64_t LINE = 16;                   // floats of a cache line
+constexpr int64_t DEPTH = 100;                     // inputs whose weights stay in the first-level cache
+constexpr int64_t LINE = 16;                       // floats of a cache line
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef float lanes_anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -247,9 +247,8 @@ struct Step {
                 for (int64_t ahead = k; first == 0 && ahead < k + decltype(together)::value; ++ahead)
                     for (int64_t n = ahead % LINE; n < next.size; n += LINE)
                         __builtin_prefetch(next.rows + next.order[n] * network.dim + ahead, 0, 2);
-                descend<decltype(together)::value, decltype(vectors)::value>(network, adam, k * STRIDE + LANES * first,
-                                                                             inputs + k, apart, back + LANES * first,
-                                                                             filled, count);
+                descend<decltype(together)::value, decltype(vectors)::value>(
+                    network, adam, k * STRIDE + LANES * first, inputs + k, apart, back + LANES * first, filled, count);
             });
         });
         int64_t k = 0;
@@ -260,7 +259,8 @@ struct Step {
         for (int64_t c = 0; c < network.classes; c += LANES) {
             lanes slope = {};
             for (int64_t n = 0; n < size; ++n)
-                for (int q = 0; q < LANES && c + q < network.classes; ++q) slope[q] += errors[n * network.classes + c + q];
+                for (int q = 0; q < LANES && c + q < network.classes; ++q)
+                    slope[q] += errors[n * network.classes + c + q];
             adam.update(network, network.bias() + c, slope);
         }
     }

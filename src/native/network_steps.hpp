@@ -31,7 +31,8 @@ using NetworkSteps = void(Network, const float* rows, const int32_t* labels, con
 
 // Floats of scratch that NetworkSteps needs, from any address on.
 inline int64_t network_scratch(const Network& network, int64_t batch) {
-    const int64_t inputs = times(batch + 3 * (HIDDEN_UNITS % 8), network.dim + 64), hidden = 2 * times(batch, HIDDEN_STRIDE);
+    const int64_t inputs = times(batch + 3 * (HIDDEN_UNITS % 8), network.dim + 64),
+                  hidden = 2 * times(batch, HIDDEN_STRIDE);
     return inputs + hidden + times(batch, network.classes + 1) + times(network.classes, HIDDEN_STRIDE) + 256;
 }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from noppa.display import Displayed, Table, View, cut, frame, short_repr
+from noppa.errors import InputError
 from noppa.search.index_model import split_of, words_of
 from noppa.search.metadata import Metadata
 from noppa.search.overlap import Match, overlaps
@@ -76,7 +78,8 @@ class Hit(Displayed):
         }
         pair = None
         if not math.isnan(self.cosine) and hasattr(self.asked.encoder, "explain_pair"):
-            pair = self.asked.encoder.explain_pair(self.asked.query, self.text)
+            with suppress(InputError):  # more tokens than a table of pairs takes: the words tell
+                pair = self.asked.encoder.explain_pair(self.asked.query, self.text)
         words, nearest = words_of(self.asked.encoder), []
         if words is not None and self.overlap > 0:
             nearest = overlaps(words, self.asked.terms, [self.text], split)[0].matches
@@ -106,8 +109,8 @@ class HitExplanation(Displayed):
     terms: what each matched term gave to BM25; they add up to `hit.bm25`.
     nearest: for each word of the query, and then of the text, its nearest on the other side and what that gave to the overlap;
         they add up to `hit.overlap`.
-    pair: the cosine divided over pairs of tokens, exactly, as `Encoder.explain_pair` gives it; None in mode "words" and
-        for an encoder that cannot explain.
+    pair: the cosine divided over pairs of tokens, exactly, as `Encoder.explain_pair` gives it; None in mode "words", for
+        an encoder that cannot explain, and for a text of more tokens than `Encoder.explain` takes.
     """
 
     hit: Hit

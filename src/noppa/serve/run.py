@@ -10,6 +10,7 @@ import socket
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -48,22 +49,30 @@ def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
         models.insert(0, service.classifier.name)
     place = f"[{host}]" if ":" in host else host
     url = f"http://{place}:{listener.getsockname()[1]}{settings.prefix}"
-    print(f"noppa: {', '.join(models)} at {url}", flush=True)
-    logs.write("listening", url=url, models=models, processes=workers, keys=len(settings.keys))
+
+    def announce() -> None:
+        print(f"noppa: {', '.join(models)} at {url}", flush=True)
+        logs.write("listening", url=url, models=models, processes=workers, keys=len(settings.keys))
+
     if workers == 1:
-        run(application, settings, listener)
+        run(application, settings, listener, announce)
     else:
         service.close()
         with shared_folder() as folder:
-            supervise(settings, listener, workers, folder)
+            supervise(settings, listener, workers, folder, announce)
     logs.write("stopped")
 
 
 def run(
-    application: Application, settings: Settings, listener: socket.socket, parent: int | None = None
+    application: Application,
+    settings: Settings,
+    listener: socket.socket,
+    ready: Callable[[], None] = lambda: None,
+    parent: int | None = None,
 ) -> None:
     """Serve until a signal, or until the process `parent` is gone; then answer 503 for a while, close the port, finish.
 
+    ready: called once a signal is a graceful stop.
     uvicorn leaves signals alone in a thread that is not the main one. Here they must not close the port at once, as a
     client would then see a refused connection in place of a 503.
     """
@@ -72,6 +81,7 @@ def run(
     service, server = application.service, uvicorn.Server(_config(application, settings))
     stop, orphaned = Stop(service, server, listener, alone=parent is None), False
     handlers = {sig: signal.signal(sig, stop.begin) for sig in (signal.SIGTERM, signal.SIGINT)}
+    ready()
     with ThreadPoolExecutor(1, "uvicorn") as thread:
         served = thread.submit(server.run, [listener])
         while not wait([served], TICK_SECONDS).done:
@@ -149,7 +159,7 @@ def main() -> None:
     listener = socket.socket(fileno=int(sys.argv[1]))
     try:
         import_extensions()
-        run(Application(settings), settings, listener, int(sys.argv[2]))
+        run(Application(settings), settings, listener, parent=int(sys.argv[2]))
     except Exception as error:
         logs.write("worker failed", error=type(error).__name__, places=logs.places_of(error))
         sys.exit(1)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,9 +87,13 @@ def shared_folder() -> Iterator[str | None]:
 
 
 def supervise(
-    settings: Settings, listener: socket.socket, count: int, folder: str | None = None
+    settings: Settings,
+    listener: socket.socket,
+    count: int,
+    folder: str | None,
+    ready: Callable[[], None],
 ) -> None:
-    """Keep `count` workers running until SIGTERM or SIGINT, then stop them."""
+    """Keep `count` workers running until SIGTERM or SIGINT, then stop them; `ready` is called once a signal does that."""
     stopping = False
 
     def stop(sig: int, frame: FrameType | None) -> None:
@@ -97,6 +101,7 @@ def supervise(
         stopping = True
 
     handlers = {sig: signal.signal(sig, stop) for sig in (signal.SIGTERM, signal.SIGINT)}
+    ready()
     workers = [Worker(_shared(settings, folder, count, at), listener) for at in range(count)]
     try:
         while not stopping:
