@@ -1,40 +1,41 @@
-"""What two rows of a table say of each other."""
+"""What two rows of a table say of each other; a row without all eight tasks is a KeyError."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import fmean
 
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION, TASKS
 
 
-def shared_tasks(table: Table, rows: Sequence[str]) -> list[str]:
-    """The tasks of the eight that all the rows have."""
-    return [task for task in CLASSIFICATION if all(task in table.rows[row] for row in rows)]
+def scores_of(table: Table, row: str) -> dict[str, float]:
+    """The scores of a row on the eight tasks."""
+    return {task: fmean(table.rows[row][task]) for task in CLASSIFICATION}
+
+
+def mean(table: Table, row: str) -> float:
+    return fmean(scores_of(table, row).values())
 
 
 def gain(table: Table, new: str, old: str) -> str:
-    """The mean difference over the tasks that both have, with the smallest and the largest."""
-    tasks = shared_tasks(table, [new, old])
-    each = {task: fmean(table.rows[new][task]) - fmean(table.rows[old][task]) for task in tasks}
+    """The mean difference, with the smallest and the largest."""
+    after, before = scores_of(table, new), scores_of(table, old)
+    each = {task: after[task] - before[task] for task in CLASSIFICATION}
     low, high = min(each, key=each.__getitem__), max(each, key=each.__getitem__)
     return (
-        f"{fmean(each.values()):+.2f} points in the mean of {len(tasks)} tasks "
+        f"{fmean(each.values()):+.2f} points in the mean of eight "
         f"(from {each[low]:+.2f} on {low} to {each[high]:+.2f} on {high})"
     )
 
 
 def mean_gain(table: Table, new: str, old: str) -> float:
-    tasks = shared_tasks(table, [new, old])
-    return (table.mean(new, tasks) or 0) - (table.mean(old, tasks) or 0)
+    return mean(table, new) - mean(table, old)
 
 
-def uncertainty(table: Table, row: str, of: Sequence[str] | None = None) -> float:
-    """The standard error of a mean of tasks, by default of all that a row has, from the number of rows that are marked."""
-    tasks = shared_tasks(table, [row]) if of is None else of
-    variance = sum(standard_error(fmean(table.rows[row][task]), task) ** 2 for task in tasks)
-    return float(variance**0.5 / len(tasks))
+def uncertainty(table: Table, row: str) -> float:
+    """The standard error of the mean of a row, from the number of rows that are marked."""
+    errors = [standard_error(score, task) for task, score in scores_of(table, row).items()]
+    return float(sum(error**2 for error in errors) ** 0.5 / len(errors))
 
 
 def task_error(table: Table, task: str) -> float:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from noppa.evaluate.report import Table
 from noppa.evaluate.tasks import CLASSIFICATION
-from pages.comparisons import mean_gain, shared_tasks, uncertainty
+from pages.comparisons import mean_gain, uncertainty
 from pages.selection import GLOVE
 from pages.studies import tuned_table
 from pages.table_1 import FILES, PAPER, PROTOCOLS, rule, table_of
@@ -63,32 +62,25 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Gain:
-    """The mean gain of one row over another on the tasks that both have, its error, and the tasks."""
+    """The gain of one row over another in the mean of eight tasks, and its error."""
 
     gain: float
     error: float
-    tasks: Sequence[str]
-
-    @property
-    def complete(self) -> bool:
-        return len(self.tasks) == len(CLASSIFICATION)
 
     @property
     def sign(self) -> int:
         """+1 or -1 beyond the error, 0 for a tie."""
         return 0 if abs(self.gain) <= self.error else 1 if self.gain > 0 else -1
 
-    def shown(self) -> str:
-        partial = "" if self.complete else f", {len(self.tasks)} task{'s' * (len(self.tasks) > 1)}"
-        return f"{self.gain:+.2f} ± {self.error:.2f}{partial}"
+    def __str__(self) -> str:
+        return f"{self.gain:+.2f} ± {self.error:.2f}"
 
 
 def gain_of(table: Table, new: str, old: str) -> Gain | None:
-    """None where they share no task."""
-    tasks = shared_tasks(table, [new, old]) if {new, old} <= set(table.rows) else []
-    if not tasks:
+    """None where a row is not there: the ablations were not tuned."""
+    if not {new, old} <= set(table.rows):
         return None
-    return Gain(mean_gain(table, new, old), uncertainty(table, new, tasks), tasks)
+    return Gain(mean_gain(table, new, old), uncertainty(table, new))
 
 
 def gains() -> str:
@@ -100,11 +92,11 @@ def gains() -> str:
     ]
     for new, old, _ in COMPARED:
         each = [gain_of(setting.table, new, old) for setting in shown]
-        cells = ["–" if gain is None else gain.shown() for gain in each]
+        cells = ["" if gain is None else str(gain) for gain in each]
         lines.append(f"| {new} against {old} | {' | '.join(cells)} |")
     return (
-        "## Gains, setting by setting\n\nIn the mean of the tasks that both rows have, with the standard error of a mean; where these are not "
-        "eight, their number, and the claim is judged by them only as long as no setting has eight. A dash: not run yet.\n\n"
+        "## Gains, setting by setting\n\nIn the mean of eight tasks, with the standard error of that mean. The ablations "
+        "were not tuned.\n\n"
         f"![The gain of one row over another in each setting, with its error, beside the paper's]({PICTURE.removeprefix('docs/')})\n\n"
         + "\n".join(lines)
         + "\n\n"
@@ -112,7 +104,7 @@ def gains() -> str:
 
 
 def shown() -> dict[str, list[tuple[str, float, float]]]:
-    """For the picture: of each comparison the settings with all eight tasks, their gain and its error; the paper's has none."""
+    """For the picture: of each comparison the gain in every setting and its error; the paper's has none."""
     printed = Table(
         "",
         {
@@ -123,7 +115,7 @@ def shown() -> dict[str, list[tuple[str, float, float]]]:
     rows = {}
     for new, old, _ in COMPARED:
         found = [(setting.name, gain_of(setting.table, new, old)) for setting in settings()]
-        points = [(name, gain.gain, gain.error) for name, gain in found if gain and gain.complete]
+        points = [(name, gain.gain, gain.error) for name, gain in found if gain]
         rows[f"{new} against {old}"] = [*points, ("the paper", mean_gain(printed, new, old), 0.0)]
     return rows
 

@@ -17,7 +17,6 @@ from pages.claims import (
     best_of_all,
     best_of_bags,
     compared,
-    done,
     parametric,
 )
 from pages.gains import COMPARED, SHORT, gains
@@ -181,7 +180,7 @@ Ninghao Liu: *NoPPA: Non-Parametric Pairwise Attention Random Walk Model for Sen
 Scores are those of [the evaluation](evaluation.md): with the paper's classifier (SentEval's network) and with logistic regression, on three
 files of word vectors, fitted on training text, nothing chosen on test. GloVe 840B of 300 dimensions, which the paper used, was not to be had
 but for 7,700 words. A setting is a file of vectors (GloVe 6B has 100 dimensions, the others 300) and a classifier (network or logistic). A gain of a mean is followed by the standard error that the number of marked rows gives a mean; beyond it a claim holds
-or does not, within it the two are tied. Both methods are scored on the same rows, so that the error of a difference is rather smaller. {done}
+or does not, within it the two are tied. Both methods are scored on the same rows, so that the error of a difference is rather smaller.
 
 """
 
@@ -195,4 +194,4 @@ def page() -> str:
         "    noppa bench paper --data SentEval/data --vectors V --counts C --quick    # minutes\n"
         "    noppa bench paper --data SentEval/data --vectors V --counts C            # says first how long each part takes\n"
     )
-    return HEAD.format(done=done()) + "\n".join(lines) + "\n\n" + gains() + DIFFERENCES + again
+    return HEAD + "\n".join(lines) + "\n\n" + gains() + DIFFERENCES + again

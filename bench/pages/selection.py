@@ -78,7 +78,7 @@ def owed(honest: dict[str, list[float]], paper: dict[str, list[float]], tasks: l
         fmean(fmean(own[task]) - average[task] for task in tasks) for own in (honest, paper)
     )
     default = fmean(fmean(table.rows["NoPPA"][task]) - average[task] for task in tasks)
-    error = uncertainty(table, "NoPPA", tasks)
+    error = uncertainty(table, "NoPPA")
     low, high = (100 * (best - fair) / (best + sign * error) for sign in (1, -1))
     return (
         f"In the mean of these {len(tasks)} classification tasks NoPPA gains {best:+.2f} points over the average when it is "
