@@ -1,22 +1,15 @@
-"""Table 1 of the paper: our scores beside its own, for each file of vectors and both protocols, and what is not run yet."""
+"""Table 1 of the paper: our scores beside its own, for each file of vectors and both protocols."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from statistics import fmean
 
-import numpy as np
-
-from noppa.cli.bench_paper import duration
 from noppa.evaluate import report
-from noppa.evaluate.experiments import table_rows
 from noppa.evaluate.report import Table
 from noppa.evaluate.results import Record
-from noppa.evaluate.study import Corpus, Cost, Study, Words, width
-from noppa.evaluate.tasks import CLASSIFICATION, TASKS
-from noppa.words.word_vectors import WordVectors
-from pages.comparisons import gain, task_error, uncertainty
+from noppa.evaluate.tasks import CLASSIFICATION
+from pages.comparisons import gain, mean, task_error, uncertainty
 from pages.results import lines_of, records_of, timed
 
 Scores = tuple[float | None, ...]
@@ -59,8 +52,6 @@ PAPER_PARAMETRIC: dict[str, Scores] = {
 NOTHING: Scores = (None,) * len(CLASSIFICATION)
 #: The rows that the paper has not.
 MORE = ("USIF", "NoPPA, rich parts")
-#: Their first cell includes their training, so that it says nothing about the others.
-TRAINED = ("FastSent", "Sent2Vec")
 ROWS = (*PAPER, *MORE)
 #: The files of vectors.
 FILES = {
@@ -70,7 +61,6 @@ FILES = {
 }
 PROTOCOLS = {"senteval": "the paper's classifier", "fast": "logistic regression"}
 SIMILAR = ("STS-B", "SICK-R")
-COMMAND = "noppa bench paper --data SentEval/data --counts enwiki_vocab_min200.txt --corpus text.txt -o bench/results"
 
 
 def rows_of(protocol: str, file: str | None) -> list[Record]:
@@ -80,18 +70,17 @@ def rows_of(protocol: str, file: str | None) -> list[Record]:
 
 
 def table_of(protocol: str, file: str | None) -> Table:
-    """The rows in the order of the paper; without rows, an empty table."""
-    found = report.tables(rows_of(protocol, file)) or [Table("")]
-    order = sorted(found[0].rows, key=lambda row: ROWS.index(row) if row in ROWS else len(ROWS))
-    return Table(found[0].title, {row: found[0].rows[row] for row in order})
+    """The rows in the order of the paper."""
+    [found] = report.tables(rows_of(protocol, file))
+    order = ROWS if file else tuple(found.rows)
+    return Table(found.title, {row: found.rows[row] for row in order})
 
 
 def sections() -> str:
     head = (
         "## Table 1\n\nEvery method with its default parameters, nothing chosen or fitted on test, on SentEval's own files. In brackets the "
         "paper's numbers. They were made with GloVe 840B of 300 dimensions, which was not to be had but for 7,700 words, so only gains and ranks "
-        "compare. A dash is a cell that is not run; the line below its table says why. FastSent and Sent2Vec are trained on 641,662 "
-        "neutral sentences, far fewer than the models that the paper quotes.\n\n"
+        "compare. FastSent and Sent2Vec are trained on 641,662 neutral sentences, far fewer than the models that the paper quotes.\n\n"
     )
     parts = [head, coverage()]
     for protocol, what in PROTOCOLS.items():
@@ -123,123 +112,51 @@ def rule(columns: int) -> str:
 
 def of_file(protocol: str, file: str) -> str:
     table, rows = table_of(protocol, file), rows_of(protocol, file)
-    if not rows:
-        return f"{FILES[file]}: {absent(protocol, file, table)}\n\n"
     tasks = (*CLASSIFICATION, *(SIMILAR if protocol == "fast" else ()))
     lines = [f"| {FILES[file]} | {' | '.join(tasks)} | mean of eight |", rule(len(tasks) + 1)]
-    lines += [line(name, table, PAPER.get(name, NOTHING), tasks) for name in ROWS]
-    notes = [errors(table), compared(table), absent(protocol, file, table), took(rows)]
-    return "\n".join(lines) + "\n\n" + " ".join(filter(None, notes)) + "\n\n"
+    lines += [line(name, table, PAPER.get(name), tasks) for name in ROWS]
+    return "\n".join(lines) + f"\n\n{errors(table)} {compared(table, tasks)} {took(rows)}\n\n"
 
 
-def line(name: str, table: Table, paper: Scores, tasks: Sequence[str]) -> str:
-    """A row: our scores, the paper's in brackets, and the means of both where all eight are there."""
-    scores = {task: fmean(cell) for task, cell in table.rows.get(name, {}).items()}
-    theirs = dict(zip(CLASSIFICATION, paper, strict=True))
-    means = [mean_of([own.get(task) for task in CLASSIFICATION]) for own in (scores, theirs)]
-    ours = name in ROWS or bool(scores)
-    shown = [cell(scores.get(task), theirs.get(task), ours, 1) for task in tasks]
-    shown.append(cell(*means, ours, 2))
-    return f"| {name} | {' | '.join(shown)} |"
+def line(name: str, table: Table, paper: Scores | None, tasks: Sequence[str]) -> str:
+    """A row: our scores, the paper's in brackets, and the means of both."""
+    ours = {task: fmean(table.rows[name][task]) for task in tasks}
+    shown = [f"{ours[task]:.1f}" for task in tasks] + [f"{mean(table, name):.2f}"]
+    theirs = quoted(paper or NOTHING, len(tasks))
+    cells = (f"{own} {other}".strip() for own, other in zip(shown, theirs, strict=True))
+    return f"| {name} | {' | '.join(cells)} |"
 
 
-def mean_of(scores: Sequence[float | None]) -> float | None:
-    """None where one is missing."""
-    known = [score for score in scores if score is not None]
-    return fmean(known) if len(known) == len(scores) else None
-
-
-def cell(score: float | None, paper: float | None, ours: bool, digits: int) -> str:
-    """Ours (the paper's); a dash where ours is not run; the paper's alone where a row is not ours."""
-    shown = "" if not ours else "–" if score is None else f"{score:.{digits}f}"
-    quoted = "" if paper is None else f"({paper:.{digits}f})"
-    return f"{shown} {quoted}".strip()
+def quoted(paper: Scores, tasks: int) -> list[str]:
+    """The paper's scores and their mean in brackets, nothing where it has none, for a table of that many tasks."""
+    known = [score for score in paper if score is not None]
+    average = f"({fmean(known):.2f})" if len(known) == len(paper) else ""
+    cells = ["" if score is None else f"({score:.1f})" for score in paper]
+    return [*cells, *[""] * (tasks - len(paper)), average]
 
 
 def errors(table: Table) -> str:
-    tasks = [task for task in CLASSIFICATION if any(task in row for row in table.rows.values())]
-    if not tasks:
-        return ""
-    each = ", ".join(f"{task} {task_error(table, task):.2f}" for task in tasks)
-    mean = (
-        f"; of a mean of eight {uncertainty(table, 'NoPPA'):.2f}" if whole(table, "NoPPA") else ""
-    )
-    return f"Standard errors from the number of marked rows: {each}{mean}."
+    each = ", ".join(f"{task} {task_error(table, task):.2f}" for task in CLASSIFICATION)
+    return f"Standard errors from the number of marked rows: {each}; of a mean of eight {uncertainty(table, 'NoPPA'):.2f}."
 
 
-def whole(table: Table, row: str) -> bool:
-    return row in table.rows and table.mean(row) is not None
-
-
-def compared(table: Table) -> str:
+def compared(table: Table, tasks: Sequence[str]) -> str:
     """NoPPA against the average, and the best of the paper's methods."""
-    means = {row: table.mean(row) or 0 for row in table.rows if whole(table, row)}
-    parts = []
-    if {"NoPPA", "Average"} <= set(means):
-        parts.append(f"NoPPA against the average: {gain(table, 'NoPPA', 'Average')}.")
-    if {*PAPER, "USIF"} <= set(means):
-        best = max((*PAPER, "USIF"), key=means.__getitem__)
-        parts.append(f"The best mean is that of {best}, {means[best]:.2f}.")
-    for task in SIMILAR:
-        scores = {row: fmean(cells[task]) for row, cells in table.rows.items() if task in cells}
-        if set(ROWS) <= set(scores):
-            best = max(scores, key=scores.__getitem__)
-            parts.append(f"On {task} {best} is best, {scores[best]:.2f}.")
+    means = {row: mean(table, row) for row in (*PAPER, "USIF")}
+    best = max(means, key=means.__getitem__)
+    parts = [
+        f"NoPPA against the average: {gain(table, 'NoPPA', 'Average')}.",
+        f"The best mean is that of {best}, {means[best]:.2f}.",
+    ]
+    for task in tasks[len(CLASSIFICATION) :]:
+        scores = {row: fmean(cells[task]) for row, cells in table.rows.items()}
+        best = max(scores, key=scores.__getitem__)
+        parts.append(f"On {task} {best} is best, {scores[best]:.2f}.")
     return " ".join(parts)
 
 
-def missing(protocol: str, table: Table) -> list[tuple[str, str]]:
-    """The cells that are not run."""
-    tasks = (*CLASSIFICATION, *(SIMILAR if protocol == "fast" else ()))
-    return [(row, task) for task in tasks for row in ROWS if task not in table.rows.get(row, {})]
-
-
-def absent(protocol: str, file: str, table: Table) -> str:
-    """Why cells are empty, and the command that fills them."""
-    cells = missing(protocol, table)
-    if not cells:
-        return ""
-    tasks = list(dict.fromkeys(task for _, task in cells))
-    hours = estimate(protocol, file, cells)
-    cost = "" if hours is None else f", about {duration(3600 * hours)} of CPU time"
-    return (
-        f"**{len(cells)} cells are not run** ({', '.join(tasks)}){cost}: "
-        f"`{COMMAND} --vectors {file} --part {protocol} --tasks {','.join(tasks)}` makes them."
-    )
-
-
-def estimate(protocol: str, file: str, cells: Sequence[tuple[str, str]]) -> float | None:
-    """CPU hours of cells: the model of cost that `noppa bench paper` has, at the rate of the cells that were run."""
-    dims = {line["vectors"]: line["dim"] for line in lines_of("coverage")}
-    seconds = units = 0.0
-    for other in FILES:
-        for row in rows_of(protocol, other):
-            if row["encoder"] in TRAINED:
-                continue
-            seconds += row["cpu_seconds"]
-            units += work(protocol, dims[other], row["encoder"], row["task"])
-    if not units:
-        return None
-    left = sum(work(protocol, dims[file], *each) for each in cells)
-    return seconds / units * left / 3600
-
-
-def work(protocol: str, dim: int, row: str, task: str) -> float:
-    """The work of a cell, in units of its own."""
-    return Cost(1, 1).of(TASKS[task], widths(dim)[row], protocol)
-
-
-@cache
-def widths(dim: int) -> dict[str, int]:
-    """The width of each row's vectors, for word vectors of that dimension."""
-    words = WordVectors(["a"], np.ones((1, dim)), [1.0])
-    source = Words(words, words, {})
-    study = Study("", [source], [], Corpus([], {}))
-    return {candidate.name: width(candidate) for candidate in table_rows(study, source)}
-
-
 def took(rows: Sequence[Record]) -> str:
-    return f"{len(rows)} cells took {timed(rows)}." if rows else ""
+    return f"{len(rows)} cells took {timed(rows)}."
 
 
 def elsewhere(protocol: str) -> str:
@@ -247,21 +164,14 @@ def elsewhere(protocol: str) -> str:
     table, rows = table_of(protocol, None), rows_of(protocol, None)
     tasks = (*CLASSIFICATION, *(SIMILAR if protocol == "fast" else ()))
     lines = [f"| trained encoders | {' | '.join(tasks)} | mean of eight |", rule(len(tasks) + 1)]
-    lines += [line(name, table, NOTHING, tasks) for name in table.rows]
-    lines += [line(name, Table(""), scores, tasks) for name, scores in PAPER_PARAMETRIC.items()]
+    lines += [line(name, table, None, tasks) for name in table.rows]
+    lines += [
+        f"| {name} | {' | '.join(quoted(scores, len(tasks)))} |"
+        for name, scores in PAPER_PARAMETRIC.items()
+    ]
     return (
         "\n".join(lines)
         + "\n\nVectors as their own programs make them of SentEval's text (`bench/sentence_vectors.py`, `noppa bench paper --encoded`): "
         "all-MiniLM-L6-v2 as an ONNX graph, use-lite the English Universal Sentence Encoder lite in node. The paper's two rows are quoted there "
-        f"from other papers. {unrun(table)}{took(rows)}\n\n"
+        f"from other papers. {took(rows)}\n\n"
     )
-
-
-def unrun(table: Table) -> str:
-    """Trained encoders that lack tasks."""
-    lacking = {
-        row: [task for task in CLASSIFICATION if task not in cells]
-        for row, cells in table.rows.items()
-    }
-    parts = [f"{row} on {', '.join(tasks)}" for row, tasks in lacking.items() if tasks]
-    return f"Not run: {'; '.join(parts)}. " if parts else ""
