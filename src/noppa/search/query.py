@@ -314,8 +314,8 @@ def find(
     hits = order[scores[order] != 0]  # 0: a text without a known word
     if len(hits) < len(order) and len(numbers) == first < collection.count:
         # Such texts stand before those with a score below 0, which are hits all the same.
-        wider = find(collection, query, vector, mode, 2 * first, exact, threads, words)
-        return replace(wider, found=wider.found[:count])
+        more = find(collection, query, vector, mode, 2 * first, exact, threads, words)
+        return replace(more, found=more.found[:count])
     ways = _ways(collection, numbers[hits], asked, every)
     found = [
         Found(rows[at], float(scores[at]), *own, float(overlap[at]))
