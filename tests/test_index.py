@@ -594,19 +594,6 @@ def test_short_pieces_of_unknown_words_mean_nothing() -> None:
     assert len(index.search("misdelivered", mode="meaning")) == 2
 
 
-@pytest.mark.parametrize("mode", ["meaning", "hybrid"])
-@pytest.mark.parametrize("exact", [True, False])
-def test_texts_without_a_known_word_take_the_place_of_no_hit(mode: str, exact: bool) -> None:
-    """Their cosine of 0 is above that of texts that mean the opposite."""
-    words = noppa.WordVectors(["hot", "cold"], np.array([[1.0, 0.1], [-1.0, 0.1]]))
-    index = Index(noppa.Encoder(words, noppa.Average()), dtype="float32")
-    index.add([*["zz"] * 2 * COMPARED, "cold", "cold cold", *["unheard"] * 5, "cold"])
-    hits = index.search("hot", 2, mode=mode, exact=exact)
-    assert hits.ids == [str(2 * COMPARED), str(2 * COMPARED + 1)]
-    assert hits[0].cosine == pytest.approx(-0.99 / 1.01)
-    assert len(index.search("hot", 9, mode=mode, exact=exact)) == 3
-
-
 @pytest.mark.parametrize("value", [math.inf, [1, -math.inf], [[[[[[[[[1]]]]]]]]]])
 def test_metadata_that_no_json_holds(value: object) -> None:
     with pytest.raises(noppa.NoppaError, match=r"finite number|nested too deeply: up to 8"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -311,15 +311,12 @@ def find(
         overlap = _overlap(rows, terms, compared, collection.split)
         scores = scores + np.float32(unsure) * overlap
     order = np.lexsort((numbers, -scores))[:count]
-    hits = order[scores[order] != 0]  # 0: a text without a known word
-    if len(hits) < len(order) and len(numbers) == first < collection.count:
-        # Such texts stand before those with a score below 0, which are hits all the same.
-        more = find(collection, query, vector, mode, 2 * first, exact, threads, words)
-        return replace(more, found=more.found[:count])
-    ways = _ways(collection, numbers[hits], asked, every)
+    ways = _ways(collection, numbers[order], asked, every)
     found = [
         Found(rows[at], float(scores[at]), *own, float(overlap[at]))
-        for at, own in zip(hits.tolist(), ways, strict=True)
+        for at, own in zip(order.tolist(), ways, strict=True)
+        # A score of 0: a text without a known word, which fills up the places where little else is there.
+        if scores[at]
     ]
     return Answer(found, terms, weight, 0.0 if compared is None else unsure)
 
