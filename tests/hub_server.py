@@ -35,7 +35,7 @@ class Blob:
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         lfs = {"lfs": {"sha256": self.sha256, "oid": self.sha256, "size": len(self.content), "pointerSize": 130}}  # fmt: skip
         return {"size": len(self.content), "blobId": self.git_id, "oid": self.git_id} | (
             lfs if self.is_lfs else {}
@@ -187,15 +187,14 @@ class Handler(BaseHTTPRequestHandler):
         if (found := self.tree(repo_id, revision)) is None:
             return
         commit, tree = found
-        siblings = [{"rfilename": name, **blob.described()} for name, blob in tree.items()]
+        siblings = [{"rfilename": name, **blob.to_dict()} for name, blob in tree.items()]
         library = self.state.repositories[repo_id].library
         self.send(200, {"id": repo_id, "modelId": repo_id, "sha": commit, "siblings": siblings, "private": False, "tags": [], "downloads": 0, "library_name": library})  # fmt: skip
 
     def listing(self, repo_id: str, revision: str) -> None:
         if (found := self.tree(repo_id, revision)) is not None:
             entries = [
-                {"type": "file", "path": name, **blob.described()}
-                for name, blob in found[1].items()
+                {"type": "file", "path": name, **blob.to_dict()} for name, blob in found[1].items()
             ]
             self.send(200, entries)
 

@@ -89,7 +89,7 @@ MISTAKES: dict[str, list[str]] = {
         "encode lines.txt --wrong",
         "encode lines.txt --dim 10",
         "encode lines.txt -m small --dim 1000",
-        "encode lines.txt --on-bad ignore",
+        "encode lines.txt --on-error ignore",
         "encode lines.txt -p a=1",
         "encode lines.txt --method bert",
         "encode lines.txt --method sif -p b=1",
@@ -158,7 +158,6 @@ MISTAKES: dict[str, list[str]] = {
         "cluster encode none.txt -o parts --engine single",
         "cluster encode lines.txt -o parts --engine hadoop",
         "cluster encode lines.txt -o parts --engine single -c body",
-        "cluster encode lines.txt -o parts --engine single --on-bad drop",
         "serve none",
     ],
 }

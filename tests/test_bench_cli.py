@@ -176,7 +176,7 @@ def test_every_point_of_every_grid_is_a_method() -> None:
         (part,) = item.plan.space
         for choice in part.choices:
             made = item.plan.make({part.name: choice})
-            assert made.described()[part.name] == pytest.approx(float(choice))
+            assert made.to_dict()[part.name] == pytest.approx(float(choice))
 
 
 def test_the_table_is_printed_and_a_warning_said_once(place: Path, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_shares_add_up_to_the_logit(fitted: noppa.Classifier, kind: str) -> None
     assert np.isclose(sum(share for _, share in reasons), decision.logits[decision.best], atol=1e-6)
     p = fitted.predict_proba([one])[0]
     assert (decision.probabilities == p).all()
-    assert decision.described()["probabilities"] == p.tolist()
+    assert decision.to_dict()["probabilities"] == p.tolist()
     assert str(decision.label) in decision._repr_html_()
 
 

@@ -35,7 +35,7 @@ def test_a_report_is_of_rows_that_were_held_out() -> None:
     sizes = [rows for rows, _ in report.curve]
     assert sizes == sorted(sizes)
     assert sizes[-1] == 60
-    described = json.loads(json.dumps(report.described()))
+    described = json.loads(json.dumps(report.to_dict()))
     assert described["accuracy"] == report.accuracy
     assert "Learning curve" in training_page(report, "Chance", model.top_ngrams(3))
 

@@ -294,9 +294,9 @@ def test_a_cut_archive_is_named(folder, command, form):
         f"cake {os.urandom(8).hex()}\n" for _ in range(9000)
     )
     (folder / f"t.{form}.gz").write_bytes(gzip.compress(text.encode())[:-3000])
-    more = {"encode": "-m model -o v.npy --on-bad skip", "fit": "-v glove.txt --ranks -p k=0 -o f --on-bad skip",
-            "index": "-m model -o i --on-bad skip", "vectors counts": "--on-bad skip",
-            "search": "cake -m model --on-bad skip"}  # fmt: skip
+    more = {"encode": "-m model -o v.npy --on-error skip", "fit": "-v glove.txt --ranks -p k=0 -o f --on-error skip",
+            "index": "-m model -o i --on-error skip", "vectors counts": "--on-error skip",
+            "search": "cake -m model --on-error skip"}  # fmt: skip
     result = CliRunner().invoke(
         program(), [*command.split(), f"t.{form}.gz", *more[command].split()]
     )

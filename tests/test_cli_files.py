@@ -101,7 +101,7 @@ def test_file_to_file(model, tmp_path):
         (["none.txt"], 1, "noppa: none.txt does not exist"),
         (["--to", "npy"], 2, "cannot go to standard output"),
         (["--to", "xml"], 2, "must be one of"),
-        (["--on-bad", "ignore"], 2, "--on-bad must be one of error, skip, empty"),
+        (["--on-error", "ignore"], 2, "--on-error must be one of raise, skip, empty"),
         (["-o", "v.xyz"], 2, "end the name in"),
         (["--wrong"], 2, "No such option"),
         (["--threads", "0"], 2, "Invalid value for '--threads'"),
@@ -128,7 +128,7 @@ def test_bad_records(model, tmp_path):
     assert failed.returncode == 1
     assert b"standard input, line 2: it is not UTF-8" in failed.stderr
     assert not (tmp_path / "v.npy").exists()
-    done = run("encode", "-m", model, "-o", tmp_path / "v.npy", "--on-bad", "empty", given=given)
+    done = run("encode", "-m", model, "-o", tmp_path / "v.npy", "--on-error", "empty", given=given)
     assert done.returncode == 0
     assert done.stderr.decode().splitlines()[:2] == [
         "noppa: 1 of 2 records were bad and taken as empty:",

@@ -46,7 +46,7 @@ def rows_of(path):
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_columns_are_kept(form):
-    done = run_command(f"encode r.csv -m model --on-bad skip --keep title,id -o v.{form}")
+    done = run_command(f"encode r.csv -m model --on-error skip --keep title,id -o v.{form}")
     assert done.code == 0, done.errors
     rows = rows_of(f"v.{form}")
     assert [str(row["record"]) for row in rows] == ["1", "2"]
@@ -55,7 +55,7 @@ def test_columns_are_kept(form):
     assert "text" not in rows[0]
     if form != "csv":
         assert [row["vector"] for row in rows] == [[0, 1, 0], [0.5, 0, 0.5]]
-    done = run_command(f"encode r.csv -m model --on-bad empty --keep-all -o all.{form}")
+    done = run_command(f"encode r.csv -m model --on-error empty --keep-all -o all.{form}")
     assert done.code == 0, done.errors
     assert [row["text"] or "" for row in rows_of(f"all.{form}")] == ["cake", "a girl", ""]
 
@@ -198,13 +198,9 @@ def test_one_name_for_leaving_bad_records_out():
     Path("t.txt").write_bytes(b"cake\n\xff\n")
     for command in ("encode t.txt -m model", "cluster encode t.txt -m model --engine single"):
         kind = "out" if "cluster" in command else "v.npy"
-        done = run_command(f"{command} --on-bad skip -o {kind}")
+        done = run_command(f"{command} --on-error skip -o {kind}")
         assert done.code == 0, done.errors
         assert "1 of 2 records were bad and skipped" in done.errors
-    old = run_command("cluster encode t.txt -m model --engine single --on-bad drop -o old")
-    assert old.code == 0, old.errors
-    assert "--on-bad drop is called --on-bad skip" in old.errors
-    assert "bad and skipped" in old.errors
 
 
 def test_fit_works_on_the_embedded_words():

@@ -33,11 +33,11 @@ def model(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("size", [40, 1 << 20])
-@pytest.mark.parametrize("on_bad", ["empty", "skip"])
-def test_bad_records_are_counted_and_listed(tmp_path, model, on_bad, size) -> None:
+@pytest.mark.parametrize("on_error", ["empty", "skip"])
+def test_bad_records_are_counted_and_listed(tmp_path, model, on_error, size) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"\n".join(line for line, _ in BAD) + b"\n")
-    report = encode(path, tmp_path / "out", model, on_bad=on_bad, shard_size=size)
+    report = encode(path, tmp_path / "out", model, on_error=on_error, shard_size=size)
     faults = [(at, fault) for at, (_, fault) in enumerate(BAD, 1) if fault]
     listed = [json.loads(line) for line in Path(report.bad_rows).read_text().splitlines()]
     assert [row["row"] for row in listed] == [at for at, _ in faults]
@@ -47,10 +47,10 @@ def test_bad_records_are_counted_and_listed(tmp_path, model, on_bad, size) -> No
     assert report.bad == len(faults)
     assert report.records == len(BAD)
     good = ["the girl", "a plain cake"]
-    texts = good if on_bad == "skip" else ["the girl", *[""] * len(faults), "a plain cake"]
+    texts = good if on_error == "skip" else ["the girl", *[""] * len(faults), "a plain cake"]
     assert report.rows == len(texts)
     assert vectors(table(tmp_path / "out")).tobytes() == expected(model, texts).tobytes()
-    again = encode(path, tmp_path / "out", model, on_bad=on_bad)
+    again = encode(path, tmp_path / "out", model, on_error=on_error)
     assert (again.bad, again.rows, again.before) == (report.bad, report.rows, report.shards)
     assert again.bad_rows == report.bad_rows
 
@@ -72,9 +72,9 @@ def test_a_bad_record_stops_the_run_and_is_named_by_its_row(tmp_path, model, for
         path.write_text("\n".join(["id,text", *rows]))
     else:
         pq.write_table(pa.table({"text": [*TEXTS[:207], None, *TEXTS[208:]]}), path)
-    with pytest.raises(noppa.NoppaError, match=r"record 208: .*; mend it, or pass --on-bad skip"):
+    with pytest.raises(noppa.NoppaError, match=r"record 208: .*; mend it, or pass --on-error skip"):
         encode(path, tmp_path / "out", model)
-    report = encode(path, tmp_path / "other", model, on_bad="empty")
+    report = encode(path, tmp_path / "other", model, on_error="empty")
     assert json.loads(Path(report.bad_rows).read_text())["row"] == 208
 
 
@@ -91,7 +91,7 @@ def test_a_bad_record_stops_the_run_and_is_named_by_its_row(tmp_path, model, for
         ("t.txt.gz", b"\x1f\x8b broken", {}, "damaged or cut short"),
         ("t.txt", b"a\n", {"dtype": "int4"}, "dtype must be one of"),
         ("t.txt", b"a\n", {"engine": "cray"}, "engine must be one of dask, spark"),
-        ("t.txt", b"a\n", {"on_bad": "ignore"}, "on_bad must be one of error, skip, empty"),
+        ("t.txt", b"a\n", {"on_error": "ignore"}, "on_error must be one of raise, skip, empty"),
         ("t.txt", b"a\n", {"dim": 2}, "dim=2 would keep an arbitrary part"),
         ("t.txt", b"a\n", {"shard_size": 0}, "shard_size must be"),
         ("t.txt", b"a\n", {"keep": ["id"]}, "no column 'id' to keep"),

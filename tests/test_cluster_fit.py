@@ -154,7 +154,7 @@ def test_bad_records_of_a_fit(tmp_path) -> None:
     encoder = noppa.Encoder(WORDS, noppa.SIF())
     with pytest.raises(noppa.NoppaError, match="record 301: its 'text' is a number"):
         fit(path, tmp_path / "out", encoder)
-    report = fit(path, tmp_path / "other", encoder, on_bad="skip")
+    report = fit(path, tmp_path / "other", encoder, on_error="skip")
     assert (report.bad, report.records) == (1, len(TEXTS))
     listed = json.loads((tmp_path / "other" / "_bad_rows.jsonl").read_text())
     assert (listed["row"], listed["found"]) == (301, "its 'text' is a number")

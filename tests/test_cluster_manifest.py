@@ -45,10 +45,10 @@ def test_a_part_that_was_lost_or_cut_is_made_again(tmp_path, model) -> None:
 def test_a_lost_part_beside_bad_records_is_made_again(tmp_path, model) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"text": "the girl"}\n{"text": null}\n' * 50)
-    report = encode(path, tmp_path / "out", model, on_bad="skip", shard_size=500)
+    report = encode(path, tmp_path / "out", model, on_error="skip", shard_size=500)
     listed = Path(report.bad_rows).read_text()
     (tmp_path / "out" / "part-000001.parquet").unlink()
-    again = encode(path, tmp_path / "out", model, on_bad="skip")
+    again = encode(path, tmp_path / "out", model, on_error="skip")
     assert (again.before, again.bad) == (report.shards - 1, report.bad)
     assert Path(again.bad_rows).read_text() == listed
     assert [json.loads(line)["row"] for line in listed.splitlines()] == list(range(2, 101, 2))

@@ -51,7 +51,7 @@ def test_another_threshold_needs_no_encoder() -> None:
         calls.append(len(texts))
         return noppa.load("similarity").encode(texts)
 
-    found = noppa.deduplicate(TEXTS, encoder=encode)
+    found = noppa.deduplicate(TEXTS, model=encode)
     before = len(calls)
     assert found.at(1).kept.tolist() == [0, 1, 2, 4, 5, 7]
     assert found.at(0.9).kept.tolist() == found.kept.tolist()
@@ -62,9 +62,7 @@ def test_another_threshold_needs_no_encoder() -> None:
 def test_down_to_keeps_as_many_as_asked() -> None:
     rows = made_rows(400, noise=0.12)
     texts = [f"text {number}" for number in range(400)]
-    found = noppa.deduplicate(
-        texts, encoder=lambda some: rows[[int(one.split()[1]) for one in some]]
-    )
+    found = noppa.deduplicate(texts, model=lambda some: rows[[int(one.split()[1]) for one in some]])
     assert len(found.at(0.5).kept) < 200 < len(found.at(1).kept)
     for count in (150, 200, 399, 400, 1000):
         fewer = found.down_to(count)
@@ -95,7 +93,7 @@ def test_a_reference_is_kept_and_not_judged() -> None:
 def test_texts_without_a_known_word_repeat_only_the_very_same() -> None:
     words = noppa.WordVectors(["cake"], [[1.0, 0.0]])
     found = noppa.deduplicate(
-        ["xx", "yy", "xx", "cake", ""], encoder=noppa.Encoder(words, noppa.Average())
+        ["xx", "yy", "xx", "cake", ""], model=noppa.Encoder(words, noppa.Average())
     )
     assert found.kept.tolist() == [0, 1, 3, 4]
     assert found.removed[0].repeats == 0
@@ -106,12 +104,12 @@ def test_a_removed_row_names_a_kept_one() -> None:
     angles = np.radians([0, 20, 40])
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     found = noppa.deduplicate(
-        ["a", "b", "c"], 0.9, encoder=lambda some: rows[["abc".index(s) for s in some]]
+        ["a", "b", "c"], 0.9, model=lambda some: rows[["abc".index(s) for s in some]]
     )
     assert found.kept.tolist() == [0, 2]
     # The same text as a removed one repeats what that repeats.
     found = noppa.deduplicate(
-        ["a", "b", "c", "b"], 0.9, encoder=lambda some: rows[["abc".index(s) for s in some]]
+        ["a", "b", "c", "b"], 0.9, model=lambda some: rows[["abc".index(s) for s in some]]
     )
     assert [(one.row, one.repeats) for one in found.removed] == [(1, 0), (3, 0)]
 
@@ -174,8 +172,8 @@ def test_nothing_at_all() -> None:
         ({"texts": ["a"], "threshold": 0.2}, "threshold must be a number from 0.5 to 1, not 0.2"),
         ({"texts": ["a"], "threshold": "high"}, "threshold must be a number"),
         ({"texts": ["a"], "reference": [3]}, "item 0 is a int"),
-        ({"texts": ["a"], "encoder": 3}, "3 cannot encode"),
-        ({"texts": ["a"], "encoder": "no-such-model"}, "no-such-model does not exist"),
+        ({"texts": ["a"], "model": 3}, "3 cannot encode"),
+        ({"texts": ["a"], "model": "no-such-model"}, "no-such-model does not exist"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], message: str) -> None:

@@ -144,13 +144,13 @@ def test_bad_records(tmp_path: Path) -> None:
     assert "record 2: it has 1 columns" in str(result.exception)
     assert not output.exists()
     result = run(
-        given, "-c", "body", "-o", output, "--on-bad", "skip", "--removed", tmp_path / "r.csv"
+        given, "-c", "body", "-o", output, "--on-error", "skip", "--removed", tmp_path / "r.csv"
     )
     assert output.read_bytes() == b"id,body\n1,the sea\n"
     assert "3 of 5 records were bad and skipped" in result.stderr
     assert [row["row"] for row in read_rows(tmp_path / "r.csv")] == ["4"]
     # As empty texts, of which the first is kept.
-    assert run(given, "-c", "body", "-o", output, "--on-bad", "empty").exit_code == 0
+    assert run(given, "-c", "body", "-o", output, "--on-error", "empty").exit_code == 0
     assert output.read_bytes() == b"id,body\n1,the sea\n2\n"
 
 

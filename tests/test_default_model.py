@@ -33,7 +33,7 @@ def test_its_files_are_those_that_the_build_made() -> None:
 
 
 def test_it_is_small_enough() -> None:
-    facts = embedded.described()
+    facts = embedded.to_dict()
     assert facts is not None
     assert facts["bytes"] <= 55_000_000
     assert facts["presets"] == ["default", "similarity", "small"]

@@ -250,7 +250,7 @@ def test_an_explanation_is_frozen_and_becomes_json() -> None:
     pair = encoder_of("noppa", "whitened").explain_pair("the girl", "a unheard cake")
     with pytest.raises(AttributeError):
         pair.a.tokens = ()
-    read = json.loads(json.dumps(pair.described()))
+    read = json.loads(json.dumps(pair.to_dict()))
     assert read["b"]["tokens"] == ["a", "unheard", "cake"]
     assert np.sum(read["pairs"]) + sum(read["remainders"].values()) == pytest.approx(read["cosine"])
     assert np.allclose(read["a"]["contributions"], pair.a.contributions)

@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -172,7 +171,7 @@ def test_a_fit_with_noise_removal_and_refinements_of_ones_own() -> None:
 def test_explanations_by_leaving_out_are_labelled() -> None:
     told = noppa.Encoder(made_words(), PowerMean()).explain("the girl eats")
     assert not told.exact
-    assert not told.described()["exact"]
+    assert not told.to_dict()["exact"]
     assert list(told.remainders) == [SHARED]
     assert np.allclose(told.contributions.sum(axis=0) + told.remainders[SHARED], told.pooled)
     without = noppa.Encoder(made_words(), PowerMean()).encode("the eats")
@@ -324,20 +323,6 @@ def test_a_loaded_encoder_outlives_its_folder(tmp_path: Path) -> None:
     assert len(whole) < 1000
     with pytest.raises(FileError, match="cannot be loaded here"):
         pickle.loads(whole)
-
-
-def test_the_old_spelling_still_works() -> None:
-    with pytest.warns(
-        DeprecationWarning, match="Normalise is called Normalize now and works until 20"
-    ) as caught:
-        old = noppa.Normalise
-    assert old is noppa.Normalize
-    assert caught[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert (
-            noppa.Encoder(made_words(), noppa.USIF(normalize=None, a=0.1)).method.normalize is None
-        )  # type: ignore[attr-defined]
 
 
 def test_commands_know_what_a_named_module_registers(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_every_field_of_a_refinement(words: noppa.WordVectors, kind: type[Any], 
     for value in (*HOSTILE, getattr(kind(), name)):
         try:
             refinement = kind(**{**small, name: value})
-            json.dumps(registry.described(refinement))
+            json.dumps(registry.to_dict(refinement))
             encoder = Encoder(words, noppa.Average(), refinement).fit(TEXTS, threads=1)
         except NoppaError:
             continue
@@ -285,7 +285,7 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
     "encode(dim)": lambda w, e, v: e.encode("a b", dim=v),
     "encode(threads)": lambda w, e, v: e.encode("a b", threads=v),
     "encode(normalize)": lambda w, e, v: e.encode("a b", normalize=v),
-    "encode(on_invalid)": lambda w, e, v: e.encode(["a b"], on_invalid=v),
+    "encode(on_error)": lambda w, e, v: e.encode(["a b"], on_error=v),
     "encode_tokens(lists)": lambda w, e, v: e.encode_tokens(v),
     "encode_tokens([list])": lambda w, e, v: e.encode_tokens([v]),
     "encode_tokens([[token]])": lambda w, e, v: e.encode_tokens([[v]]),

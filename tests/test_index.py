@@ -162,7 +162,7 @@ def test_long_texts_overlap_by_their_first_words_and_long_queries_by_their_rares
     assert (first.id, second.id) == ("0", "1")
     assert first.overlap > second.overlap
     assert len(first.explain().nearest) == len(terms_of("a girl eats")) + MOST_WORDS
-    assert index.search("cake " + " ".join(rest))[0].explain().described()["overlap weight"] > 0
+    assert index.search("cake " + " ".join(rest))[0].explain().to_dict()["overlap weight"] > 0
     long = index.search(" ".join(["cake", *rest, "girl"]))[0]
     assert len(long.explain().nearest) == 2 * MOST_WORDS
     assert sum(one.share for one in long.explain().nearest) == pytest.approx(long.overlap, abs=1e-5)
@@ -353,7 +353,7 @@ def test_a_hit_says_why() -> None:
     assert "cake→cake" in str(why)
     parts = hit.asked.word_weight * hit.bm25 + hit.asked.overlap_weight * hit.overlap
     assert hit.score == pytest.approx(hit.cosine + parts, abs=1e-5)
-    assert why.described()["terms"] == why.terms
+    assert why.to_dict()["terms"] == why.terms
     by_words = made_index().search("a girl eats cake", 1, mode="words")[0].explain()
     assert by_words.pair is None
     assert by_words.aligned == []
@@ -377,12 +377,12 @@ def test_hits_print_and_go_to_json() -> None:
     assert "year=2021" in str(hits)
     assert "\n" not in str(hits)
     assert len(str(hits)) < 150
-    assert hits[0].described()["metadata"] == {"year": 2021}
-    assert set(index.search("girl", mode="words").described()["hits"][0]) == {
+    assert hits[0].to_dict()["metadata"] == {"year": 2021}
+    assert set(index.search("girl", mode="words").to_dict()["hits"][0]) == {
         "id", "score", "bm25", "text", "metadata",
     }  # fmt: skip
     assert hits[:1] == [hits[0]]
-    assert index.described()["fields"] == ["year"]
+    assert index.to_dict()["fields"] == ["year"]
     assert "1 texts of 8 dimensions" in repr(index)
 
 
@@ -438,7 +438,7 @@ def test_a_pass_in_steps_finds_the_same(
         index = Index(encoder(), dtype="int8")
         index.add(TEXTS, metadata=[{"kind": at % 4} for at in range(len(TEXTS))])
         index.delete(["0", "9"])
-        found.append([hit.described() for hit in index.search("a girl eats cake", 40, where, mode)])
+        found.append([hit.to_dict() for hit in index.search("a girl eats cake", 40, where, mode)])
     assert found[0] == found[1] == found[2] != []
 
 

@@ -60,7 +60,7 @@ def test_opened_again_in_another_place(tmp_path: Path, model: noppa.Encoder) -> 
     assert again.folder == tmp_path / "elsewhere"
     assert "in " in repr(again)
     assert again.search("cake", 1)[0].id in "ac"
-    assert again.described()["encoder"] == str(model.path)
+    assert again.to_dict()["encoder"] == str(model.path)
     with pytest.raises(NoppaError):
         len(index)  # its folder is gone
 
@@ -74,7 +74,7 @@ def test_what_needs_no_encoder_works_without_it(tmp_path: Path, model: noppa.Enc
     stored = Index.open_stored(tmp_path / "index")
     before = len(stored)
     stored.delete("a")
-    assert stored.described()["texts"] == len(stored) == before - 1
+    assert stored.to_dict()["texts"] == len(stored) == before - 1
     # Compacting writes the terms anew, which are those of the encoder's tokenizer.
     for call in (lambda: stored.search("cake"), lambda: stored.add("cake"), stored.compact):
         with pytest.raises(
@@ -89,12 +89,12 @@ def test_small_segments_are_merged(tmp_path: Path, model: noppa.Encoder) -> None
     index = Index.open(tmp_path / "index", model)
     for number in range(3 * FAN):
         index.add(f"cake {number}")
-    assert index.described()["segments"] < FAN
+    assert index.to_dict()["segments"] < FAN
     assert [row.text for row in index.get([str(n) for n in range(3 * FAN)])] == [
         f"cake {number}" for number in range(3 * FAN)
     ]
     index.compact()
-    assert index.described()["segments"] == 1
+    assert index.to_dict()["segments"] == 1
     names = {path.name for path in (tmp_path / "index").iterdir()}
     assert len(names) == 3, names  # manifest, lock, one segment
 

@@ -133,12 +133,12 @@ def test_the_index_is_counted_over_the_whole_iterator() -> None:
 
 def test_missing_values_may_count_as_empty() -> None:
     with pytest.warns(noppa.NoppaWarning):
-        rows = ENCODER.encode(["cake", None, float("nan"), pd.NA], on_invalid="empty")
+        rows = ENCODER.encode(["cake", None, float("nan"), pd.NA], on_error="empty")
     assert (rows[1:] == 0).all()
     with pytest.raises(noppa.NoppaError, match="item 1 is a int"):
-        ENCODER.encode([None, 5], on_invalid="empty")
-    with pytest.raises(noppa.NoppaError, match="on_invalid must be one of error, empty"):
-        ENCODER.encode(["a"], on_invalid="skip")
+        ENCODER.encode([None, 5], on_error="empty")
+    with pytest.raises(noppa.NoppaError, match="on_error must be one of raise, empty"):
+        ENCODER.encode(["a"], on_error="skip")
 
 
 def test_tokens_as_they_are() -> None:

@@ -65,12 +65,12 @@ def test_the_encoder_s_own_frequencies_say_what_is_common() -> None:
         ["ja", "hund", "katze"], np.eye(3), probabilities=[0.9, 0.0005, 0.0005]
     )
     encoder = noppa.Encoder(words, noppa.Average())
-    found = noppa.keywords(["ja hund", "ja katze", "ja hund"], encoder=encoder)
+    found = noppa.keywords(["ja hund", "ja katze", "ja hund"], model=encoder)
     assert [one.text for one in found] == ["hund", "katze"]
 
 
 def test_an_encoder_from_elsewhere() -> None:
-    found = noppa.keywords("cake cake", encoder=lambda texts: np.ones((len(texts), 2)))
+    found = noppa.keywords("cake cake", model=lambda texts: np.ones((len(texts), 2)))
     assert [one.text for one in found] == ["cake"]
 
 

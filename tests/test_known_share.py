@@ -139,7 +139,7 @@ def test_scripts(words: list[str], script: str) -> None:
         lambda model: list(model.encode_iter(GERMAN * 20, 2)),
         lambda model: model.encode(iter(GERMAN * 5000)),
         lambda model: noppa.Encoder(model.words, noppa.SIF()).fit(GERMAN * 5000),
-        lambda model: noppa.deduplicate(GERMAN, encoder=model),
+        lambda model: noppa.deduplicate(GERMAN, model=model),
     ],
 )  # fmt: skip
 def test_it_comes_once_a_call(model: noppa.Encoder, call: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 import noppa
 from noppa.errors import ParameterError
 from noppa.methods.equations import PAIR_PARTS, PARTS, attention, positions
-from noppa.methods.registry import described, made
+from noppa.methods.registry import made, to_dict
 
 from .conftest import made_texts, made_words
 from .test_kernels import DIMS, native_rows, stored, twin_rows
@@ -103,7 +103,7 @@ def test_pair_columns_are_saved(tmp_path: Path) -> None:
 
 
 def test_a_method_of_an_earlier_version_compares_in_all_columns() -> None:
-    stored = described(noppa.NoPPA())
+    stored = to_dict(noppa.NoPPA())
     del stored["pair_columns"]
     assert made(noppa.METHODS, stored) == noppa.NoPPA()
 

@@ -17,7 +17,7 @@ from noppa import plot
 from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
 from noppa.plot import paper
 from noppa.plot.figures import counted, figure1, figures
-from noppa.plot.pictures import described, shown
+from noppa.plot.pictures import shown, to_dict
 
 from .conftest import made_texts, made_words
 
@@ -85,7 +85,7 @@ def test_a_page_asks_nothing_of_the_network(picture: Any, tmp_path: Path) -> Non
     assert not re.search(r"https?:|//|src=|href=|@import|url\(", page.split("<body>")[0])
     assert not re.search(r"https?:|src=|href=|url\(", page)
     assert "prefers-color-scheme: dark" in page
-    assert f'aria-label="{html.escape(described(picture))}"' in page
+    assert f'aria-label="{html.escape(to_dict(picture))}"' in page
     assert page.count("<figure>") == page.count("aria-live") == page.count("<details>") == 1
 
 

@@ -41,7 +41,7 @@ class Spy:
         self.fits: list[Counter[str]] = []
         self.seen: list[Counter[str]] = []
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {}
 
     def fitted(self, texts: Sequence[str]) -> Spy:
@@ -239,7 +239,7 @@ def test_a_search_on_folds_follows_the_development_rows_of_each_fold_alone(
         def scored(
             tasks: Any, candidates: Sequence[PerFold], *rest: Any
         ) -> Iterator[dict[str, Any]]:
-            strengths = [each.described()["a"] for each in candidates[0].folds]
+            strengths = [each.to_dict()["a"] for each in candidates[0].folds]
             yield {"dev_folds": [sign * strengths[0], *strengths[1:]]}
 
         monkeypatch.setattr(tuning.bench, "results", scored)

@@ -272,14 +272,14 @@ def test_policies_for_bad_records(tmp_path):
     source, target = tmp_path / "t", tmp_path / "v.jsonl"
     source.write_bytes(b"cake\n\xff\na girl\n")
     with pytest.raises(
-        NoppaError, match=r"line 2: it is not UTF-8 \(.*\); mend it, or pass --on-bad"
+        NoppaError, match=r"line 2: it is not UTF-8 \(.*\); mend it, or pass --on-error"
     ):
         Job(MODEL, Input([str(source)]), str(target)).run()
     assert not target.exists()
-    outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="skip").run()
+    outcome = Job(MODEL, Input([str(source)]), str(target), on_error="skip").run()
     assert (outcome.records, outcome.rows, outcome.bad) == (3, 2, 1)
     assert [json.loads(line)["record"] for line in target.read_text().splitlines()] == [1, 3]
-    outcome = Job(MODEL, Input([str(source)]), str(target), on_bad="empty", overwrite=True).run()
+    outcome = Job(MODEL, Input([str(source)]), str(target), on_error="empty", overwrite=True).run()
     assert (outcome.rows, outcome.bad, outcome.zero) == (3, 1, 1)
     assert not load(target, "jsonl")[1].any()
 
@@ -295,7 +295,7 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
     source, whole, target = tmp_path / "t.txt", tmp_path / f"whole.{form}", tmp_path / f"v.{form}"
     monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 12)
     source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(2000)))
-    Job(MODEL, Input([str(source)]), str(whole), on_bad="skip").run()
+    Job(MODEL, Input([str(source)]), str(whole), on_error="skip").run()
 
     monkeypatch.setattr("os.fsync", lambda file: None)  # a busy disk takes its time
     checkpoint = tmp_path / f".v.{form}.checkpoint"
@@ -307,14 +307,19 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
 
     with pytest.raises(stop):
         Job(
-            MODEL, Input([str(source)]), str(target), on_bad="skip", resume=True, progress=interrupt
+            MODEL,
+            Input([str(source)]),
+            str(target),
+            on_error="skip",
+            resume=True,
+            progress=interrupt,
         ).run()
     assert not target.exists()
     assert (tmp_path / f".v.{form}.partial").exists()
     before = json.loads(checkpoint.read_text())["outcome"]["records"]
     seen = []
     outcome = Job(
-        MODEL, Input([str(source)]), str(target), on_bad="skip", resume=True,
+        MODEL, Input([str(source)]), str(target), on_error="skip", resume=True,
         progress=lambda records, position: seen.append(records),
     ).run()  # fmt: skip
     assert seen[0] > before > 0, "it went on, and did not start again"
@@ -412,7 +417,7 @@ def test_interruption_without_resume_leaves_nothing(tmp_path):
         ("v.parquet", {"resume": True}, "can be resumed"),
         ("v.xyz", {}, "end the name in .npy"),
         ("none/v.npy", {}, "does not exist"),
-        ("v.npy", {"on_bad": "ignore"}, "on_bad must be one of"),
+        ("v.npy", {"on_error": "ignore"}, "on_error must be one of"),
     ],
 )
 def test_wrong_jobs(tmp_path, monkeypatch, target, options, message):

@@ -92,7 +92,7 @@ def test_resume_of_a_finished_job_has_nothing_to_do():
     ("change", "message"),
     [
         (lambda: job(resume=True, options={"normalize": True}), "begun with other options"),
-        (lambda: job(resume=True, on_bad="skip"), "begun with other options"),
+        (lambda: job(resume=True, on_error="skip"), "begun with other options"),
         (lambda: job(resume=True, model=Encoder(MODEL.words, Average())), "begun with other model"),
     ],
 )

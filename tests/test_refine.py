@@ -18,7 +18,7 @@ ROWS = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.linspace(3, 
 
 def applied(steps: list[Step], rows: np.ndarray) -> np.ndarray:
     """Rows through the steps in float64, as they were fitted."""
-    exact = [(step.described()[0], *vars(step).values()) for step in steps]
+    exact = [(step.to_dict()[0], *vars(step).values()) for step in steps]
     return reference.apply_steps(rows, None, reference.Steps(exact), 1)
 
 

@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 import noppa
-from noppa.errors import DEPRECATED
 from noppa.main_interpreter import MODULE
 from tests.conftest import ROOT
 from tools import absolute_links, describe_release
@@ -36,12 +35,6 @@ def test_the_version_stands_in_one_place() -> None:
     assert written == []
     assert "\nversion:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {VERSION}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-def test_old_names_go_on_the_day_that_is_published() -> None:
-    page = (ROOT / "VERSIONING.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([^`]+)` \|.*\| (\d{4}-\d\d-\d\d) \|$", page, re.MULTILINE)
-    assert dict(rows) == DEPRECATED
 
 
 @pytest.mark.found("a try", "In a subinterpreter of Python 3.11 the first call never returned.")

@@ -71,7 +71,7 @@ def test_what_a_search_finds(client: TestClient, folder: Path, mode: str, where:
     hits = noppa.Index.open(folder).search("a boy eats cake", 3, where, mode)
     body = {"query": "a boy eats cake", "count": 3, "where": where, "mode": mode}
     answer = client.post("/index/search", json=body).json()
-    assert answer == {"results": [hit.described() for hit in hits], "note": None, "warning": None}
+    assert answer == {"results": [hit.to_dict() for hit in hits], "note": None, "warning": None}
     assert len(answer["results"]) > 1
 
 
@@ -80,7 +80,7 @@ def test_hits_say_why(client: TestClient, folder: Path) -> None:
     found = client.post("/index/search", json=body).json()["results"]
     hits = noppa.Index.open(folder).search("a boy eats cake", 2)
     for hit, result in zip(hits, found, strict=True):
-        assert result["why"] == json.loads(json.dumps(hit.explain().described()))
+        assert result["why"] == json.loads(json.dumps(hit.explain().to_dict()))
     many = client.post("/index/search", json={**body, "count": index_routes.MOST_EXPLAINED + 1})
     assert many.json()["error"]["param"] == "count"
 

@@ -70,7 +70,7 @@ def duration(seconds: float) -> str:
 # ------------------------------------------------------------------ fuzzers
 
 
-def described(target: str) -> str:
+def to_dict(target: str) -> str:
     """The first sentence of a fuzz target about itself."""
     if target.startswith("native_"):
         path = FUZZ / "native" / f"{target.removeprefix('native_')}.cpp"
@@ -101,7 +101,7 @@ def fuzzers() -> str:
         rows.append(
             [
                 f"`{name}`",
-                described(name),
+                to_dict(name),
                 last["engine"],
                 executions,
                 duration(seconds),

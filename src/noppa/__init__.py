@@ -62,10 +62,6 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("noppa")
-    if name == "Normalise":
-        from noppa import refine
-
-        return refine.Normalise
     if name in LATE:
         return getattr(import_module(LATE[name]), name)
     raise AttributeError(f"module 'noppa' has no attribute {name!r}")

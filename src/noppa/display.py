@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noppa.extras import needs
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 
 #: Characters of a `repr`, and of a text in a view.
 LONGEST, TEXT = 200, 160
@@ -82,7 +82,7 @@ class Displayed:
 # Short
 
 
-def short_repr(self: Any) -> str:
+def dataclass_repr(self: Any) -> str:
     """A `repr` of at most `LONGEST` characters for a dataclass or a NamedTuple: arrays by their shapes, long values cut."""
     names = (
         [field.name for field in fields(self) if field.repr]
@@ -106,7 +106,7 @@ def listed(name: str, values: Mapping[str, Any]) -> str:
 def changed(frozen: Any) -> str:
     """The `repr` of a dataclass of parameters with those alone that are not what they are by default."""
     if not is_dataclass(frozen):
-        return shown(frozen)
+        return short_repr(frozen)
     values = {field.name: getattr(frozen, field.name) for field in fields(frozen)}
     others = {
         field.name: values[field.name]
@@ -124,11 +124,11 @@ def cut(text: Any, width: int = TEXT) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"<{value.dtype} {value.shape}>" if value.size > 4 else shown(value)
+        return f"<{value.dtype} {value.shape}>" if value.size > 4 else short_repr(value)
     if isinstance(value, (list, tuple, Mapping)):
-        short = shown(value) if len(value) <= MEMBERS else "…"
+        short = short_repr(value) if len(value) <= MEMBERS else "…"
         return f"<{type(value).__name__} of {len(value)}>" if short.endswith("…") else short
-    return shown(value)
+    return short_repr(value)
 
 
 # Plain text

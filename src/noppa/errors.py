@@ -46,10 +46,6 @@ class UnknownWordsWarning(NoppaWarning):
     """Few words of a batch are known: the text is in another language or script than the word vectors."""
 
 
-#: Old names, and the day after which a release may drop them: the table of VERSIONING.md.
-DEPRECATED = {"Normalise": "2027-11-30", 'on_bad "drop"': "2027-11-30"}
-
-
 def warn(message: str, category: type[Warning] = NoppaWarning) -> None:
     """Warn with the stack level of the user's line that called into noppa, however deep the warning arises."""
     frame, level = sys._getframe(1), 2
@@ -60,8 +56,3 @@ def warn(message: str, category: type[Warning] = NoppaWarning) -> None:
         level += ours  # warnings.warn skips frames of the import system too
         frame = frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def warn_renamed(old: str, new: str, category: type[Warning] = DeprecationWarning) -> None:
-    """Warn that `old` of `DEPRECATED` has another name now, and until when it works."""
-    warn(f"{old} is called {new} now and works until {DEPRECATED[old]}: change the name", category)

@@ -37,9 +37,11 @@ def whole(value: Any, name: str, least: int = 0, most: int = sys.maxsize) -> int
     except TypeError:
         number = None
     if number is None or number < least:
-        raise ParameterError(f"{name} must be a whole number from {least} on, not {shown(value)}")
+        raise ParameterError(
+            f"{name} must be a whole number from {least} on, not {short_repr(value)}"
+        )
     if number > most:
-        raise ParameterError(f"{name} must be at most {most}, not {shown(value)}")
+        raise ParameterError(f"{name} must be at most {most}, not {short_repr(value)}")
     return int(number)
 
 
@@ -48,7 +50,7 @@ def number(value: Any, name: str, least: float, most: float) -> float:
     checked = real(value)
     if not least <= checked <= most:
         raise ParameterError(
-            f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}"
+            f"{name} must be a number from {least:g} to {most:g}, not {short_repr(value)}"
         )
     return checked
 
@@ -56,14 +58,14 @@ def number(value: Any, name: str, least: float, most: float) -> float:
 def positive(value: Any, name: str) -> float:
     """A number above 0 that is neither too small nor too large for float32."""
     if not 0 < real(value) < math.inf:
-        raise ParameterError(f"{name} must be a number above 0, not {shown(value)}")
+        raise ParameterError(f"{name} must be a number above 0, not {short_repr(value)}")
     return number(value, name, SMALLEST, LARGEST)
 
 
 def boolean(value: Any, name: str) -> bool:
     """True or False, of Python's or NumPy's type."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ParameterError(f"{name} must be True or False, not {shown(value)}")
+        raise ParameterError(f"{name} must be True or False, not {short_repr(value)}")
     return bool(value)
 
 
@@ -75,7 +77,7 @@ def one_of(value: Any, name: str, choices: Any) -> Any:
         if value is choice or (comparable and value == choice):
             return choice
     listed = ", ".join("None" if choice is None else str(choice) for choice in choices)
-    raise ParameterError(f"{name} must be one of {listed}, not {shown(value)}")
+    raise ParameterError(f"{name} must be one of {listed}, not {short_repr(value)}")
 
 
 def numbers(value: Any, name: str) -> NDArray[Any]:
@@ -85,7 +87,9 @@ def numbers(value: Any, name: str) -> NDArray[Any]:
         if array.dtype.kind == "O":
             array = array.astype(float)  # None becomes NaN
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"{name} must be an array of numbers, not {shown(value)}") from None
+        raise ParameterError(
+            f"{name} must be an array of numbers, not {short_repr(value)}"
+        ) from None
     if array.dtype.kind not in "fiu":
         raise ParameterError(f"{name} of type {array.dtype} holds no numbers")
     # Only an object with a mask may import numpy.ma, which doubles the time of a load.
@@ -97,10 +101,10 @@ def numbers(value: Any, name: str) -> NDArray[Any]:
 def path_of(value: Any) -> Path:
     """The path of a file or a folder."""
     if not isinstance(value, (str, PathLike)) or not isinstance(fspath(value), str):
-        raise ParameterError(f"a path is a text or a pathlib.Path, not {shown(value)}")
+        raise ParameterError(f"a path is a text or a pathlib.Path, not {short_repr(value)}")
     path = Path(value)
     if "\0" in str(path):
-        raise ParameterError(f"{shown(value)} is no path: it has a character 0")
+        raise ParameterError(f"{short_repr(value)} is no path: it has a character 0")
     return path
 
 
@@ -112,17 +116,17 @@ def optional(check: Check) -> Check:
 #: What `np.random` and the native trainer take as a seed.
 seed_number: Check = partial(whole, most=(1 << 64) - 1)
 #: A number of components, clusters, coefficients or dimensions: `some` from 1 on, `any_number` from 0 on.
-some: Check = partial(whole, least=1, most=MOST_DIMENSIONS)
-any_number: Check = partial(whole, most=MOST_DIMENSIONS)
+positive_count: Check = partial(whole, least=1, most=MOST_DIMENSIONS)
+count: Check = partial(whole, most=MOST_DIMENSIONS)
 
 
-def settle(frozen: Any, **checks: Check) -> None:
+def validate_fields(frozen: Any, **checks: Check) -> None:
     """Replace the named fields of a frozen dataclass by their checked values."""
     for name, check in checks.items():
         object.__setattr__(frozen, name, check(getattr(frozen, name), name))
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A short repr for an error message, of anything."""
     try:
         text = " ".join(repr(value).split())

@@ -66,6 +66,6 @@ def test_what_is_wrong_is_one_sentence(dataset: Dataset) -> None:
     with pytest.raises(InputError, match="item 1 is missing"):
         gaps.map(Encode(), batched=True)
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        rows = gaps.map(Encode(on_invalid="empty"), batched=True)
+        rows = gaps.map(Encode(on_error="empty"), batched=True)
     assert not any(rows[1]["vector"])
     assert len(gaps.select([]).map(Encode(), batched=True)) == 0

@@ -45,7 +45,7 @@ def test_missing_values_are_named_or_empty() -> None:
     with pytest.raises(noppa.NoppaError, match="item 1"):
         series.noppa.encode()
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        rows = series.noppa.encode(on_invalid="empty").to_numpy()
+        rows = series.noppa.encode(on_error="empty").to_numpy()
     assert not rows[1].any()
     assert rows[[0, 2]].any(axis=1).all()
 

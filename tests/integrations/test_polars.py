@@ -75,17 +75,17 @@ def test_nulls_are_named_or_empty() -> None:
     with pytest.raises(InputError, match="item 1 is missing"):
         frame.select(pl.col("text").noppa.encode())
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        rows = frame.select(pl.col("text").noppa.encode(on_invalid="empty"))["text"].to_numpy()
+        rows = frame.select(pl.col("text").noppa.encode(on_error="empty"))["text"].to_numpy()
     assert rows.any(axis=1).tolist() == [True, False, True]
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        near = frame.select(pl.col("text").noppa.similarity("a cake", on_invalid="empty"))
+        near = frame.select(pl.col("text").noppa.similarity("a cake", on_error="empty"))
     assert near["text"][1] == 0.0
     assert near["text"][0] == pytest.approx(1)
 
 
 def test_mistakes_are_told_before_a_lazy_frame_is_collected() -> None:
-    with pytest.raises(ParameterError, match="on_invalid must be one of error, empty"):
-        pl.col("text").noppa.encode(on_invalid="drop")
+    with pytest.raises(ParameterError, match="on_error must be one of raise, empty"):
+        pl.col("text").noppa.encode(on_error="drop")
     with pytest.raises(ParameterError, match="model must be an encoder"):
         pl.col("text").noppa.encode(3)
     with pytest.raises(InputError, match="item 0 is a int"):

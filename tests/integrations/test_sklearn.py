@@ -91,7 +91,7 @@ def test_an_encoder_that_was_never_fitted_is_fitted_and_not_changed() -> None:
 
 def test_clones_share_the_encoder_and_know_nothing_of_the_fit() -> None:
     given = noppa.Encoder(made_words(), noppa.NoPPA(k=0))
-    made = NoppaTransformer(given, a=0.2, on_invalid="empty").fit(["a girl"])
+    made = NoppaTransformer(given, a=0.2, on_error="empty").fit(["a girl"])
     copy = clone(made)
     assert copy.get_params() == made.get_params()
     assert copy.model is given
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_one_sentence() -> None:
     with pytest.raises(InputError, match="2 dimensions"):
         NoppaTransformer().fit(np.array([["a"], ["b"]]))
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        rows = NoppaTransformer(on_invalid="empty").fit_transform(["a", None])
+        rows = NoppaTransformer(on_error="empty").fit_transform(["a", None])
     assert rows[0].any()
     assert not rows[1].any()
 

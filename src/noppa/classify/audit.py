@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.learning import Training
 from noppa.classify.linear_fit import probabilities
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 
 Float = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Doubt:
     suggested: Any
     reason: str
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
 
 def own_probabilities(training: Training) -> Float:

@@ -24,7 +24,7 @@ from noppa.display import Displayed, Table, View
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.internal import internal
 from noppa.io import hub, storage
-from noppa.parameters import shown, whole
+from noppa.parameters import short_repr, whole
 from noppa.text.tokenizer_settings import Tokenizer
 from noppa.text.tokens import Split
 from noppa.threads import thread_count
@@ -35,7 +35,7 @@ Float = NDArray[np.float64]
 class Classifier(Displayed):
     """Labels for texts: logistic regression on an encoder's vectors beside TF-IDF n-grams.
 
-    encoder: an `Encoder`, the name of a preset or a saved folder; the embedded model where None, no vectors where False.
+    model: an `Encoder`, the name of a preset or a saved folder; the embedded model where None, no vectors where False.
     ngrams: the shortest and the longest n-gram in words; None for none.
     l2_vectors, l2_ngrams: strengths of regularization; those that are None are chosen by `folds` folds.
     keep_texts: save the training texts with the model, so that `nearest` can name them.
@@ -52,7 +52,7 @@ class Classifier(Displayed):
 
     def __init__(
         self,
-        encoder: Any = None,
+        model: Any = None,
         ngrams: tuple[int, int] | None = (1, 2),
         l2_vectors: float | None = None,
         l2_ngrams: float | None = None,
@@ -62,7 +62,7 @@ class Classifier(Displayed):
         threads: int | None = None,
     ) -> None:
         # As scikit-learn has it: nothing is checked or changed here, so that a clone has the same parameters.
-        self.encoder = encoder
+        self.model = model
         self.ngrams = ngrams
         self.l2_vectors = l2_vectors
         self.l2_ngrams = l2_ngrams
@@ -110,13 +110,13 @@ class Classifier(Displayed):
         return self
 
     @classmethod
-    def zero_shot(cls, labels: Any, encoder: Any = None) -> Classifier:
+    def zero_shot(cls, labels: Any, model: Any = None) -> Classifier:
         """A classifier without training rows: a text gets the label whose name or description is nearest by cosine.
 
-        labels: names, or a mapping from each to a description, or to a list of example texts. encoder: for cosines; the preset
+        labels: names, or a mapping from each to a description, or to a list of example texts. model: for cosines; the preset
         "similarity" where None. Probabilities are rough: nothing calibrates them.
         """
-        return cls._of(contents_of(labels, encoder))
+        return cls._of(contents_of(labels, model))
 
     @classmethod
     def _of(cls, contents: Contents) -> Classifier:
@@ -359,5 +359,5 @@ def load_classifier(
 def _one(text: Any) -> list[Any]:
     """A text, or a pair, as a collection of one."""
     if not isinstance(text, str) and not (isinstance(text, (tuple, list)) and len(text) == 2):
-        raise InputError(f"a text or a pair of texts is expected, not {shown(text)}")
+        raise InputError(f"a text or a pair of texts is expected, not {short_repr(text)}")
     return [text if isinstance(text, str) else tuple(text)]

@@ -15,7 +15,7 @@ from noppa.classify.features import Features
 from noppa.classify.labels import KINDS, Labels
 from noppa.classify.linear_model import LinearModel
 from noppa.classify.ngrams import CASE, Ngrams
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.encoder import encoder_folder
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.loading import load
@@ -65,7 +65,7 @@ class Contents(NamedTuple):
     text_columns: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return short_repr(self)
+        return dataclass_repr(self)
 
 
 def write(path: str | PathLike[str], contents: Contents) -> None:

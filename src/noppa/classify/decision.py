@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.features import Features, Texts
 from noppa.classify.linear_model import LinearModel
-from noppa.display import Displayed, Table, View, Words, cut, frame, short_repr, text_of
+from noppa.display import Displayed, Table, View, Words, cut, dataclass_repr, frame, text_of
 from noppa.errors import ParameterError
 from noppa.explain.explanation import Explanation
 from noppa.kernels.backend import kernels
@@ -28,7 +28,7 @@ class Side:
     tokens: tuple[str, ...]
     shares: Float
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class NgramShare:
     shares: Float
     places: tuple[tuple[int, int, int], ...]
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Decision(Displayed):
             shares[f"({name})"] = float(values[at])
         return sorted(shares.items(), key=lambda item: -abs(item[1]))
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as JSON."""
         return {
             "label": self.label,

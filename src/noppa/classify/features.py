@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.ngrams import Ngrams
 from noppa.classify.sparse_rows import SparseRows, sparse_rows
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import InputError
 from noppa.text.tokens import Split
 from noppa.words.texts import texts_of
@@ -25,7 +25,7 @@ DIFFERENT, SHARED = "in one text: ", "in both texts: "
 class Texts:
     """Texts to classify, or pairs of texts by their two sides."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     sides: tuple[list[str], ...]
 
@@ -78,7 +78,7 @@ def _pairs(items: Any) -> bool:
 class Features:
     """How texts become columns: by an encoder (None for no vectors) and by n-grams (None for none)."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     encoder: Any
     ngrams: Ngrams | None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.classifier_folder import Contents
 from noppa.classify.features import Features, Texts
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import NoppaWarning, ParameterError
 
 Float = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Neighbour:
     label: Any
     cosine: float
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
 
 def strongest(contents: Contents, count: int, threads: int) -> dict[Any, list[tuple[str, float]]]:

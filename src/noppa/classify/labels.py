@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noppa.classify.memory import require_memory
 from noppa.errors import InputError, ParameterError
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 
 Array = NDArray[np.float32]
 #: How labels came, and how `predict` gives them back: one a row, a set a row, or a table of 0 and 1.
@@ -74,7 +74,7 @@ class Labels:
             for one in item if self.kind == SETS else (item,):
                 if one not in numbers:
                     raise InputError(
-                        f"label {row} is {shown(one)}, which the classifier was not trained on: its classes are "
+                        f"label {row} is {short_repr(one)}, which the classifier was not trained on: its classes are "
                         + ", ".join(map(str, self.classes[:10].tolist()))
                     )
                 members[row, numbers[one]] = 1
@@ -117,11 +117,11 @@ class Labels:
             raise ParameterError(f"training needs labelled rows, and there are {rows}")
         if self.exclusive and len(self.classes) < 2:
             raise ParameterError(
-                f"every row has the label {shown(self.classes.tolist()[0])}: give rows of at least two classes"
+                f"every row has the label {short_repr(self.classes.tolist()[0])}: give rows of at least two classes"
             )
         few = np.flatnonzero(counts < 2)
         if len(few):
-            name, count = shown(self.classes.tolist()[few[0]]), int(counts[few[0]])
+            name, count = short_repr(self.classes.tolist()[few[0]]), int(counts[few[0]])
             raise ParameterError(
                 f"the class {name} has {count} row{'s' * (count != 1)}: give it at least two, or leave it out"
             )
@@ -153,5 +153,7 @@ def _classes(items: list[Any]) -> NDArray[Any]:
     if not items:
         raise ParameterError("training needs labelled rows, and there are none")
     if not kinds <= {str, int, float, bool}:
-        raise InputError(f"a label is a text, a number or a truth value, not {shown(items[0])}")
+        raise InputError(
+            f"a label is a text, a number or a truth value, not {short_repr(items[0])}"
+        )
     return np.unique(np.array(items))

@@ -19,10 +19,10 @@ from noppa.classify.labels import Labels
 from noppa.classify.linear_fit import Axes, Design, Folds
 from noppa.classify.linear_model import LinearModel
 from noppa.classify.memory import require_memory
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.encoder.loading import load
 from noppa.errors import InputError, ParameterError
-from noppa.parameters import boolean, optional, positive, seed_number, shown, whole
+from noppa.parameters import boolean, optional, positive, seed_number, short_repr, whole
 from noppa.threads import thread_count
 
 Members = NDArray[np.float32]
@@ -51,7 +51,7 @@ class Settings:
 
     @classmethod
     def of(cls, parameters: dict[str, Any]) -> Settings:
-        given = parameters["encoder"]
+        given = parameters["model"]
         encoder, lengths = (
             None if given is False else encoder_of(given),
             _lengths(parameters["ngrams"]),
@@ -80,7 +80,7 @@ class Training:
     train (n,): the rows that were trained on; the others are development rows.
     """
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     texts: Texts
     labels: Labels
@@ -152,7 +152,7 @@ def _design(
     require_memory(
         4 * COPIES * len(texts) * width,
         f"training on {len(texts):,} rows of {width} numbers",
-        "train on fewer rows, or with encoder=False on n-grams alone",
+        "train on fewer rows, or with model=False on n-grams alone",
     )
     blocks = [Axes.of(block) for block in features.dense(texts, settings.threads)]
     sparse = features.sparse(texts, settings.threads)
@@ -178,7 +178,9 @@ def encoder_of(given: Any) -> Any:
     if given is None or isinstance(given, (str, PathLike)):
         return load(given)
     if not callable(getattr(given, "encode", None)):
-        raise ParameterError(f"encoder must be an Encoder or the name of one, not {shown(given)}")
+        raise ParameterError(
+            f"encoder must be an Encoder or the name of one, not {short_repr(given)}"
+        )
     return given
 
 
@@ -189,11 +191,11 @@ def _lengths(given: Any) -> tuple[int, int] | None:
         shortest, longest = given
     except (TypeError, ValueError):
         raise ParameterError(
-            f"ngrams are two numbers, such as (1, 2), or None, not {shown(given)}"
+            f"ngrams are two numbers, such as (1, 2), or None, not {short_repr(given)}"
         ) from None
     checked = whole(shortest, "ngrams", 1, LONGEST), whole(longest, "ngrams", 1, LONGEST)
     if checked[0] > checked[1]:
-        raise ParameterError(f"ngrams go from the shortest to the longest, not {shown(given)}")
+        raise ParameterError(f"ngrams go from the shortest to the longest, not {short_repr(given)}")
     return checked
 
 

@@ -89,7 +89,7 @@ class TrainingReport(Displayed):
             blocks += ["labels that may be wrong", Table(DOUBT, rows)]
         return View(title, blocks)
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as JSON."""
         return {"accuracy": self.accuracy, "error": self.error, **asdict(self)}
 

@@ -114,7 +114,7 @@ def encode(
             shard_size=_bytes(shard_size),
             progress=progress,
         )
-    _print_report(output, report, reading.on_bad)
+    _print_report(output, report, reading.on_error)
 
 
 @app.command()
@@ -159,7 +159,7 @@ def predict(
             shard_size=_bytes(shard_size),
             progress=progress,
         )
-    _print_report(output, report, reading.on_bad)
+    _print_report(output, report, reading.on_error)
 
 
 @app.command()
@@ -227,8 +227,8 @@ def fit(
     )
 
 
-def _print_report(output: str, report: Any, on_bad: str) -> None:
-    print_faults(report, on_bad, f" {report.bad_rows} lists them")
+def _print_report(output: str, report: Any, on_error: str) -> None:
+    print_faults(report, on_error, f" {report.bad_rows} lists them")
     earlier = f", {report.before} of them from before" if report.before else ""
     rows = f"{report.rows:,} row{'s' * (report.rows != 1)}"
     print(f"{output}: {rows} in {report.shards} part{'s' * (report.shards != 1)}{earlier}")
@@ -237,7 +237,7 @@ def _print_report(output: str, report: Any, on_bad: str) -> None:
 def _read_by(reading: Reading) -> dict[str, Any]:
     """What `cluster` takes of how files are read."""
     return {
-        "on_bad": reading.on_bad,
+        "on_error": reading.on_error,
         "form": reading.form,
         "header": not reading.no_header,
         "encoding": reading.encoding,

@@ -52,7 +52,7 @@ def compare(
     Example: noppa compare data.csv --text review --label stars --vectors glove.6B.100d.npy --counts counts.txt
     """
     found = read_labelled(
-        reading.input_of([data], text), [text], label, skip=reading.on_bad == "skip"
+        reading.input_of([data], text), [text], label, skip=reading.on_error == "skip"
     )
     rows = comparison.rows_of(found.texts, found.labels, data)
     candidates = None if method is None else [kind_of(name) for name in method]

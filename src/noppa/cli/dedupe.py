@@ -92,8 +92,10 @@ def dedupe(
         output_of(removed, [*sources, output])
     with workspace(output) as folder:
         with interruptible(": nothing was written"):
-            found = collect(given, folder, "own", reading.on_bad, spool=True)
-            others = None if known is None else collect(known, folder, "reference", reading.on_bad)
+            found = collect(given, folder, "own", reading.on_error, spool=True)
+            others = (
+                None if known is None else collect(known, folder, "reference", reading.on_error)
+            )
             result = _duplicates(found, others, encoder, folder, comparing.threads, threshold, keep)
         _write_kept(result, found, given, output)
         if removed is not None:

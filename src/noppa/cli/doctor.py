@@ -120,7 +120,7 @@ def _memory() -> Iterator[Finding]:
 
 
 def _embedded_model() -> Iterator[Finding]:
-    described = embedded.described()
+    described = embedded.to_dict()
     if described is None:
         yield Finding("embedded model", BROKEN, "not installed", REINSTALL)
         return

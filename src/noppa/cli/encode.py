@@ -72,7 +72,7 @@ def encode(
             source=reading.input_of(inputs, column),
             target=output,
             form=to,
-            on_bad=reading.on_bad,
+            on_error=reading.on_error,
             resume=resume,
             overwrite=overwrite,
             threads=threads,

@@ -72,7 +72,7 @@ def explain(
     if against is not None:
         explanation = encoder.explain_pair(text, against)
     if output is None and as_json:
-        print_json(explanation.described())
+        print_json(explanation.to_dict())
     elif output is None:
         _print(
             _token_rows(explanation)
@@ -82,9 +82,7 @@ def explain(
         )
     elif output.suffix.lower() == ".json":
         with whole_file(output) as new:
-            new.write_text(
-                json.dumps(explanation.described(), ensure_ascii=False), encoding="utf-8"
-            )
+            new.write_text(json.dumps(explanation.to_dict(), ensure_ascii=False), encoding="utf-8")
     else:
         save(_pictures(explanation, weighted), output, dark)
 

@@ -22,7 +22,7 @@ from noppa.io import storage
 from noppa.io.atomic import whole_folder
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.search.index import Index
-from noppa.search.segment_log import EARLIER_KIND, KIND, SegmentLog
+from noppa.search.segment_log import KIND, SegmentLog
 from noppa.search.stored_vectors import DTYPES
 from noppa.text.tokenizer_settings import Tokenizer
 
@@ -88,7 +88,7 @@ def make(
         raise typer.BadParameter("give --output FOLDER for the index")
     encoder = load(model or PRESET, tokenizer)
     refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
-    if output.exists() and storage.kind_of(output) not in (KIND, EARLIER_KIND):
+    if output.exists() and storage.kind_of(output) != KIND:
         raise FileError(f"{output} exists and is no index: choose another name or remove it first")
     output_of(output, [])
     with ExitStack() as stack:
@@ -148,7 +148,7 @@ def info(
 
     Example: noppa index info reviews-index
     """
-    facts = Index.open_stored(folder).described()
+    facts = Index.open_stored(folder).to_dict()
     if as_json:
         return print(json.dumps(facts))
     for name, value in facts.items():
@@ -164,7 +164,7 @@ def compact(folder: Folder, model: Model = None) -> None:
     """
     opened = Index.open(folder, model, create=False)  # its tokenizer writes the terms anew
     opened.compact()
-    typer.echo(f"{folder}: {_texts(len(opened))}, {opened.described()['bytes']} bytes")
+    typer.echo(f"{folder}: {_texts(len(opened))}, {opened.to_dict()['bytes']} bytes")
 
 
 def added(

@@ -43,7 +43,7 @@ def info(model: Model = None, as_json: AsJson = False) -> None:
 
 
 def _embedded() -> str:
-    model = embedded.described()
+    model = embedded.to_dict()
     if model is None:
         return "none"
     return (

@@ -72,7 +72,7 @@ def predict(
             source=replace(source, column=columns[0], records=True),
             target=output,
             form=to,
-            on_bad=reading.on_bad,
+            on_error=reading.on_error,
             resume=resume,
             overwrite=overwrite,
             folder=model,
@@ -94,7 +94,7 @@ def _explain(
         output_of(path, [model])
     explained = classifier.explain(text)
     if output == "-" and as_json:
-        print_json(explained.described())
+        print_json(explained.to_dict())
     elif output == "-":
         best = explained.best
         print(
@@ -106,7 +106,7 @@ def _explain(
             print(printable(f"{share:+.4f}\t{name}"))
     elif path.suffix.lower() == ".json":
         with whole_file(path) as new:
-            new.write_text(json.dumps(explained.described(), ensure_ascii=False), encoding="utf-8")
+            new.write_text(json.dumps(explained.to_dict(), ensure_ascii=False), encoding="utf-8")
     else:
         save([decision(explained)], path)
 

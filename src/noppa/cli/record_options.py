@@ -18,7 +18,7 @@ from noppa.records import FORMATS, Input, Outcome, read
 from noppa.records.batch import Batch
 from noppa.records.checkpoint import LISTED
 from noppa.records.fingerprint import file_statuses, refuse_changed
-from noppa.records.job import ON_BAD
+from noppa.records.job import ON_ERROR
 from noppa.records.record_file import STDIN, record_file
 
 Inputs = Annotated[
@@ -62,16 +62,16 @@ class Reading:
         str | None,
         typer.Option(help="Of tables; comma, semicolon and tab are found out.", show_default=False),
     ] = None
-    on_bad: Annotated[
+    on_error: Annotated[
         str,
-        typer.Option(help=f"What to do with a bad record: {', '.join(ON_BAD)} (an empty text)."),
-    ] = "error"
+        typer.Option(help=f"What to do with a bad record: {', '.join(ON_ERROR)} (an empty text)."),
+    ] = "raise"
 
     def input_of(self, paths: list[str] | None, column: str | None) -> Input:
         """The input that the options describe; refuses missing files and folders now, before any work."""
-        if self.on_bad not in ON_BAD:
+        if self.on_error not in ON_ERROR:
             raise typer.BadParameter(
-                f"--on-bad must be one of {', '.join(ON_BAD)}, not {self.on_bad!r}"
+                f"--on-error must be one of {', '.join(ON_ERROR)}, not {self.on_error!r}"
             )
         for path in paths or []:
             if path != STDIN and not Path(path).exists():
@@ -125,18 +125,18 @@ def batches_of_inputs(
     records: whether batches hold the whole records, too.
     """
     source = replace(reading.input_of(paths, column), records=records)
-    on_bad = reading.on_bad
+    on_error = reading.on_error
     outcome = Outcome()
     before = file_statuses(source.paths)
     with records_bar("read", size_of(source)) as progress:
         for batch in read(source):
             outcome.count(batch)
-            if batch.bad and on_bad == "error":
-                raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip")
+            if batch.bad and on_error == "raise":
+                raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-error skip")
             progress(outcome.records, batch.position)
             yield batch
     refuse_changed(before)
-    print_faults(outcome, on_bad, listed_faults(outcome))
+    print_faults(outcome, on_error, listed_faults(outcome))
 
 
 def listed_faults(outcome: Outcome) -> str:
@@ -147,18 +147,18 @@ def listed_faults(outcome: Outcome) -> str:
     return "".join(f"\n  {line}" for line in lines)
 
 
-def print_faults(counts: Any, on_bad: str, listed: str) -> None:
+def print_faults(counts: Any, on_error: str, listed: str) -> None:
     """Print to stderr how many records were bad, with what `listed` says of them, and how many texts have no known word.
 
     counts: an object with `records`, `rows`, `bad` and `zero`.
     """
     if counts.bad:
-        done = "skipped" if on_bad in ("skip", "drop") else "taken as empty"
+        done = "skipped" if on_error == "skip" else "taken as empty"
         print(
             f"noppa: {counts.bad} of {counts.records} records were bad and {done}:{listed}",
             file=sys.stderr,
         )
-    zero = counts.zero - (counts.bad if on_bad == "empty" else 0)
+    zero = counts.zero - (counts.bad if on_error == "empty" else 0)
     if zero > 0:
         print(
             f"noppa: {zero} of {counts.rows} texts have no known word and became rows of zeros",

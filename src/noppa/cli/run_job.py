@@ -54,7 +54,7 @@ def run_job(job: Job, what: str) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
-    print_faults(outcome, job.on_bad, listed_faults(outcome))
+    print_faults(outcome, job.on_error, listed_faults(outcome))
     print(_summary(job, outcome, time.perf_counter() - start), file=sys.stderr)
 
 

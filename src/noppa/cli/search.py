@@ -78,9 +78,9 @@ def search(
 def _show(hit: Hit, as_json: bool, explain: bool) -> None:
     reasons = hit.explain() if explain else None
     if as_json:
-        facts = hit.described()
+        facts = hit.to_dict()
         if reasons is not None:
-            facts["why"] = reasons.described()
+            facts["why"] = reasons.to_dict()
         print(json.dumps(facts))
     else:
         line = printable(" ".join(hit.text.split()))

@@ -110,7 +110,7 @@ def _write(output: Path, made: Topics, found: Collected) -> None:
 
 def _numbered(made: Topics, found: Collected) -> dict[str, Any]:
     """As `described`, with the numbers of records in place of rows."""
-    described = made.described()
+    described = made.to_dict()
     listed = [described["outliers"], *(topic["representatives"] for topic in described["topics"])]
     for one in (one for rows in listed for one in rows):
         one["record"] = int(found.records[one.pop("row")]) + 1

@@ -76,8 +76,8 @@ def train(
 
     Example: noppa train reviews.csv --text body --label topic -o model --report report.html
     """
-    if reading.on_bad not in ("error", "skip"):
-        raise typer.BadParameter(f"--on-bad must be error or skip, not {reading.on_bad!r}")
+    if reading.on_error not in ("raise", "skip"):
+        raise typer.BadParameter(f"--on-error must be raise or skip, not {reading.on_error!r}")
     if no_vectors and model is not None:
         raise typer.BadParameter("give --model or --no-vectors, not both")
     paths = report or []
@@ -93,7 +93,7 @@ def train(
         origin = reading.input_of(files, text[0] if text else None)
         with records_bar("read", size_of(origin)) as progress:
             found = read_labelled(
-                origin, text or [None], label, separator, reading.on_bad == "skip", progress
+                origin, text or [None], label, separator, reading.on_error == "skip", progress
             )
         if found.skipped:
             typer.echo(
@@ -149,7 +149,7 @@ def _write(path: Path, report: TrainingReport, top: dict[Any, Any], title: str) 
 
 
 def _described(report: TrainingReport, top: dict[Any, Any]) -> dict[str, Any]:
-    return {**report.described(), "ngrams": {str(name): pairs for name, pairs in top.items()}}
+    return {**report.to_dict(), "ngrams": {str(name): pairs for name, pairs in top.items()}}
 
 
 def printable_report(report: TrainingReport, top: dict[Any, Any]) -> str:

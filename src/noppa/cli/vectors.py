@@ -70,8 +70,8 @@ def convert(
         str, typer.Option(help="Words that are not UTF-8: strict, replace or skip.")
     ] = "strict",
     on_error: Annotated[
-        str, typer.Option(help="Lines that cannot be read: error or skip.")
-    ] = "error",
+        str, typer.Option(help="Lines that cannot be read: raise or skip.")
+    ] = "raise",
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a file that ends early.")
     ] = False,

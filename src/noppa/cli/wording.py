@@ -21,7 +21,6 @@ WORDS: dict[str, str] = {
     "the input format must be one of None, ": "--from must be one of ",
     "the output format must be one of None, ": "--to must be one of ",
     ", or give noppa the object": "",
-    'on_bad "drop" is called "skip"': "--on-bad drop is called --on-bad skip",
     "words_only (--words-only)": "--words-only",
 }
 
@@ -35,7 +34,7 @@ OPTIONS = (
         "folds",
         "frequencies",
         "limit",
-        "on_bad",
+        "on_error",
         "on_error",
         "errors",
     ),

@@ -77,7 +77,7 @@ def all_texts(
     if output is not None:
         output_of(output, [*given.paths, *folders_of(encoder)])
     with workspace(output) as folder:
-        found = collect(given, folder, "own", reading.on_bad)
+        found = collect(given, folder, "own", reading.on_error)
         yield Compared(found, vectors_of(found, encoder, folder, comparing.threads), encoder)
 
 
@@ -92,12 +92,14 @@ def workspace(output: str | Path | None) -> Iterator[Path]:
             yield path
 
 
-def collect(source: Input, folder: Path, name: str, on_bad: str, spool: bool = False) -> Collected:
+def collect(
+    source: Input, folder: Path, name: str, on_error: str, spool: bool = False
+) -> Collected:
     """All texts, with a progress bar; bad records are reported."""
     with records_bar("read", size_of(source)) as progress:
-        found = collected(source, folder, name, on_bad, spool, progress)
+        found = collected(source, folder, name, on_error, spool, progress)
     refuse_changed(found.statuses)
-    print_faults(found.outcome, on_bad, listed_faults(found.outcome))
+    print_faults(found.outcome, on_error, listed_faults(found.outcome))
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import noppa
-from noppa.cluster.engines import RunOptions, checked_on_bad, outcomes_of
+from noppa.cluster.engines import RunOptions, checked_on_error, outcomes_of
 from noppa.cluster.manifest import (
     BAD,
     BAD_ROWS,
@@ -66,7 +66,7 @@ def encode(
     scheduler: str | None = None,
     workers: int | None = None,
     dtype: str = "float32",
-    on_bad: str = "error",
+    on_error: str = "raise",
     normalize: bool = False,
     dim: int | None = None,
     keep: Sequence[str] | None = None,
@@ -86,14 +86,14 @@ def encode(
     column: with the text. keep: which columns of the input to keep, all where None.
     engine: "dask", "spark", or "single" for this very process. scheduler: the address of a running cluster; without one,
         `workers` processes of this machine are started and ended.
-    dtype: float32 or float16. on_bad: what to do with a record without text: "error", "empty" for a row of zeros,
+    dtype: float32 or float16. on_error: what to do with a record without text: "raise", "empty" for a row of zeros,
         "skip" to leave it out. encoding, delimiter: of text files and tables, where they are not found out.
     shard_size: bytes of text of a task.
 
     The same call again resumes an interrupted run, and does nothing after a finished one.
     """
-    on_bad = checked_on_bad(on_bad)
-    options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
+    on_error = checked_on_error(on_error)
+    options = RunOptions(engine, scheduler, workers, on_error, shard_size)
     one_of(dtype, "dtype", DTYPES)
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
     encoder.encode([], dim=dim)  # fails here, not on a worker, where `dim` does not fit
@@ -105,13 +105,13 @@ def encode(
         "model": sent_model.identity.fingerprint,
         **({} if sent_model.tokenizer is None else {"tokenizer": sent_model.tokenizer}),
         **source.facts(),
-        "set of options": [dtype, on_bad, normalize, dim, keep and list(keep), into],
+        "set of options": [dtype, on_error, normalize, dim, keep and list(keep), into],
         **program_facts(sent_model.instructions),
     }
 
     def shard_job(plan: Plan) -> EncodeShard:
         return EncodeShard(
-            sent_model, plan.fields, target.address, into, dtype, on_bad, bool(normalize), dim
+            sent_model, plan.fields, target.address, into, dtype, on_error, bool(normalize), dim
         )
 
     def plan() -> Plan:
@@ -231,7 +231,7 @@ class EncodeShard:
     output: str
     column: str = "embedding"
     dtype: str = "float32"
-    on_bad: str = "error"
+    on_error: str = "raise"
     normalize: bool = False
     dim: int | None = None
 
@@ -246,7 +246,7 @@ class EncodeShard:
             with self._writer(str(path)) as part:
                 for batch in shard.batches(self.fields):
                     bad += [(counts["records"] + at, fault) for at, fault in batch.bad]
-                    if bad and self.on_bad == "error":
+                    if bad and self.on_error == "raise":
                         raise BadRecord(shard.number, *bad[0])
                     counts["records"] += len(batch.texts)
                     self._write(batch, part, counts)
@@ -271,7 +271,7 @@ class EncodeShard:
     def chosen(self, batch: Batch) -> tuple[Any, list[str]]:
         """The kept columns and the texts of the records that become rows."""
         columns, texts = batch.columns, [text or "" for text in batch.texts]
-        if batch.bad and self.on_bad == "skip":
+        if batch.bad and self.on_error == "skip":
             good = [at for at, text in enumerate(batch.texts) if text is not None]
             columns, texts = columns.take(np.array(good, np.int64)), [texts[at] for at in good]
         return columns, texts

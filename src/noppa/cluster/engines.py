@@ -10,11 +10,11 @@ from typing import Any
 from noppa.cluster.dask_engine import dask
 from noppa.cluster.shard_task import Engine, Outcome, Run, ShardJob, Tick, attempt, error_of
 from noppa.cluster.spark_engine import spark
-from noppa.errors import NoppaError, NoppaWarning, ParameterError, warn_renamed
+from noppa.errors import NoppaError, ParameterError
 from noppa.parameters import one_of, whole
 from noppa.records.places import Place
 
-ON_BAD = ("error", "skip", "empty")
+ON_ERROR = ("raise", "skip", "empty")
 #: What earlier versions called "skip".
 DROP = "drop"
 
@@ -45,7 +45,7 @@ class RunOptions:
     engine: str
     scheduler: str | None
     workers: int | None
-    on_bad: str
+    on_error: str
     shard_size: int
 
     def __post_init__(self) -> None:
@@ -59,12 +59,9 @@ class RunOptions:
         return ENGINES[self.engine](self.scheduler, self.workers)
 
 
-def checked_on_bad(on_bad: str) -> str:
-    """What to do with bad records; "drop" of earlier versions is "skip"."""
-    if on_bad == DROP:
-        warn_renamed('on_bad "drop"', '"skip"', NoppaWarning)
-        return "skip"
-    return str(one_of(on_bad, "on_bad", ON_BAD))
+def checked_on_error(on_error: str) -> str:
+    """Return the policy for bad records, or raise."""
+    return str(one_of(on_error, "on_error", ON_ERROR))
 
 
 def outcomes_of(

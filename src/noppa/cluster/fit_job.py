@@ -13,7 +13,7 @@ from typing import Any
 
 import noppa
 from noppa.cluster.encode_job import program_facts
-from noppa.cluster.engines import RunOptions, checked_on_bad, outcomes_of
+from noppa.cluster.engines import RunOptions, checked_on_error, outcomes_of
 from noppa.cluster.fit_sums import (
     COUNTS,
     FAN,
@@ -78,7 +78,7 @@ def fit(
     scheduler: str | None = None,
     workers: int | None = None,
     frequencies: str = "corpus",
-    on_bad: str = "error",
+    on_error: str = "raise",
     form: str | None = None,
     header: bool = True,
     encoding: str | None = None,
@@ -97,8 +97,8 @@ def fit(
 
     The other arguments, and what happens when the same call is made again, are those of `encode`.
     """
-    on_bad = checked_on_bad(on_bad)
-    options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
+    on_error = checked_on_error(on_error)
+    options = RunOptions(engine, scheduler, workers, on_error, shard_size)
     one_of(frequencies, "frequencies", FREQUENCIES)
     start = time.perf_counter()
     encoder = model if isinstance(model, Encoder) else noppa.load(model)
@@ -114,11 +114,11 @@ def fit(
     with _saved(encoder) as words_model:
         facts = {
             "model": words_model.identity.fingerprint,
-            "method": registry.described(encoder.method),
-            "refinement": [registry.described(part) for part in encoder.refine],
+            "method": registry.to_dict(encoder.method),
+            "refinement": [registry.to_dict(part) for part in encoder.refine],
             "source of frequencies": counted,
             **source.facts(),
-            "on_bad": on_bad,
+            "on_error": on_error,
             **program_facts(words_model.instructions),
         }
         run_folder = RunFolder(Place.of(work or folder.with_name(f".{folder.name}.work")))
@@ -132,7 +132,7 @@ def fit(
             )
             if not plan.shards:
                 raise FileError(f"{source.files[0].place} is empty: there is nothing to fit on")
-            passes = _Passes(words_model, encoder, plan, run_folder, on_bad, progress)
+            passes = _Passes(words_model, encoder, plan, run_folder, on_error, progress)
             with options.started() as run:
                 fitted, last, before = passes.run(run, stages)
             source.require_unchanged("run again")
@@ -213,11 +213,11 @@ class _Passes:
         encoder: Encoder,
         plan: Plan,
         run_folder: RunFolder,
-        on_bad: str,
+        on_error: str,
         progress: Progress | None,
     ) -> None:
         self.model, self.encoder, self.plan, self.run_folder = model, encoder, plan, run_folder
-        self.on_bad, self.progress = on_bad, progress
+        self.on_error, self.progress = on_error, progress
 
     def run(self, run: Run, stages: Sequence[str]) -> tuple[Encoder, Sums, int]:
         """The fitted encoder, the sums of the last pass, and how many shards had been done before."""
@@ -236,7 +236,7 @@ class _Passes:
                 refine,
                 counts,
                 learnt,
-                self.on_bad,
+                self.on_error,
             )
             before += self._sum_shards(run, job, at, len(stages))
             last = self._add_up(run, stage)

@@ -57,7 +57,7 @@ class SumShard:
     counts: SumsFile | None = None
     """The word counts of the corpus, None for the probabilities that the words have."""
     learnt: SumsFile | None = None
-    on_bad: str = "error"
+    on_error: str = "raise"
 
     def run(self, shard: Shard) -> Outcome:
         """Add up a shard, and write its sums."""
@@ -68,7 +68,7 @@ class SumShard:
             nonlocal records
             for batch in shard.batches(self.fields):
                 bad.extend((records + at, fault) for at, fault in batch.bad)
-                if bad and self.on_bad == "error":
+                if bad and self.on_error == "raise":
                     raise BadRecord(shard.number, *bad[0])
                 records += len(batch.texts)
                 yield from (text for text in batch.texts if text is not None)

@@ -51,7 +51,7 @@ class Shard:
         if before is None:
             before = lines_before(Place.of(self.address), self.start) - fields.header
         return FileError(
-            f"{self.address}, record {before + row + 1}: {fault}; mend it, or pass --on-bad skip or --on-bad empty"
+            f"{self.address}, record {before + row + 1}: {fault}; mend it, or pass --on-error skip or --on-error empty"
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from noppa.classify.classifier import Classifier, load_classifier
 from noppa.classify.labels import ONE
 from noppa.cluster.encode_job import EncodeShard, Report, checked_plan, program_facts, run_shards
-from noppa.cluster.engines import RunOptions, checked_on_bad
+from noppa.cluster.engines import RunOptions, checked_on_error
 from noppa.cluster.manifest import Progress
 from noppa.cluster.plan import SHARD_SIZE, Inputs, Plan
 from noppa.cluster.shard_task import MODEL, ModelMissing, use_instructions
@@ -40,7 +40,7 @@ def predict(
     engine: str = "dask",
     scheduler: str | None = None,
     workers: int | None = None,
-    on_bad: str = "error",
+    on_error: str = "raise",
     keep: Sequence[str] | None = None,
     into: str = "predicted",
     form: str | None = None,
@@ -54,8 +54,8 @@ def predict(
 
     model: the folder of a classifier on single texts. All else is as in `encode`, also that the same call again resumes.
     """
-    on_bad = checked_on_bad(on_bad)
-    options = RunOptions(engine, scheduler, workers, on_bad, shard_size)
+    on_error = checked_on_error(on_error)
+    options = RunOptions(engine, scheduler, workers, on_error, shard_size)
     model = located(str(model))
     sent = SentClassifier(str(Path(model).absolute()), header_checksum(Path(model)))
     if sent.open().contents.features.paired:
@@ -65,12 +65,12 @@ def predict(
     facts = {
         "model": sent.checksum,
         **source.facts(),
-        "set of options": [on_bad, keep and list(keep), into],
+        "set of options": [on_error, keep and list(keep), into],
         **program_facts(sent.instructions),
     }
 
     def shard_job(plan: Plan) -> PredictShard:
-        return PredictShard(sent, plan.fields, target.address, into, on_bad=on_bad)
+        return PredictShard(sent, plan.fields, target.address, into, on_error=on_error)
 
     def plan() -> Plan:
         return checked_plan(source.plan(options.shard_size, keep), [into, PROBABILITY])

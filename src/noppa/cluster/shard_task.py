@@ -102,7 +102,7 @@ class Model:
         if encoder.identity.path is None:
             raise ParameterError("only a saved encoder can be found by workers: save it first")
         parts: list[Any] = [encoder.method, *encoder.refine]
-        names = [registry.described(part)["name"] for part in parts]
+        names = [registry.to_dict(part)["name"] for part in parts]
         own = [
             (name, type(registry.own_of(part)))
             for name, part in zip(names, parts, strict=True)

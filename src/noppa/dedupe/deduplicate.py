@@ -26,7 +26,7 @@ def deduplicate(
     texts: Any,
     threshold: float = THRESHOLD,
     reference: Any = None,
-    encoder: Any = None,
+    model: Any = None,
     *,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -34,7 +34,7 @@ def deduplicate(
     """Which of the texts to keep: in their order, each whose cosine with every kept one before it is below the threshold.
 
     reference: texts that count as kept before the first, and are not judged themselves.
-    encoder: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
+    model: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
     threads: for encoding and comparing. progress: called with what is done, and how many of how many.
 
     >>> import noppa
@@ -43,7 +43,7 @@ def deduplicate(
     ([0, 1], [(2, 0), (3, 1)])
     """
     items, known = _collection(texts), [] if reference is None else _collection(reference)
-    return compare(items, known, cosine_encoder(encoder), None, threads, progress).at(threshold)
+    return compare(items, known, cosine_encoder(model), None, threads, progress).at(threshold)
 
 
 def compare(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.dedupe.near_duplicates import NearDuplicates, Progress
-from noppa.display import Displayed, Table, View, cut, frame, short_repr
+from noppa.display import Displayed, Table, View, cut, dataclass_repr, frame
 from noppa.errors import ParameterError
 from noppa.io.table_file import arrow_table, write_table
 from noppa.kernels.backend import kernels
@@ -43,7 +43,7 @@ class Removed(NamedTuple):
     repeated_text: str
 
     def __repr__(self) -> str:
-        return short_repr(self)
+        return dataclass_repr(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Compared:
     threads: int | None = None
     progress: Progress | None = None
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     @property
     def copies(self) -> int:

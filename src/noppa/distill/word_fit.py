@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
-from noppa.parameters import LARGEST, number, positive, seed_number, settle, whole
+from noppa.parameters import LARGEST, number, positive, seed_number, validate_fields, whole
 
 Float = NDArray[np.float32]
 
@@ -38,8 +38,10 @@ class Fit:
 
     def __post_init__(self) -> None:
         some = partial(whole, least=1)
-        settle(self, epochs=some, rate=positive, batch=some, held_out=some, seed=seed_number)
-        settle(self, pairs=_weight, pull=_weight)
+        validate_fields(
+            self, epochs=some, rate=positive, batch=some, held_out=some, seed=seed_number
+        )
+        validate_fields(self, pairs=_weight, pull=_weight)
 
     def for_texts(self, count: int) -> Fit:
         """The same settings for fewer texts: a tenth of them held out, and at least 50 batches an epoch."""

@@ -19,7 +19,7 @@ DEFAULT = "default"
 FOLDER = Path(__file__).parent / "model"
 
 
-def described() -> dict[str, Any] | None:
+def to_dict() -> dict[str, Any] | None:
     """What the embedded model holds: `presets`, `words`, `pieces`, `dim` and `bytes`; None where there is no model."""
     if not (FOLDER / storage.HEADER).is_file():
         return None

@@ -101,7 +101,7 @@ class Encoder(EncoderParts):
         *,
         dim: int | None = None,
         normalize: bool = False,
-        on_invalid: str = "error",
+        on_error: str = "raise",
         batch_size: int | None = None,
         show_progress_bar: bool | None = None,
     ) -> Vectors:
@@ -109,7 +109,7 @@ class Encoder(EncoderParts):
 
         dim: only the first dimensions; needs a `Whitening` in `refine`, which makes a prefix meaningful.
         normalize: scale each vector to length one, after any cut.
-        on_invalid: "error", or "empty" to take a missing value (None, NaN) for an empty text.
+        on_error: "raise", or "empty" to take a missing value (None, NaN) for an empty text.
         batch_size: how many texts at a time; the vectors do not depend on it, and by default all come at once.
         show_progress_bar: on a terminal or in a notebook.
         """
@@ -119,14 +119,14 @@ class Encoder(EncoderParts):
         if isinstance(texts, str):
             return np.asarray(self._encode([texts], threads, cut, normalize)[0])
         if isinstance(texts, Iterator) or batch_size is not None or shows:
-            items = texts if isinstance(texts, Iterator) else texts_of(texts, on_invalid)
+            items = texts if isinstance(texts, Iterator) else texts_of(texts, on_error)
             total = 0 if isinstance(items, Iterator) else len(items)
             blocks = self.encode_iter(
-                items, size, threads, dim=dim, normalize=normalize, on_invalid=on_invalid
+                items, size, threads, dim=dim, normalize=normalize, on_error=on_error
             )
             rows = list(followed(blocks, total, "encoding") if shows else blocks)
             return np.concatenate(rows) if rows else np.empty((0, cut), np.float32)
-        return self._encode(texts_of(texts, on_invalid), threads, cut, normalize)
+        return self._encode(texts_of(texts, on_error), threads, cut, normalize)
 
     def for_texts(self, texts: list[str], threads: int | None = None) -> Encoder:
         """An encoder for these texts alone, in which words of theirs have rows that were composed from n-grams: `look_up`
@@ -196,13 +196,13 @@ class Encoder(EncoderParts):
         *,
         dim: int | None = None,
         normalize: bool = False,
-        on_invalid: str = "error",
+        on_error: str = "raise",
     ) -> Iterator[Vectors]:
         """Vectors of texts from any iterable, in blocks (up to `block`, dim), in constant memory."""
         size = whole(block, "block", 1)
         cut, share = self._cut(dim), self.known_share()
         for at, items in enumerate(blocks_of(texts, size)):
-            checked = texts_of(items, on_invalid)
+            checked = texts_of(items, on_error)
             yield self._encode(checked, threads, cut, normalize, at * size, share)
 
     def similarity(self, a: Any, b: Any) -> Any:

@@ -91,8 +91,8 @@ def _write(
     inside: Callable[[Path], Mapping[str, Any]] | None = None,
 ) -> None:
     header = {
-        "method": registry.described(contents.method),
-        "refine": [registry.described(refinement) for refinement in contents.refine],
+        "method": registry.to_dict(contents.method),
+        "refine": [registry.to_dict(refinement) for refinement in contents.refine],
         "tokenizer": "custom" if contents.custom else "noppa",
         **words,
         **contents.fitted.header(),

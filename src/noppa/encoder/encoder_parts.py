@@ -19,7 +19,7 @@ from noppa.internal import internal
 from noppa.io import storage
 from noppa.methods import registry
 from noppa.methods.protocol import Method
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.refine import Map, Refinement, steps_without_text
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import Split
@@ -105,7 +105,9 @@ class EncoderParts(Displayed):
         state = (
             "not fitted yet: call fit(texts)" if self._fitted is None else f"{self.dim} dimensions"
         )
-        tokenizer = str(self.words.tokenizer) if self.tokenizer is None else shown(self.tokenizer)
+        tokenizer = (
+            str(self.words.tokenizer) if self.tokenizer is None else short_repr(self.tokenizer)
+        )
         facts = {"words": repr(self.words), "method": repr(self.method)}
         if self.refine:
             facts["refinements"] = ", ".join(map(repr, self.refine))

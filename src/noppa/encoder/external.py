@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import NoppaError, ParameterError
 from noppa.extras import needs
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.words.texts import texts_of
 
 
@@ -84,7 +84,7 @@ def external(source: Any) -> External:
     if callable(source):
         return External(getattr(source, "__name__", type(source).__name__), source)
     raise ParameterError(
-        f"{shown(source)} cannot encode: give an object with encode, a function from texts to rows, "
+        f"{short_repr(source)} cannot encode: give an object with encode, a function from texts to rows, "
         "or the path of a sentence-transformers model"
     )
 

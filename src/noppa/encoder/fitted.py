@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import FileError
 from noppa.io import schema
 from noppa.io.schema import Field
@@ -35,7 +35,7 @@ FIELDS = {
 class Fitted:
     """The steps after pooling, the method's own arrays, and from how many sentences they were learnt."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     steps: tuple[Step, ...] = ()
     learnt: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Fitted:
         steps = []
         for step in self.steps:
             plain = {name: value for name, value in vars(step).items() if not _is_array(value)}
-            steps.append({"kind": step.described()[0], **plain})
+            steps.append({"kind": step.to_dict()[0], **plain})
         return {"steps": steps, "learnt": sorted(self.learnt), "sentences": self.sentences}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -9,7 +9,7 @@ from noppa.encoder import embedded
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io import hub, storage
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.text.tokenizer_settings import Tokenizer
 from noppa.text.tokens import Split
 
@@ -40,7 +40,7 @@ def load(
         name_or_path = embedded.DEFAULT
     if not isinstance(name_or_path, (str, PathLike)):
         raise ParameterError(
-            f"a model is the name of a preset, the path of a folder or hf:owner/name, not {shown(name_or_path)}"
+            f"a model is the name of a preset, the path of a folder or hf:owner/name, not {short_repr(name_or_path)}"
         )
     if isinstance(name_or_path, str) and name_or_path in names:
         verified = storage.EVERY_BYTE if verify else storage.INSTALLED

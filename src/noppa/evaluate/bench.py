@@ -16,7 +16,7 @@ from noppa.evaluate.protocols import Outcome
 from noppa.evaluate.results import Record
 from noppa.evaluate.task_files import Row
 from noppa.evaluate.tasks import Task
-from noppa.parameters import settle
+from noppa.parameters import validate_fields
 from noppa.processes import Run
 
 
@@ -33,7 +33,7 @@ class Conditions:
     corpus: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        settle(self, seed=protocols.seed_number)
+        validate_fields(self, seed=protocols.seed_number)
 
 
 def load(task: Task, conditions: Conditions) -> tuple[dict[str, list[Row]], dict[str, str]]:
@@ -73,7 +73,7 @@ def record_of(
         "metric": task.metric,
         "protocol": conditions.protocol,
         "encoder": candidate.name,
-        "parameters": candidate.described(),
+        "parameters": candidate.to_dict(),
         "dev": None if outcome.dev is None else round(outcome.dev, 4),
         "folds": [round(value, 4) for value in outcome.folds],
         "dev_folds": [round(value, 4) for value in outcome.dev_folds],

@@ -15,7 +15,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError
 from noppa.methods import registry
 from noppa.methods.protocol import Method
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.refine import Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -39,7 +39,7 @@ class Candidate(Protocol):
     def learns(self) -> bool:
         """Whether `fitted` looks at the texts it is given."""
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Its parameters, as JSON."""
 
     def fitted(self, texts: Sequence[str]) -> Encodes:
@@ -59,12 +59,12 @@ class Recipe:
     def learns(self) -> bool:
         return bool(self.method.refinements() or self.refine or self.method.learns)
 
-    def described(self) -> dict[str, Any]:
-        method = registry.described(self.method)
+    def to_dict(self) -> dict[str, Any]:
+        method = registry.to_dict(self.method)
         return {
             "method": method.pop("name"),
             **method,
-            "refine": [registry.described(part) for part in self.refine],
+            "refine": [registry.to_dict(part) for part in self.refine],
         }
 
     def fitted(self, texts: Sequence[str]) -> Encodes:
@@ -82,7 +82,7 @@ class Fixed:
         self.name = name
         self._rows: dict[str, Vectors] = {}
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {"model": self.name}
 
     def fitted(self, texts: Sequence[str]) -> Encodes:
@@ -109,9 +109,9 @@ class PerFold:
     def learns(self) -> bool:
         return any(each.learns for each in self.folds)
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Parameters that all share as they are, the others as a list with a value a fold."""
-        each = [candidate.described() for candidate in self.folds]
+        each = [candidate.to_dict() for candidate in self.folds]
         values = {name: [one[name] for one in each] for name in each[0]}
         return {
             name: some[0] if all(value == some[0] for value in some) else some
@@ -134,7 +134,7 @@ class Encoded:
     def name(self) -> str:
         return self.path.stem
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {"model": self.name, "vectors": self.file}
 
     def fitted(self, texts: Sequence[str]) -> Encodes:
@@ -169,7 +169,7 @@ class Encoded:
         for text in texts:
             if text not in self._row_of:
                 raise NoppaError(
-                    f"{self.path} has no vector of {shown(text)}: encode the texts of every task that is scored"
+                    f"{self.path} has no vector of {short_repr(text)}: encode the texts of every task that is scored"
                 )
         rows = self.vectors[[self._row_of[text] for text in texts]]
         return np.asarray(rows, np.float32)

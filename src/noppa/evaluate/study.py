@@ -20,7 +20,7 @@ from noppa.evaluate.results import Record
 from noppa.evaluate.tasks import Task
 from noppa.kernels.backend import kernels
 from noppa.methods.protocol import Method
-from noppa.methods.registry import described
+from noppa.methods.registry import to_dict
 from noppa.processes import Run
 from noppa.words.word_vectors import WordVectors
 
@@ -80,8 +80,8 @@ class Pretrained:
     name: str
     learns: bool = field(default=False, init=False)
 
-    def described(self) -> dict[str, Any]:
-        method = described(self.method)
+    def to_dict(self) -> dict[str, Any]:
+        method = to_dict(self.method)
         return {"method": method.pop("name"), **method, "refine": [], "corpus": self.corpus.file}
 
     @cached_property
@@ -158,7 +158,7 @@ class Cell:
             {
                 "task": self.task.name,
                 "encoder": self.candidate.name,
-                "parameters": self.candidate.described(),
+                "parameters": self.candidate.to_dict(),
                 "protocol": self.conditions.protocol,
                 "seed": self.conditions.seed,
                 "transductive": self.conditions.transductive,
@@ -218,9 +218,9 @@ class Search:
             "seed": self.conditions.seed,
             "transductive": self.conditions.transductive,
             "selected_on": self.plan.select_on,
-            "search": self.plan.described(self.seed),
+            "search": self.plan.to_dict(self.seed),
         }
-        fixed = plain(self.plan.fixed(self._example.described()))
+        fixed = plain(self.plan.fixed(self._example.to_dict()))
         return any(
             all(row.get(key) == marks[key] for key in marks)
             and {**row.get("parameters", {}), "chosen": None} == {**fixed, "chosen": None}
@@ -263,7 +263,7 @@ class Timing:
         return plain(
             {
                 "encoder": self.recipe.name,
-                "parameters": self.recipe.described(),
+                "parameters": self.recipe.to_dict(),
                 "protocol": "speed",
                 "data": task_files.hashes_of(self.conditions.data, self.task),
                 **self.files,

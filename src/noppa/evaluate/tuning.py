@@ -25,7 +25,7 @@ from noppa.evaluate.protocols import OUTER_FOLDS
 from noppa.evaluate.results import Record
 from noppa.evaluate.tasks import Task
 from noppa.extras import needs
-from noppa.parameters import LARGEST, one_of, settle, whole
+from noppa.parameters import LARGEST, one_of, validate_fields, whole
 from noppa.processes import Run
 
 SPACE = ("a=0.01:0.15", "k=0:24")
@@ -87,10 +87,10 @@ class Plan:
     exhaustive: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, count=partial(whole, least=1))
+        validate_fields(self, count=partial(whole, least=1))
         one_of(self.select_on, "select_on", SELECT_ON)
 
-    def described(self, seed: int) -> Record:
+    def to_dict(self, seed: int) -> Record:
         """What the record of a selection says of its search."""
         return {"trials": self.count, "seed": seed, "space": _texts_of(self.space)}
 
@@ -140,7 +140,7 @@ def _belongs(row: Record, task: Task, seed: int, plan: Plan, conditions: Conditi
     expected = {
         "task": task.name,
         "encoder": candidate.name,
-        "parameters": json.loads(json.dumps(candidate.described())),
+        "parameters": json.loads(json.dumps(candidate.to_dict())),
         "protocol": conditions.protocol,
         "seed": conditions.seed,
         "transductive": conditions.transductive,
@@ -235,7 +235,7 @@ def chosen(done: Sequence[Record], plan: Plan, seed: int) -> Record:
             "chosen": parameters[0] if same else parameters,
         },
         "selected_on": plan.select_on,
-        "search": plan.described(seed),
+        "search": plan.to_dict(seed),
         "seconds": round(sum(trial["seconds"] for trial in done), 2),
         "cpu_seconds": round(sum(trial.get("cpu_seconds", 0) for trial in done), 2),
     }

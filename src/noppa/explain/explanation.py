@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.display import Displayed, Grid, Table, View, Words, cut, frame, short_repr, text_of
+from noppa.display import Displayed, Grid, Table, View, Words, cut, dataclass_repr, frame, text_of
 
 Float = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class Refined:
     removed: Float | None
     share: float | None
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Explanation(Displayed):
         """Attention times the weight of the row's token, w_i A_ij: rows add up to the weights, not to 1."""
         return None if self.attention is None else self.weights[:, None] * self.attention
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as JSON."""
         weighted = self.weighted_attention
         return {
@@ -162,14 +162,14 @@ class PairExplanation(Displayed):
         rest = [f"{name}: {value:+.4f}" for name, value in self.remainders.items()]
         return View(title, [Grid(self.a.tokens, self.b.tokens, self.pairs), *rest])
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as JSON."""
         return {
             "cosine": self.cosine,
             "pairs": self.pairs.tolist(),
             "remainders": dict(self.remainders),
-            "a": self.a.described(),
-            "b": self.b.described(),
+            "a": self.a.to_dict(),
+            "b": self.b.to_dict(),
         }
 
 

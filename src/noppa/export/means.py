@@ -14,7 +14,7 @@ from noppa.errors import ParameterError
 from noppa.methods import Average
 from noppa.methods.protocol import NUMPY_FORMS, Method, last_defined
 from noppa.methods.registry import own_of
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.refine import Unit, kernel_steps
 
 BLOCK = 1 << 14
@@ -28,7 +28,9 @@ def obstacle_of(method: Method) -> str:
     declared = last_defined(type(method), ("mean_obstacle", *NUMPY_FORMS)) == "mean_obstacle"
     obstacle = method.mean_obstacle if declared else None
     if obstacle is None:
-        return f"{shown(own_of(method))} does not declare that it is a mean (mean_obstacle = '')"
+        return (
+            f"{short_repr(own_of(method))} does not declare that it is a mean (mean_obstacle = '')"
+        )
     return obstacle
 
 

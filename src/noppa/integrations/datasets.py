@@ -20,7 +20,7 @@ class Encode:
     """What `Dataset.map(…, batched=True)` calls: from the column `column` to the column `output`, float32.
 
     model: an encoder, the folder of a saved one or a preset's name. normalize: scale each vector to length one.
-    on_invalid: "empty" takes a missing value for an empty text.
+    on_error: "empty" takes a missing value for an empty text.
 
     The same words, method and parameters have the same fingerprint in every session, so that `datasets` finds its cache;
     another model saved under the same name has another one.
@@ -32,15 +32,15 @@ class Encode:
         column: str = "text",
         output: str = "vector",
         normalize: bool = False,
-        on_invalid: str = "error",
+        on_error: str = "raise",
     ) -> None:
         self.encoder = encoder_of(model)
         self.column, self.output = column, output
         self.options: dict[str, Any] = {}
         if normalize:
             self.options["normalize"] = True
-        if on_invalid != "error":
-            self.options["on_invalid"] = on_invalid
+        if on_error != "raise":
+            self.options["on_error"] = on_error
         self.checksum = identity_of(self.encoder).checksum
         self.encoder.encode([])  # lazy state would change the fingerprint at the first real call
 

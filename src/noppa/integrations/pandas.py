@@ -29,7 +29,7 @@ class Texts:
     def encode(self, model: Any = None, **options: Any) -> pandas.DataFrame:
         """A frame of vectors, a row for each text, with the columns noppa_0, noppa_1, ….
 
-        model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_invalid="empty"`
+        model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_error="empty"`
         for columns with missing values.
         """
         rows = encoder_of(model).encode(self._series, **options)

@@ -31,7 +31,7 @@ class Texts:
     def encode(self, model: Any = None, **options: Any) -> polars.Expr:
         """Vectors, Array(Float32, dim).
 
-        model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_invalid="empty"`
+        model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_error="empty"`
         for columns with nulls.
         """
         encoder = encoder_of(model)

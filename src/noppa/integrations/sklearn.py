@@ -38,7 +38,7 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
     model: an encoder, the folder of a saved one or a preset's name; the embedded model where None.
     a, k: parameters of the encoder's method. With either, `fit` makes the method anew and learns what it needs, such as
         noise removal, from the training texts alone; None keeps what the model has.
-    normalize: scale each vector to length one. on_invalid: "empty" takes a missing value for an empty text.
+    normalize: scale each vector to length one. on_error: "empty" takes a missing value for an empty text.
     threads: how many an `encode` may use; 1 is right where `n_jobs` already fills the machine.
 
     An encoder that was not fitted yet is fitted on the training texts; the one given is never changed. `encoder_` is the
@@ -51,14 +51,14 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
         a: float | None = None,
         k: int | None = None,
         normalize: bool = False,
-        on_invalid: str = "error",
+        on_error: str = "raise",
         threads: int | None = None,
     ) -> None:
         self.model = model
         self.a = a
         self.k = k
         self.normalize = normalize
-        self.on_invalid = on_invalid
+        self.on_error = on_error
         self.threads = threads
 
     def fit(self, X: Any, y: Any = None) -> NoppaTransformer:
@@ -91,7 +91,7 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
     def _texts(self, X: Any) -> list[str]:
         if isinstance(X, str):
             raise InputError("one text was given where a collection is expected: give [text]")
-        return texts_of(X, self.on_invalid)
+        return texts_of(X, self.on_error)
 
     def _refitted(self, encoder: Any, changes: dict[str, Any], texts: list[str]) -> Encoder:
         if not isinstance(encoder, Encoder):

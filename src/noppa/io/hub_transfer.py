@@ -22,7 +22,7 @@ from noppa.extras import needs
 from noppa.io import storage
 from noppa.io.atomic import whole_folder
 from noppa.io.repository import COMMIT, HUB, PREFIX, Repository, named
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.progress_bar import in_notebook
 
 CARD = "README.md"
@@ -54,7 +54,9 @@ def downloaded(repository: Repository) -> str:
         info = api.model_info(repository.id, revision=repository.revision, files_metadata=True)
         commit = str(info.sha)
         if not COMMIT.fullmatch(commit) or (repository.is_pinned and commit != repository.revision):
-            raise FileError(f"{repository}: the hub gave {shown(commit)}, which is another commit")
+            raise FileError(
+                f"{repository}: the hub gave {short_repr(commit)}, which is another commit"
+            )
         pinned = repository.at(commit)
         target = pinned.folder / commit
         if not (target / storage.HEADER).is_file():
@@ -127,7 +129,7 @@ class _Fetch:
     def _check(self, name: str, own_name: str, entry: dict[str, Any]) -> None:
         """What is known before a byte of a file is fetched."""
         if not _ARRAY.fullmatch(own_name):
-            raise self._damaged(shown(name), "no array has such a name")
+            raise self._damaged(short_repr(name), "no array has such a name")
         listed = self.listing.get(name)
         if listed is None:
             raise self._damaged(name, "the header lists it, and the repository lacks it")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from noppa.errors import ParameterError
 from noppa.io import storage
-from noppa.parameters import number, shown
+from noppa.parameters import number, short_repr
 
 CITATION = "Wu, Zhao, Liu: Non-Parametric Pairwise Attention Random Walk Model for Sentence Representation, arXiv:2302.12903"
 
@@ -29,7 +29,7 @@ def model_card(
     task: the hub's name for what it does. usage: lines of Python, and then of the command line after an empty one.
     """
     if license is not None and not isinstance(license, str):
-        raise ParameterError(f"license must be a name such as 'mit', not {shown(license)}")
+        raise ParameterError(f"license must be a name such as 'mit', not {short_repr(license)}")
     files = [file for file in folder.rglob("*") if file.is_file()]
     size = f"{sum(file.stat().st_size for file in files):,} bytes in {len(files)} files"
     python, _, command = "\n".join(usage).partition("\n\n")
@@ -64,10 +64,10 @@ def model_card(
 def _values(figures: Mapping[str, float]) -> dict[str, str]:
     if not isinstance(figures, Mapping):
         raise ParameterError(
-            f"figures must be numbers by their names, as in {{'STS-B': 78.6}}, not {shown(figures)}"
+            f"figures must be numbers by their names, as in {{'STS-B': 78.6}}, not {short_repr(figures)}"
         )
     values = {
-        name: number(value, f"the figure {shown(name)}", -math.inf, math.inf)
+        name: number(value, f"the figure {short_repr(name)}", -math.inf, math.inf)
         for name, value in figures.items()
     }
     return {name: f"{value:.4g}" for name, value in values.items()}

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from noppa.errors import ParameterError
 from noppa.io.home import home
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 
 PREFIX, MAIN, HUB = "hf:", "main", "hub"
 _NAME = re.compile(r"hf:([\w][\w.-]{0,95}/[\w][\w.-]{0,95})(?:@([\w][\w./-]{0,200}))?", re.ASCII)
@@ -58,7 +58,7 @@ def named(value: str) -> Repository:
     match = _NAME.fullmatch(value)
     if match is None or "--" in match[1] or ".." in value:
         raise ParameterError(
-            f"{shown(value)} names no repository: write hf:owner/name or hf:owner/name@revision"
+            f"{short_repr(value)} names no repository: write hf:owner/name or hf:owner/name@revision"
         )
     return Repository(match[1], match[2] or MAIN)
 

@@ -10,7 +10,7 @@ import numpy as np
 from noppa.methods.numpy_form import Learnt
 from noppa.methods.protocol import Kernel, Method
 from noppa.methods.split import Float
-from noppa.parameters import settle, some
+from noppa.parameters import positive_count, validate_fields
 from noppa.words.word_vectors import WordVectors
 
 
@@ -29,7 +29,7 @@ class DCT(Method):
     k: int = 3
 
     def __post_init__(self) -> None:
-        settle(self, k=some)
+        validate_fields(self, k=positive_count)
 
     def width(self, words: WordVectors) -> int:
         return words.dim * self.k

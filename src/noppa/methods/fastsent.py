@@ -15,7 +15,7 @@ from noppa.methods.protocol import TEXT, Kernel, Method
 from noppa.methods.split import Float, Split, plain
 from noppa.methods.trained import TRAINED, TRAINING, trained, trained_rows, trained_table
 from noppa.methods.weighting import mean_arguments
-from noppa.parameters import boolean, settle
+from noppa.parameters import boolean, validate_fields
 from noppa.words.word_vectors import WordVectors
 
 
@@ -44,7 +44,7 @@ class FastSent(Method):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        settle(self, autoencode=boolean, **TRAINING)
+        validate_fields(self, autoencode=boolean, **TRAINING)
 
     def width(self, words: WordVectors) -> int:
         return words.dim

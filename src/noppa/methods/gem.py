@@ -16,7 +16,7 @@ from noppa.methods.corpus import Ids
 from noppa.methods.numpy_form import Learnt, Sentence
 from noppa.methods.protocol import SUMS, Kernel, Method
 from noppa.methods.split import Float, Split, plain
-from noppa.parameters import optional, settle, some, whole
+from noppa.parameters import optional, positive_count, validate_fields, whole
 from noppa.refine import Moments
 from noppa.words.word_vectors import WordVectors
 
@@ -53,7 +53,9 @@ class GEM(Method):
 
     def __post_init__(self) -> None:
         window, power = partial(whole, least=1, most=1000), partial(whole, least=1, most=100)
-        settle(self, m=window, k=optional(some), h=optional(some), t=power)
+        validate_fields(
+            self, m=window, k=optional(positive_count), h=optional(positive_count), t=power
+        )
         if self.h is not None and self.k is not None and self.h > self.k:
             raise ParameterError(
                 f"h must be at most k={self.k}, the directions to choose from, not {self.h}"

@@ -26,7 +26,16 @@ from noppa.methods.protocol import Kernel, Method, Pooler
 from noppa.methods.split import Float, Split
 from noppa.methods.weighting import smooth_frequency_weight
 from noppa.methods.windows import averaged, joined, truncated, windows
-from noppa.parameters import any_number, boolean, one_of, optional, positive, settle, shown, whole
+from noppa.parameters import (
+    boolean,
+    count,
+    one_of,
+    optional,
+    positive,
+    short_repr,
+    validate_fields,
+    whole,
+)
 from noppa.refine import NoiseRemoval, Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -85,10 +94,10 @@ class NoPPA(Method):
     pair_columns: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        settle(
+        validate_fields(
             self,
             a=optional(lambda a, name: positive(a, f"{name} (None for no frequency weight)")),
-            k=any_number,
+            k=count,
             position=partial(one_of, choices=("paper", "reference", None)),
             noise=partial(one_of, choices=("paper", "reference")),
             kernel=partial(one_of, choices=KERNELS),
@@ -262,19 +271,19 @@ def _checked_parts(value: Any, name: str) -> tuple[str, ...]:
     if not parts or len(parts) < len(given) or len(set(parts)) < len(parts):
         raise ParameterError(
             f"{name} must be some of {', '.join(equations.PARTS)}, dct1, dct2, … dct{MOST_COSINES}, each once, "
-            f"not {shown(value)}"
+            f"not {short_repr(value)}"
         )
     return parts
 
 
 def _checked_columns(value: Any, name: str) -> tuple[int, int]:
     try:
-        start, stop = (any_number(each, f"a column of {name}") for each in value)
+        start, stop = (count(each, f"a column of {name}") for each in value)
     except (TypeError, ValueError):
         start = stop = 0
     if start >= stop:
         raise ParameterError(
-            f"{name} must be (start, stop), the first column and the one after the last, not {shown(value)}"
+            f"{name} must be (start, stop), the first column and the one after the last, not {short_repr(value)}"
         )
     return start, stop
 

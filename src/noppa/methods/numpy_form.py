@@ -13,7 +13,7 @@ from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
 from noppa.kernels.constants import DROPPED
 from noppa.methods.split import Float
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.words.word_vectors import WordVectors
 
 Learnt = Mapping[str, NDArray[Any]]
@@ -123,11 +123,11 @@ def checked_row(row: Any, method: Pools, width: int | None) -> Float:
     checked = np.asarray(row, np.float64)
     if checked.ndim != 1 or (width is not None and len(checked) != width):
         raise ParameterError(
-            f"{shown(method)} pooled a sentence to an array {checked.shape}: pool must give one row, "
+            f"{short_repr(method)} pooled a sentence to an array {checked.shape}: pool must give one row, "
             + ("(width,)" if width is None else f"({width},)")
         )
     if not np.isfinite(checked).all():
         raise ParameterError(
-            f"{shown(method)} pooled a sentence to values that are not finite: mend its pool"
+            f"{short_repr(method)} pooled a sentence to values that are not finite: mend its pool"
         )
     return checked

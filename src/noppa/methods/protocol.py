@@ -20,7 +20,7 @@ from noppa.methods.corpus import Ids
 from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence, checked_row, sentence_of
 from noppa.methods.split import Float, Split, left_out, plain
 from noppa.methods.weighting import probabilities_of, smooth_frequency_weight
-from noppa.parameters import MOST_DIMENSIONS, MOST_REFINED, shown
+from noppa.parameters import MOST_DIMENSIONS, MOST_REFINED, short_repr
 from noppa.refine import Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -70,8 +70,6 @@ class Method:
     settable: ClassVar[tuple[str, ...]] = ()
     #: The arrays that it learns, by name, as they are saved: see `noppa.io.schema`.
     LEARNT: ClassVar[Mapping[str, str]] = {}
-    #: Parameters that saved folders of earlier versions know by another name.
-    RENAMED: ClassVar[Mapping[str, str]] = {}
     #: Why a vector is not the mean of what each of its words gives alone, which exports of one vector a word need; ""
     #: where it is, None where the method does not say.
     mean_obstacle: str | None = None
@@ -82,7 +80,9 @@ class Method:
 
     def pool(self, vectors: Float, weights: Float) -> Float:
         """The row (width,) of a sentence from its known words in order: vectors (tokens, dim), weights (tokens,)."""
-        raise ParameterError(f"{shown(self)} pools nothing: write pool(self, vectors, weights)")
+        raise ParameterError(
+            f"{short_repr(self)} pools nothing: write pool(self, vectors, weights)"
+        )
 
     def terms(self, vectors: Float, weights: Float) -> Float:
         """For a row that is a sum over tokens: what each adds, (tokens, width). Such a method explains itself exactly."""

@@ -24,7 +24,7 @@ from noppa.methods.sif import SIF
 from noppa.methods.tfidf import TfIdf
 from noppa.methods.usif import USIF
 from noppa.methods.vlawe import VLAWE
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.refine import REFINEMENTS, Refinement
 
 #: Every method by the name that the command line and saved encoders use; `register` adds to it.
@@ -65,10 +65,10 @@ def register(name: str, kind: type[Any]) -> None:
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ParameterError(
-            f"a name begins with a letter and goes on with letters, digits or . : - _, not {shown(name)}"
+            f"a name begins with a letter and goes on with letters, digits or . : - _, not {short_repr(name)}"
         )
     if not isinstance(kind, type):
-        raise ParameterError(f"register takes a class, not {shown(kind)}: give type(it)")
+        raise ParameterError(f"register takes a class, not {short_repr(kind)}: give type(it)")
     table = _table_for(kind)
     other = METHODS.get(name) or REFINEMENTS.get(name)
     if name in BUILT_IN or (other is not None and _place(other) != _place(kind)):
@@ -137,7 +137,7 @@ def adapted(method: Any) -> Method:
     if isinstance(method, type) or not ForeignMethod.takes(type(method)):
         known = ", ".join(kind.__name__ for kind in METHODS.values())
         raise ParameterError(
-            f"method must be one of {known}, or an object with pool(vectors, weights), not {shown(method)}"
+            f"method must be one of {known}, or an object with pool(vectors, weights), not {short_repr(method)}"
         )
     return ForeignMethod(method)
 
@@ -147,7 +147,7 @@ def adapted_refinement(refinement: Any) -> Refinement:
     if isinstance(refinement, Refinement):
         return refinement
     if isinstance(refinement, type) or not ForeignRefinement.takes(type(refinement)):
-        raise ParameterError(f"{shown(refinement)} is no refinement: see noppa.refine")
+        raise ParameterError(f"{short_repr(refinement)} is no refinement: see noppa.refine")
     return ForeignRefinement(refinement)
 
 
@@ -166,13 +166,13 @@ def is_registered(part: Method | Refinement) -> bool:
     return _name_of(part) is not None
 
 
-def described(part: Method | Refinement) -> dict[str, Any]:
+def to_dict(part: Method | Refinement) -> dict[str, Any]:
     """A method or a refinement as JSON: its registered name and its parameters."""
     own, name = own_of(part), _name_of(part)
     if name is None:
         kind = type(own).__name__
         raise ParameterError(
-            f"{shown(own)} cannot be saved, since nothing could load it: "
+            f"{short_repr(own)} cannot be saved, since nothing could load it: "
             f"call noppa.register({kind.lower()!r}, {kind}) first"
         )
     return {"name": name, **parameters(own)}
@@ -184,7 +184,7 @@ def parameters(own: Any) -> dict[str, Any]:
     for name, value in values.items():
         if not is_plain(value):
             raise ParameterError(
-                f"{type(own).__name__} cannot be saved: its {name} is {shown(value)}, and a parameter is a number, "
+                f"{type(own).__name__} cannot be saved: its {name} is {short_repr(value)}, and a parameter is a number, "
                 "a text, None, or a list of these"
             )
     return values
@@ -207,5 +207,4 @@ def made(kinds: Mapping[str, type[Any]], stored: Mapping[str, Any]) -> Any:
     """The method or refinement of a stored description; KeyError for a name that is not registered."""
     given = dict(stored)
     kind = kinds[given.pop("name")]
-    renamed = vars(kind).get("RENAMED", {})
-    return kind(**{renamed.get(name, name): value for name, value in given.items()})
+    return kind(**given)

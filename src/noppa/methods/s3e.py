@@ -18,7 +18,15 @@ from noppa.methods.protocol import SUMS, Kernel, Method
 from noppa.methods.split import Float, Split, plain, spread
 from noppa.methods.vlawe import slot_sums
 from noppa.methods.weighting import inverse_frequency_weight
-from noppa.parameters import any_number, boolean, one_of, positive, seed_number, settle, some
+from noppa.parameters import (
+    boolean,
+    count,
+    one_of,
+    positive,
+    positive_count,
+    seed_number,
+    validate_fields,
+)
 from noppa.refine import CommonComponents, Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -52,8 +60,10 @@ class S3E(Method):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        settle(self, k=some, a=positive, components=any_number, average=boolean, seed=seed_number)
-        settle(self, variant=partial(one_of, choices=("paper", "reference")))
+        validate_fields(
+            self, k=positive_count, a=positive, components=count, average=boolean, seed=seed_number
+        )
+        validate_fields(self, variant=partial(one_of, choices=("paper", "reference")))
 
     def width(self, words: WordVectors) -> int:
         return self.k * (self.k + 1) // 2 + (words.dim if self.average else 0)

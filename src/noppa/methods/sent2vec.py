@@ -25,7 +25,7 @@ from noppa.methods.trained import (
     trained_table,
 )
 from noppa.methods.weighting import mean_arguments
-from noppa.parameters import settle, whole
+from noppa.parameters import validate_fields, whole
 from noppa.words.word_vectors import WordVectors
 
 #: Twice what the paper has.
@@ -55,7 +55,7 @@ class Sent2Vec(Method):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        settle(self, buckets=partial(whole, most=MOST_BUCKETS), **TRAINING)
+        validate_fields(self, buckets=partial(whole, most=MOST_BUCKETS), **TRAINING)
 
     @property
     def mean_obstacle(self) -> str:  # type: ignore[override]

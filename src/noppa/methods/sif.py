@@ -9,7 +9,7 @@ from noppa.methods.numpy_form import Learnt
 from noppa.methods.protocol import Kernel, Method
 from noppa.methods.split import Float
 from noppa.methods.weighting import inverse_frequency_weight, mean_arguments, mean_terms
-from noppa.parameters import any_number, positive, settle
+from noppa.parameters import count, positive, validate_fields
 from noppa.refine import CommonComponents, Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -31,7 +31,7 @@ class SIF(Method):
     components: int = 1
 
     def __post_init__(self) -> None:
-        settle(self, a=positive, components=any_number)
+        validate_fields(self, a=positive, components=count)
 
     def width(self, words: WordVectors) -> int:
         return words.dim

@@ -21,7 +21,7 @@ from noppa.methods.weighting import (
     probabilities_of,
     smooth_frequency_weight,
 )
-from noppa.parameters import any_number, one_of, optional, positive, settle
+from noppa.parameters import count, one_of, optional, positive, validate_fields
 from noppa.refine import CommonComponents, Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -46,7 +46,6 @@ class USIF(Method):
     uses_order = False
     settable: ClassVar = ("a",)
     COST: ClassVar = "n d"
-    RENAMED: ClassVar = {"normalise": "normalize"}
     LEARNT: ClassVar = {"a": "f8 1 positive"}
 
     m: int = 5
@@ -55,8 +54,8 @@ class USIF(Method):
     normalize: str | None = "word"
 
     def __post_init__(self) -> None:
-        settle(self, m=any_number, n=optional(positive), a=optional(positive))
-        settle(self, normalize=partial(one_of, choices=("word", "dimension", None)))
+        validate_fields(self, m=count, n=optional(positive), a=optional(positive))
+        validate_fields(self, normalize=partial(one_of, choices=("word", "dimension", None)))
 
     @property
     def mean_obstacle(self) -> str:  # type: ignore[override]

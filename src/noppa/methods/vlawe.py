@@ -16,7 +16,14 @@ from noppa.methods.k_means import centroids_of_corpus, labels_of
 from noppa.methods.numpy_form import Learnt, Sentence
 from noppa.methods.protocol import SUMS, Kernel, Method
 from noppa.methods.split import Float, Split, plain
-from noppa.parameters import number, optional, positive, seed_number, settle, some
+from noppa.parameters import (
+    number,
+    optional,
+    positive,
+    positive_count,
+    seed_number,
+    validate_fields,
+)
 from noppa.refine import Normalize, Refinement, Whitening
 from noppa.words.word_vectors import WordVectors
 
@@ -48,7 +55,9 @@ class VLAWE(Method):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        settle(self, k=some, power=_power, pca=optional(some), seed=seed_number)
+        validate_fields(
+            self, k=positive_count, power=_power, pca=optional(positive_count), seed=seed_number
+        )
         if self.pca is not None and self.power > 1:
             raise ParameterError(f"power must be at most 1 with pca={self.pca}, not {self.power}")
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from noppa.plot.colours import DARK, LIGHT, Theme
-from noppa.plot.pictures import Bars, Heatmap, Lines, Scatter, described, shown
+from noppa.plot.pictures import Bars, Heatmap, Lines, Scatter, shown, to_dict
 from noppa.plot.svg import RENDERERS, UNKNOWN
 
 STYLE = """
@@ -75,7 +75,7 @@ def page(pictures: Sequence[Any], title: str | None = None, body: str = "") -> s
 def figure(picture: Any) -> str:
     """One picture with its heading, a line that tells of the mark in focus, and all values as a table."""
     svg = RENDERERS[type(picture)](picture)
-    svg = svg.replace("<svg ", f'<svg aria-label="{html.escape(described(picture))}" ', 1)
+    svg = svg.replace("<svg ", f'<svg aria-label="{html.escape(to_dict(picture))}" ', 1)
     return (
         f"<figure>\n<h2>{html.escape(picture.title)}</h2>\n"
         f'<p class="note">{html.escape(picture.note)}</p>\n'

@@ -142,7 +142,7 @@ def save(pictures: Sequence[Picture], path: str | PathLike[str], dark: bool = Fa
     return target
 
 
-def described(picture: Any) -> str:
+def to_dict(picture: Any) -> str:
     """The picture in one sentence, for who cannot see it."""
     sizes = {
         Heatmap: lambda p: f"{len(p.rows)} rows by {len(p.columns)} columns",

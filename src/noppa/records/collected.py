@@ -15,7 +15,7 @@ from noppa.parameters import one_of
 from noppa.records.background import read_ahead
 from noppa.records.checkpoint import Outcome
 from noppa.records.fingerprint import FileStatus, file_statuses
-from noppa.records.job import ON_BAD
+from noppa.records.job import ON_ERROR
 from noppa.records.read import Input, read
 from noppa.records.record_file import STDIN, SpooledInput
 
@@ -37,16 +37,16 @@ def collected(
     source: Input,
     folder: Path,
     name: str,
-    on_bad: str = "error",
+    on_error: str = "raise",
     spool: bool = False,
     progress: Callable[[int, int], None] = lambda records, position: None,
 ) -> Collected:
     """Every text of the input in a file of the folder.
 
-    on_bad: "error", "skip" to leave out a bad record, "empty" to take it for an empty text.
+    on_error: "raise", "skip" to leave out a bad record, "empty" to take it for an empty text.
     spool: copy standard input, so that it can be read again.
     """
-    one_of(on_bad, "on_bad", ON_BAD)
+    one_of(on_error, "on_error", ON_ERROR)
     outcome, records = Outcome(), []
     statuses = file_statuses(source.paths)
     stdin = SpooledInput.of(folder / f"{name}-input") if spool and STDIN in source.paths else None
@@ -54,10 +54,10 @@ def collected(
         for batch in read_ahead(read(source, stdin=stdin)):
             first = outcome.records
             outcome.count(batch)
-            if batch.bad and on_bad == "error":
+            if batch.bad and on_error == "raise":
                 fault = batch.bad[0][1]
-                raise FileError(f"{fault}; mend it, or pass --on-bad skip or --on-bad empty")
-            bad = {at for at, _ in batch.bad} if on_bad == "skip" else set()
+                raise FileError(f"{fault}; mend it, or pass --on-error skip or --on-error empty")
+            bad = {at for at, _ in batch.bad} if on_error == "skip" else set()
             chosen = [at for at in range(len(batch.texts)) if at not in bad]
             texts.add(batch.texts[at] or "" for at in chosen)
             records.append(first + np.array(chosen, np.int64))

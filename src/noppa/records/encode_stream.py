@@ -40,7 +40,7 @@ class EncodeStream:
     writer: Writer
     file: IO[bytes]
     """What the writer writes to."""
-    on_bad: str
+    on_error: str
     outcome: Outcome
     progress: Progress | None = None
     flush: bool = False
@@ -103,10 +103,12 @@ class EncodeStream:
         """The records of a batch that become rows, by number, and their texts."""
         first = self.outcome.records
         self.outcome.count(batch)
-        if batch.bad and self.on_bad == "error":
-            raise FileError(f"{batch.bad[0][1]}; mend it, or pass --on-bad skip or --on-bad empty")
+        if batch.bad and self.on_error == "raise":
+            raise FileError(
+                f"{batch.bad[0][1]}; mend it, or pass --on-error skip or --on-error empty"
+            )
         numbers = np.arange(first, self.outcome.records)
-        if batch.bad and self.on_bad == "skip":
+        if batch.bad and self.on_error == "skip":
             numbers = np.delete(numbers, [at for at, _ in batch.bad])
             return numbers, [text for text in batch.texts if text is not None]
         return numbers, [text or "" for text in batch.texts]

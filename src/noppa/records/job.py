@@ -36,7 +36,7 @@ from noppa.records.record_file import STDIN
 from noppa.records.write import WRITERS, Writer
 from noppa.words.known_share import KnownShare
 
-ON_BAD = ("error", "skip", "empty")
+ON_ERROR = ("raise", "skip", "empty")
 #: How many words are encoded to tell a model that was never saved from another one.
 PROBED_WORDS = 1000
 
@@ -46,7 +46,7 @@ class Job:
     """Encode `source` into `target` (`-` for standard output), under its name only when complete.
 
     model: anything with `encode`. form: the output format; by the name of `target` where None.
-    on_bad: what to do with a record without text: "error", "empty" for a row of zeros, "skip" to leave it out.
+    on_error: what to do with a record without text: "raise", "empty" for a row of zeros, "skip" to leave it out.
     resume: go on where an interrupted run stopped. overwrite: replace what is there. threads: for encoding.
     progress: called with what was read and done so far.
     """
@@ -55,7 +55,7 @@ class Job:
     source: Input
     target: str
     form: str | None = None
-    on_bad: str = "error"
+    on_error: str = "raise"
     resume: bool = False
     overwrite: bool = False
     threads: int | None = None
@@ -66,7 +66,7 @@ class Job:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        one_of(self.on_bad, "on_bad", ON_BAD)
+        one_of(self.on_error, "on_error", ON_ERROR)
         one_of(self.form, "the output format", (None, *self.writers))
         writer = self.writer
         if self.keep != () and self.output_form == "npy":
@@ -187,7 +187,7 @@ class Job:
         writer = self.writer(file, self.dim, outcome.rows, self.keep)
         share = self.model.known_share() if isinstance(self.model, Encoder) else None
         encode = partial(self._encoded, outcome, share)
-        return EncodeStream(encode, writer, file, self.on_bad, outcome, self.progress)
+        return EncodeStream(encode, writer, file, self.on_error, outcome, self.progress)
 
     def _encoded(
         self, outcome: Outcome, share: KnownShare | None, texts: list[str]
@@ -290,7 +290,7 @@ class Job:
             "encoding": [source.encoding, source.delimiter],
             "columns to keep": self.keep,
             "output format": self.output_form,
-            "options": [self.on_bad, self.options],
+            "options": [self.on_error, self.options],
             "model": self.model_checksum,
             "version of noppa": [__version__, kernels.instruction_set()],
         }

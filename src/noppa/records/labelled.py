@@ -77,7 +77,7 @@ def _add(
         others = [record.get(column or "") for column in columns[1:]]
         fault = faults.get(at, "") or _fault(record, label, columns[1:], f"record {first + at + 1}")
         if fault and not skip:
-            raise FileError(f"{fault}; mend it, or pass --on-bad skip")
+            raise FileError(f"{fault}; mend it, or pass --on-error skip")
         if fault:
             found.skipped.append(fault)
             continue

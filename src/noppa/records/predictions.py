@@ -65,7 +65,7 @@ class PredictJob(Job):
 
     def stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
         writer = self.writer(file, self.dim, outcome.rows)
-        return PredictStream(self._labelled, writer, file, self.on_bad, outcome, self.progress)
+        return PredictStream(self._labelled, writer, file, self.on_error, outcome, self.progress)
 
     def _labelled(self, texts: list[str], records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The records with what was predicted for them."""

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from noppa.errors import warn_renamed
 from noppa.refine.moments import Moments
 from noppa.refine.refinements import (
     REFINEMENTS,
@@ -36,10 +35,3 @@ __all__ = [
     "kernel_steps",
     "steps_without_text",
 ]
-
-
-def __getattr__(name: str) -> type[Refinement]:
-    if name == "Normalise":
-        warn_renamed("Normalise", "Normalize")
-        return Normalize
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import ParameterError
 from noppa.parameters import numbers
 
@@ -18,7 +18,7 @@ Float = NDArray[np.float64]
 class Moments:
     """Count, sum (dim,) and sum of outer products (dim, dim) of vectors, in float64. Adding two merges them."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     count: int
     total: Float

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from noppa.errors import ParameterError, warn
-from noppa.parameters import boolean, number, one_of, optional, positive, settle, shown, some
+from noppa.parameters import (
+    boolean,
+    number,
+    one_of,
+    optional,
+    positive,
+    positive_count,
+    short_repr,
+    validate_fields,
+)
 from noppa.refine.moments import Float, Moments
 from noppa.refine.steps import STEPS, Map, Remove, Step, Unit
 
@@ -59,7 +68,9 @@ class NoiseRemoval(Refinement):
     variant: str = "paper"
 
     def __post_init__(self) -> None:
-        settle(self, k=some, variant=partial(one_of, choices=("paper", "reference")))
+        validate_fields(
+            self, k=positive_count, variant=partial(one_of, choices=("paper", "reference"))
+        )
 
     def fit(self, moments: Moments) -> Step:
         _require_rows(moments, self.k, "noise removal")
@@ -95,7 +106,7 @@ class CommonComponents(Refinement):
     weighted: bool = False
 
     def __post_init__(self) -> None:
-        settle(self, k=some, centred=boolean, weighted=boolean)
+        validate_fields(self, k=positive_count, centred=boolean, weighted=boolean)
 
     def fit(self, moments: Moments) -> Step:
         _require_rows(moments, self.k, "removing common components")
@@ -127,8 +138,8 @@ class Whitening(Refinement):
     centred: bool = True
 
     def __post_init__(self) -> None:
-        settle(self, dim=optional(some), floor=positive, centred=boolean)
-        settle(self, strength=partial(number, least=0, most=1))
+        validate_fields(self, dim=optional(positive_count), floor=positive, centred=boolean)
+        validate_fields(self, strength=partial(number, least=0, most=1))
 
     def width(self, width: int) -> int:
         return width if self.dim is None else self.dim
@@ -160,12 +171,12 @@ class Normalize(Refinement):
         return Unit(moments.dim)
 
 
-#: By the names of saved folders, which say `Normalise`; `noppa.register` adds to it.
+#: Refinements by the name under which they are saved; `noppa.register` adds to it.
 REFINEMENTS: dict[str, type[Any]] = {
     "NoiseRemoval": NoiseRemoval,
     "CommonComponents": CommonComponents,
     "Whitening": Whitening,
-    "Normalise": Normalize,
+    "Normalize": Normalize,
 }
 
 
@@ -178,7 +189,7 @@ def fit_steps(refinements: Iterable[Refinement], moments: Moments) -> list[Step]
         step = refinement.fit(moments)
         if not isinstance(step, tuple(STEPS.values())):
             raise ParameterError(
-                f"{shown(refinement)}.fit gave {shown(step)}: it must give a Remove, a Map or a Unit of noppa.refine"
+                f"{short_repr(refinement)}.fit gave {short_repr(step)}: it must give a Remove, a Map or a Unit of noppa.refine"
             )
         step.width_after(moments.dim)
         steps.append(step)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import ParameterError
 from noppa.kernels.backend import kernels
 from noppa.refine.moments import Float, Moments
@@ -21,7 +21,7 @@ class Step(Protocol):
     #: Its arrays as they are saved: see `schema`.
     ARRAYS: ClassVar[dict[str, str]]
 
-    def described(self) -> tuple[Any, ...]:
+    def to_dict(self) -> tuple[Any, ...]:
         """The tuple that the kernels understand."""
 
     def width_after(self, width: int) -> int:
@@ -38,7 +38,7 @@ class Step(Protocol):
 class Remove:
     """x - (left x - bias) right: takes the directions `right` (k, dim) out of x as far as `left` (k, dim) sees them."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     ARRAYS: ClassVar = {"left": "f4|f8 k width", "right": "f4|f8 k width", "bias": "f4|f8 k"}
 
@@ -46,7 +46,7 @@ class Remove:
     right: Float
     bias: Float
 
-    def described(self) -> tuple[Any, ...]:
+    def to_dict(self) -> tuple[Any, ...]:
         return ("remove", *map(_as_kernels_take, (self.left, self.right, self.bias)))
 
     def width_after(self, width: int) -> int:
@@ -68,14 +68,14 @@ class Remove:
 class Map:
     """x matrix + bias, matrix (in, out), its columns in falling order of importance."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     ARRAYS: ClassVar = {"matrix": "f4|f8 width out", "bias": "f4|f8 out"}
 
     matrix: Float
     bias: Float
 
-    def described(self) -> tuple[Any, ...]:
+    def to_dict(self) -> tuple[Any, ...]:
         return ("map", *map(_as_kernels_take, (self.matrix, self.bias)))
 
     def width_after(self, width: int) -> int:
@@ -97,7 +97,7 @@ class Unit:
 
     width: int
 
-    def described(self) -> tuple[Any, ...]:
+    def to_dict(self) -> tuple[Any, ...]:
         return ("normalise", self.width)
 
     def width_after(self, width: int) -> int:
@@ -117,7 +117,7 @@ STEPS: dict[str, type[Any]] = {"remove": Remove, "map": Map, "normalise": Unit}
 
 def kernel_steps(steps: Sequence[Step]) -> kernels.Steps:
     """Fitted steps in the form that the kernels apply."""
-    return kernels.Steps([step.described() for step in steps])
+    return kernels.Steps([step.to_dict() for step in steps])
 
 
 def _as_kernels_take(array: Float) -> NDArray[Any]:

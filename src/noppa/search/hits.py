@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from noppa.display import Displayed, Table, View, cut, frame, short_repr
+from noppa.display import Displayed, Table, View, cut, dataclass_repr, frame
 from noppa.errors import InputError
 from noppa.search.index_model import split_of, words_of
 from noppa.search.metadata import Metadata
@@ -40,7 +40,7 @@ class Asked:
     word_weight: float
     overlap_weight: float
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Hit(Displayed):
     overlap: float
     asked: Asked = field(repr=False, compare=False)
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     def explain(self) -> HitExplanation:
         """Why this text was found: which of its words aligned with the query's, and which terms matched."""
@@ -85,7 +85,7 @@ class Hit(Displayed):
             nearest = overlaps(words, self.asked.terms, [self.text], split)[0].matches
         return HitExplanation(self, matched, nearest, pair)
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything but the reasons, as JSON."""
         known = {name: getattr(self, name) for name in WAYS}
         parts = {name: value for name, value in known.items() if not math.isnan(value)}
@@ -97,9 +97,7 @@ class Hit(Displayed):
         return f"{self.score:.4f}  {self.id}  {cut(self.text, SHOWN_TEXT)}{facts}"
 
     def _view(self) -> View:
-        return View(
-            f"{self.score:.4f}  {self.id}", [Table(["", ""], list(self.described().items()))]
-        )
+        return View(f"{self.score:.4f}  {self.id}", [Table(["", ""], list(self.to_dict().items()))])
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ class HitExplanation(Displayed):
     nearest: list[Match]
     pair: PairExplanation | None
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     def _view(self) -> View:
         terms = Table(["term", "BM25"], sorted(self.terms.items(), key=lambda item: -item[1]))
@@ -143,7 +141,7 @@ class HitExplanation(Displayed):
         places = [(-share, at) for at, share in enumerate(shares.ravel().tolist()) if share]
         return [(a[at // len(b)], b[at % len(b)], -share) for share, at in sorted(places)]
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as JSON."""
         return {
             "terms": self.terms,
@@ -197,9 +195,9 @@ class Hits(Displayed, Sequence[Hit]):
         """The ids of the hits, best first."""
         return [hit.id for hit in self._hits]
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything as JSON."""
-        hits = [hit.described() for hit in self._hits]
+        hits = [hit.to_dict() for hit in self._hits]
         return {"query": self.query, "mode": self.mode, "hits": hits, "note": self.note}
 
     def __repr__(self) -> str:

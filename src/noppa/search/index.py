@@ -16,8 +16,8 @@ from noppa.display import Displayed, Table, View
 from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
-from noppa.parameters import boolean, one_of, path_of, shown, whole
-from noppa.search import index_model, segment_log
+from noppa.parameters import boolean, one_of, path_of, short_repr, whole
+from noppa.search import index_model
 from noppa.search.hits import Hits, hits_of
 from noppa.search.index_state import Part, State, merged, small_tail
 from noppa.search.metadata import checked_ids, checked_metadata
@@ -34,7 +34,7 @@ from noppa.words.texts import texts_of
 class Index(Displayed):
     """Texts with ids and metadata, found by meaning, by words, or by both.
 
-    encoder: an `Encoder`, anything else with `encode`, or the name or folder of a saved one; None for the embedded preset
+    model: an `Encoder`, anything else with `encode`, or the name or folder of a saved one; None for the embedded preset
         "similarity". dtype: how vectors are stored: "float32", "float16" or "int8".
     first_id: the first of the ids that `add` gives by itself. threads: for encoding and searching.
 
@@ -52,13 +52,13 @@ class Index(Displayed):
 
     def __init__(
         self,
-        encoder: Any = None,
+        model: Any = None,
         *,
         dtype: str = "float16",
         first_id: int = 0,
         threads: int | None = None,
     ) -> None:
-        self._encoder = cosine_encoder(encoder)
+        self._encoder = cosine_encoder(model)
         self.dtype: str = one_of(dtype, "dtype", tuple(DTYPES))
         self.dim = int(self._encoder.dim)
         self.threads = threads
@@ -70,7 +70,7 @@ class Index(Displayed):
     def open(
         cls,
         folder: str | PathLike[str],
-        encoder: Any = None,
+        model: Any = None,
         *,
         dtype: str | None = None,
         create: bool = True,
@@ -81,15 +81,15 @@ class Index(Displayed):
 
         What `add`, `delete`, `update` and `compact` did is on disk when they return, all of it or, after a crash, nothing.
         Any number of processes may read; while one writes, another waits some seconds and is refused then.
-        encoder: needed where the index's own cannot be found by its name; another one is refused.
+        model: needed where the index's own cannot be found by its name; another one is refused.
         create: False to refuse a folder that is not there.
         """
         path = path_of(folder)
         if not _is_there(path, create):
-            return cls._made(path, cosine_encoder(encoder), dtype or "float16", first_id, threads)
+            return cls._made(path, cosine_encoder(model), dtype or "float16", first_id, threads)
         log = SegmentLog(path)
         state = log.read()
-        found = index_model.encoder_of(log.header, path, encoder)
+        found = index_model.encoder_of(log.header, path, model)
         if dtype not in (None, log.header["dtype"]):
             raise ParameterError(f"{path} holds {log.header['dtype']} vectors, not {dtype}")
         return cls._opened(log, state, found, threads)
@@ -331,7 +331,7 @@ class Index(Displayed):
         rows = self._now().rows(named)
         return rows[0] if isinstance(ids, (str, int, np.integer)) else rows
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What the index holds, as JSON."""
         state = self._now()
         parts = state.parts
@@ -360,10 +360,6 @@ def _is_there(path: Path, create: bool) -> bool:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileError(f"{path} exists and is no index: choose another name")
         return False
-    if storage.kind_of(path) == segment_log.EARLIER_KIND:
-        raise FileError(
-            f"{path} was made by an earlier noppa, whose index could not grow: make it again with noppa index"
-        )
     return True
 
 
@@ -377,13 +373,13 @@ def _why_nothing(collection: Collection, query: str, mode: str, known: bool) -> 
     if not collection.texts:
         return "the index is empty"
     if mode == MEANING or (mode == HYBRID and not known):
-        return f"no word of {shown(query)} is known"
-    return f"no text holds a word of {shown(query)}"
+        return f"no word of {short_repr(query)} is known"
+    return f"no text holds a word of {short_repr(query)}"
 
 
 def _why_none_passes(conditions: Sequence[Condition], fields: list[str]) -> str:
     unknown = next((one.field for one in conditions if one.field not in fields), None)
     if unknown is None:
         return "no text satisfies where"
-    there = ", ".join(map(shown, fields)) or "none"
-    return f"where asks for {shown(unknown)}, which no text has: the fields are {there}"
+    there = ", ".join(map(short_repr, fields)) or "none"
+    return f"where asks for {short_repr(unknown)}, which no text has: the fields are {there}"

@@ -10,7 +10,7 @@ from noppa.encoder.identity import FOLDER, HUB, MEMORY, PRESET, Identity
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
 from noppa.kernels.backend import kernels
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.text.tokens import Split
 from noppa.words.word_vectors import WordVectors
 
@@ -32,7 +32,7 @@ def fields_of(encoder: Any) -> dict[str, str]:
     identity: Identity | None = getattr(encoder, "identity", None)
     if identity is None or identity.kind == MEMORY:
         raise ParameterError(
-            f"an index on disk names its encoder, and {shown(encoder)} is in memory alone: "
+            f"an index on disk names its encoder, and {short_repr(encoder)} is in memory alone: "
             "save it and load it again, or use noppa.Index(encoder) in memory"
         )
     other = {"encoder tokenizer": identity.tokenizer} if identity.tokenizer else {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from noppa.errors import InputError, ParameterError
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.text.characters import DROP, SPACE, character_class, replaced_surrogate
 
 #: SQLite's whole numbers.
@@ -30,7 +30,7 @@ def checked_ids(ids: Any, count: int | None = None) -> list[str]:
     """Some ids as texts, each once; a single one is a list of one."""
     single = isinstance(ids, (str, int, np.integer))
     if not single and not isinstance(ids, Iterable):
-        raise InputError(f"ids must be a list of str or whole numbers, not {shown(ids)}")
+        raise InputError(f"ids must be a list of str or whole numbers, not {short_repr(ids)}")
     named = [_checked_id(one) for one in ([ids] if single else ids)]
     if count is not None and len(named) != count:
         raise InputError(f"{count} texts need as many ids, not {len(named)}")
@@ -43,10 +43,10 @@ def checked_ids(ids: Any, count: int | None = None) -> list[str]:
 def _checked_id(one: Any) -> str:
     is_number = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
     if not is_number and not isinstance(one, str):
-        raise ParameterError(f"an id must be a str or a whole number, not {shown(one)}")
+        raise ParameterError(f"an id must be a str or a whole number, not {short_repr(one)}")
     name = str(one)
     if not name or not all(map(_is_visible, name)):
-        raise ParameterError(f"an id must be printable characters, not {shown(one)}")
+        raise ParameterError(f"an id must be printable characters, not {short_repr(one)}")
     return name
 
 
@@ -61,7 +61,9 @@ def checked_metadata(metadata: Any, count: int) -> list[Metadata]:
     if metadata is None:
         return [{} for _ in range(count)]
     if isinstance(metadata, (str, Mapping)) or not isinstance(metadata, Sequence):
-        raise InputError(f"metadata must be a list of dicts, one a text, not {shown(metadata)}")
+        raise InputError(
+            f"metadata must be a list of dicts, one a text, not {short_repr(metadata)}"
+        )
     if len(metadata) != count:
         raise InputError(f"{count} texts need as many dicts of metadata, not {len(metadata)}")
     return [_checked(item, at) for at, item in enumerate(metadata)]
@@ -71,12 +73,12 @@ def _checked(item: Any, at: int) -> Metadata:
     if item is None:
         return {}
     if not isinstance(item, Mapping):
-        raise InputError(f"metadata {at} is {shown(item)}: it must be a dict")
+        raise InputError(f"metadata {at} is {short_repr(item)}: it must be a dict")
     checked = {}
     for name, value in item.items():
         if not isinstance(name, str) or not name:
             raise InputError(
-                f"metadata {at} has the name {shown(name)}: a name must be a str that is not empty"
+                f"metadata {at} has the name {short_repr(name)}: a name must be a str that is not empty"
             )
         found = plain(value, f"{name!r} of metadata {at}")
         if found is not None:
@@ -112,7 +114,7 @@ def scalar(value: Any, what: str) -> Any:
     if isinstance(value, int) and LEAST <= value <= MOST:
         return value
     raise ParameterError(
-        f"{what} is {shown(value)}: use a text, a finite number (whole ones of 64 bits), True, False, a date, or a list of these"
+        f"{what} is {short_repr(value)}: use a text, a finite number (whole ones of 64 bits), True, False, a date, or a list of these"
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import FileError, ParameterError
 from noppa.search import metadata
 from noppa.search.metadata import Metadata
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     metadata: Metadata
 
     def __repr__(self) -> str:
-        return short_repr(self)
+        return dataclass_repr(self)
 
 
 class RowTable:

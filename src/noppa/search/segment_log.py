@@ -32,7 +32,6 @@ from noppa.search.stored_vectors import DTYPES
 
 KIND = "text index"
 #: The kind of folder that noppa index wrote before an index could grow.
-EARLIER_KIND = "index"
 LOCK = "writer.lock"
 #: Seconds that a writer waits for another one to finish.
 PATIENCE = 10.0

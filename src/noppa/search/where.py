@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from noppa.errors import ParameterError
-from noppa.parameters import shown
+from noppa.parameters import short_repr
 from noppa.search.metadata import compared, scalar
 
 #: Numbers and texts are never compared with each other: SQLite would call every text the larger.
@@ -36,12 +36,12 @@ def conditions_of(where: Where | None) -> list[Condition]:
         return []
     if not isinstance(where, Mapping):
         raise ParameterError(
-            f'where must be a dict such as {{"year": {{">": 2020}}}}, not {shown(where)}'
+            f'where must be a dict such as {{"year": {{">": 2020}}}}, not {short_repr(where)}'
         )
     conditions = []
     for field, wanted in where.items():
         if not isinstance(field, str):
-            raise ParameterError(f"a field of where must be a str, not {shown(field)}")
+            raise ParameterError(f"a field of where must be a str, not {short_repr(field)}")
         pairs = wanted.items() if isinstance(wanted, Mapping) else [_implied(wanted)]
         conditions += [_checked(field, operator, value) for operator, value in pairs]
     return conditions
@@ -56,20 +56,22 @@ def _implied(value: Any) -> tuple[str, Any]:
 def _checked(field: str, operator: Any, value: Any) -> Condition:
     if operator not in OPERATORS:
         raise ParameterError(
-            f"{field!r} has the operator {shown(operator)}: choose from {', '.join(OPERATORS)}"
+            f"{field!r} has the operator {short_repr(operator)}: choose from {', '.join(OPERATORS)}"
         )
     if operator == "missing":
         if not isinstance(value, bool):
-            raise ParameterError(f"missing of {field!r} must be True or False, not {shown(value)}")
+            raise ParameterError(
+                f"missing of {field!r} must be True or False, not {short_repr(value)}"
+            )
         return Condition(field, operator, value)
     if operator == "in":
         if isinstance(value, str) or not isinstance(value, (Sequence, set, frozenset)):
-            raise ParameterError(f"in of {field!r} needs a list of values, not {shown(value)}")
+            raise ParameterError(f"in of {field!r} needs a list of values, not {short_repr(value)}")
         if len(value) > MOST_VALUES:
             raise ParameterError(f"in of {field!r} has {len(value)} values, at most {MOST_VALUES}")
         return Condition(field, operator, [_scalar(field, item) for item in value])
     if operator == "contains" and not isinstance(value, str):
-        raise ParameterError(f"contains of {field!r} needs a text, not {shown(value)}")
+        raise ParameterError(f"contains of {field!r} needs a text, not {short_repr(value)}")
     return Condition(field, operator, _scalar(field, value))
 
 
@@ -77,7 +79,7 @@ def _scalar(field: str, value: Any) -> Any:
     found = scalar(value, f"the value of {field!r} in where")
     if found is None:
         raise ParameterError(
-            f"{field!r} is compared with a text, a number, True or False, not {shown(value)}"
+            f"{field!r} is compared with a text, a number, True or False, not {short_repr(value)}"
         )
     return compared(found)
 
@@ -195,4 +197,4 @@ def _value(token: _Token) -> Any:
 
 
 def _unclear(expression: str) -> ParameterError:
-    return ParameterError(f"--where {shown(expression)} cannot be read: {EXAMPLE}")
+    return ParameterError(f"--where {short_repr(expression)} cannot be read: {EXAMPLE}")

@@ -47,7 +47,7 @@ def operations(service: Service) -> list[Operation]:
         return []
 
     async def info(request: Request) -> Response:
-        facts = await service.work(request, lambda watch, threads: served.described())
+        facts = await service.work(request, lambda watch, threads: served.to_dict())
         return JSONResponse({**facts, "writable": bool(settings.keys)})
 
     async def search(
@@ -73,18 +73,18 @@ def operations(service: Service) -> list[Operation]:
                     "fewer",
                     "count",
                 )
-            results = [described(hit, explain, watch) for hit in hits]
+            results = [to_dict(hit, explain, watch) for hit in hits]
             notes = {"note": hits.note or None, "warning": counts.warning}
             return dumped({"results": results, **notes}), counts
 
         return await service.answer(request, job)
 
-    def described(hit: Hit, explain: bool, watch: Watch) -> dict[str, Any]:
+    def to_dict(hit: Hit, explain: bool, watch: Watch) -> dict[str, Any]:
         watch.check()
-        answer = hit.described()
+        answer = hit.to_dict()
         if explain:
             ids, _ = served.encoder.look_up([hit.text], 1, served.encoder.known_share())
-            answer["why"] = hit.explain().described() if len(ids) <= EXPLAINED else None
+            answer["why"] = hit.explain().to_dict() if len(ids) <= EXPLAINED else None
         return answer
 
     async def add(

@@ -9,7 +9,7 @@ from noppa import METHODS
 from noppa.errors import NoppaError
 from noppa.methods.equations import PAIR_KERNELS
 from noppa.methods.protocol import TEXT as LEARNS_FROM_TEXT
-from noppa.methods.registry import adapted, described
+from noppa.methods.registry import adapted, to_dict
 from noppa.serve.fields import Field, Schema, kind_of, whole
 from noppa.serve.problems import Problem, invalid
 
@@ -58,7 +58,7 @@ def offered() -> dict[str, dict[str, Any]]:
         try:
             method = adapted(kind())
             if method.learning != LEARNS_FROM_TEXT:
-                values = described(method)
+                values = to_dict(method)
                 choices[name] = {parameter: values[parameter] for parameter in method.settable}
         except (NoppaError, TypeError, ValueError):
             continue

@@ -68,12 +68,12 @@ def operations(service: Service) -> list[Operation]:
         return await service.answer(request, job, [prompt])
 
     async def tags(request: Request) -> Response:
-        return JSONResponse({"models": [described(name) for name in models.encoders]})
+        return JSONResponse({"models": [to_dict(name) for name in models.encoders]})
 
     async def version(request: Request) -> Response:
         return JSONResponse({"version": noppa.__version__})
 
-    def described(name: str) -> dict[str, Any]:
+    def to_dict(name: str) -> dict[str, Any]:
         encoder = models.encoders[name]
         return {
             "name": name + TAG,

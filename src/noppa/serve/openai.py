@@ -66,14 +66,12 @@ def operations(service: Service) -> list[Operation]:
         return await service.answer(request, job, texts)
 
     async def listed(request: Request) -> Response:
-        return JSONResponse(
-            {"object": "list", "data": [described(name) for name in models.encoders]}
-        )
+        return JSONResponse({"object": "list", "data": [to_dict(name) for name in models.encoders]})
 
     async def one(request: Request) -> Response:
-        return JSONResponse(described(models.named(request.path_params["id"])))
+        return JSONResponse(to_dict(models.named(request.path_params["id"])))
 
-    def described(name: str) -> dict[str, Any]:
+    def to_dict(name: str) -> dict[str, Any]:
         return {"id": name, "object": "model", "created": models.created, "owned_by": "noppa"}
 
     body = {

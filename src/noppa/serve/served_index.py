@@ -29,8 +29,8 @@ class ServedIndex:
         if folder is not None and storage.kind_of(folder) != KIND:
             raise FileError(f"{folder} is no index any more")
 
-    def described(self) -> dict[str, Any]:
-        facts = self.index.described()
+    def to_dict(self) -> dict[str, Any]:
+        facts = self.index.to_dict()
         named = {name: facts[name] for name in ("texts", "dim", "dtype", "fields")}
         return {"name": self.name, **named}
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from noppa.errors import ParameterError
-from noppa.parameters import one_of, shown
+from noppa.parameters import one_of, short_repr
 from noppa.text.characters import is_segmented
 from noppa.text.languages import LANGUAGES
 from noppa.text.rules import FOLD, FORM, RULE_SET, RUN
@@ -50,7 +50,7 @@ class Tokenizer:
             return given
         if not isinstance(given, str):
             raise ParameterError(
-                f"tokenizer must be the name of one or a function from a text to tokens, not {shown(given)}"
+                f"tokenizer must be the name of one or a function from a text to tokens, not {short_repr(given)}"
             )
         name, _, pairs = given.partition(":")
         known = LANGUAGES.get(name, name)
@@ -59,7 +59,7 @@ class Tokenizer:
         rules, _, own = known.partition(":")
         if rules not in RULE_SET:
             raise ParameterError(
-                f"there is no tokenizer {shown(given)}: give {', '.join(RULE_SET)}, {', '.join(SEGMENTERS)}, or the code of a "
+                f"there is no tokenizer {short_repr(given)}: give {', '.join(RULE_SET)}, {', '.join(SEGMENTERS)}, or the code of a "
                 "language such as fr, tr or zh, and settings behind it as in plain:segment=vocabulary,form=NFKC"
             )
         return cls(rules, **{**_settings(own, given), **_settings(pairs, given)})
@@ -113,7 +113,7 @@ def _settings(pairs: str, given: str) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not equals or name not in names:
             raise ParameterError(
-                f"tokenizer {shown(given)}: {shown(pair)} is no setting; give {', '.join(f'{key}=…' for key in names)}"
+                f"tokenizer {short_repr(given)}: {short_repr(pair)} is no setting; give {', '.join(f'{key}=…' for key in names)}"
             )
         settings[name] = value
     return settings

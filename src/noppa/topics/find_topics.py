@@ -98,7 +98,7 @@ class Topics(Displayed):
         ]
         return View(self._title, [Table(["texts", "name", "representative"], rows)])
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The topics and the outliers with their texts, as JSON."""
 
         def listed(rows: Sequence[int]) -> list[dict[str, Any]]:
@@ -119,13 +119,13 @@ class Topics(Displayed):
 def find_topics(
     texts: Any,
     count: int | None = None,
-    encoder: Any = None,
+    model: Any = None,
     *,
     threads: int | None = None,
 ) -> Topics:
     """So many topics, or where `count` is None as many as differ, up to 50.
 
-    encoder: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
+    model: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
 
     >>> from noppa.topics.find_topics import find_topics
     >>> pets, food = ["a dog barks", "the dog sleeps"], ["fresh bread", "bread and cheese"]
@@ -134,8 +134,8 @@ def find_topics(
     """
     if isinstance(texts, str):
         raise InputError("a single text has no topics: give a collection of texts")
-    items, model = texts_of(texts), cosine_encoder(encoder)
-    return topics_of(items, unit_vectors(model, items, threads), model, count)
+    items, encoder = texts_of(texts), cosine_encoder(model)
+    return topics_of(items, unit_vectors(encoder, items, threads), encoder, count)
 
 
 def topics_of(

@@ -35,14 +35,14 @@ def keywords(
     n: int = 10,
     *,
     diversity: float = DIVERSITY,
-    encoder: Any = None,
+    model: Any = None,
     threads: int | None = None,
 ) -> list[Keyword]:
     """Up to n words and pairs of words nearest to a text, or to a group of texts taken together, the nearest first.
 
     diversity: 0 takes the nearest ones, however alike; above it none repeats a word of another, and towards 1 each must
     differ more from those before it.
-    encoder: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
+    model: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
 
     Words so frequent in the language that they stand for nothing are left out, by the encoder's word probabilities.
 
@@ -52,8 +52,10 @@ def keywords(
     """
     texts = [text_or_texts] if isinstance(text_or_texts, str) else texts_of(text_or_texts)
     weight = number(diversity, "diversity", 0, 1)
-    model = cosine_encoder(encoder)
-    return keywords_of(texts_of(texts), whole(n, "n", 1), weight, model, Language(model), threads)
+    encoder = cosine_encoder(model)
+    return keywords_of(
+        texts_of(texts), whole(n, "n", 1), weight, encoder, Language(encoder), threads
+    )
 
 
 def keywords_of(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import ParameterError
 from noppa.text.characters import lower
 from noppa.text.tokenizer_settings import Tokenizer
@@ -29,7 +29,7 @@ class WordCounts:
     pieces: unknown tokens that each piece was needed for (pieces,). total: all tokens.
     """
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     words: NDArray[np.int64]
     pieces: NDArray[np.int64]

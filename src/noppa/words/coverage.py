@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from noppa.display import Displayed, Table, View, frame, short_repr
+from noppa.display import Displayed, Table, View, dataclass_repr, frame
 from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import blocks_of, texts_of, tokens_of
@@ -34,7 +34,7 @@ class Coverage(Displayed):
     piece_types: int = 0
     """Tokens and different words that only have vectors from their pieces or n-grams."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     def to_pandas(self) -> Any:
         """The unknown words with their counts, most frequent first."""

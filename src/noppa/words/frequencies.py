@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.display import short_repr
+from noppa.display import dataclass_repr
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.io.inputs import read_whole
-from noppa.parameters import one_of, real, shown
+from noppa.parameters import one_of, real, short_repr
 from noppa.text.characters import lower, replaced
 
 #: Share of all tokens for what counts files leave out: punctuation, clitics, digits. Counted by
@@ -61,7 +61,7 @@ LARGEST_COUNT = 1e18
 class Probabilities:
     """Probability of each word, which of them were really counted, and where they come from."""
 
-    __repr__ = short_repr
+    __repr__ = dataclass_repr
 
     values: NDArray[np.float64]
     counted: NDArray[np.bool_]
@@ -105,7 +105,9 @@ def from_counts(
     taken as the probability itself.
     """
     if not isinstance(counts, (Mapping, str, PathLike)):
-        raise ParameterError(f"counts must be a dict or the path of a file, not {shown(counts)}")
+        raise ParameterError(
+            f"counts must be a dict or the path of a file, not {short_repr(counts)}"
+        )
     if isinstance(counts, Mapping):
         table, source = dict(counts), "a dict of counts"
     elif str(counts).startswith(WORDFREQ):
@@ -116,10 +118,12 @@ def from_counts(
     merged: defaultdict[str, float] = defaultdict(float)
     for word, count in table.items():
         if not isinstance(word, str):
-            raise ParameterError(f"{shown(word)} is counted, which is no word: a word is a str")
+            raise ParameterError(
+                f"{short_repr(word)} is counted, which is no word: a word is a str"
+            )
         if not _is_count(count):
             raise ParameterError(
-                f"the count of {word!r} is {shown(count)}: a count is 0 or more, and at most {LARGEST_COUNT:g}"
+                f"the count of {word!r} is {short_repr(count)}: a count is 0 or more, and at most {LARGEST_COUNT:g}"
             )
         merged[lower(word)] += float(count)
     total = float(sum(merged.values()))
@@ -139,7 +143,7 @@ def _wordfreq(words: Iterable[str], language: str) -> dict[str, float]:
     except LookupError:
         known = ", ".join(sorted(wordfreq.available_languages("best")))
         raise ParameterError(
-            f"wordfreq has no counts of {shown(language)}, only of {known}: count a text of your own with with_corpus, or "
+            f"wordfreq has no counts of {short_repr(language)}, only of {known}: count a text of your own with with_corpus, or "
             "take the order of the words with with_ranks"
         ) from None
     for form in {lower(word) for word in words}:
@@ -225,5 +229,7 @@ def filled(
     elif 0 <= real(missing) <= 1:
         fill = np.full(len(forms), real(missing))
     else:
-        raise ParameterError(f"missing must be 'smallest' or a probability, not {shown(missing)}")
+        raise ParameterError(
+            f"missing must be 'smallest' or a probability, not {short_repr(missing)}"
+        )
     return Probabilities(np.where(counted, values, fill), counted, source)

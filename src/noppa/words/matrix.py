@@ -13,7 +13,7 @@ from noppa.errors import ParameterError
 from noppa.kernels import packed_rows
 from noppa.kernels.backend import kernels
 from noppa.kernels.constants import LARGEST_VALUE, LEVEL_UNIT
-from noppa.parameters import numbers, shown, whole
+from noppa.parameters import numbers, short_repr, whole
 
 CHECKED_ROWS = 1 << 14
 #: The largest number of float16.
@@ -50,7 +50,9 @@ class Matrix:
         try:
             widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
         except TypeError:
-            raise ParameterError(f"blocks must be a list of widths, not {shown(blocks)}") from None
+            raise ParameterError(
+                f"blocks must be a list of widths, not {short_repr(blocks)}"
+            ) from None
         factors = None if scales is None else checked_scales(scales)
         rows = numbers(matrix, "a matrix")
         if np.size(bits):
@@ -199,7 +201,7 @@ def checked_bits(bits: Any, blocks: Sequence[int]) -> tuple[int, ...]:
         depths = ()
     if len(depths) != len(blocks) or not depths or not set(depths) <= {4, 8}:
         raise ParameterError(
-            f"bits must be 4 or 8 for each of the {len(blocks)} blocks of columns, not {shown(bits)}"
+            f"bits must be 4 or 8 for each of the {len(blocks)} blocks of columns, not {short_repr(bits)}"
         )
     return depths
 

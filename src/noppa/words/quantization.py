@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from noppa.errors import ParameterError
 from noppa.kernels import packed_rows
 from noppa.kernels.constants import LEVEL_UNIT
-from noppa.parameters import shown, whole
+from noppa.parameters import short_repr, whole
 from noppa.words.matrix import Matrix, checked_bits
 
 ROWS_AT_ONCE = 1 << 12
@@ -49,7 +49,7 @@ def _widths(blocks: Any, dim: int) -> tuple[int, ...]:
         width = whole(blocks, "blocks", 1)
         widths = tuple(min(width, dim - start) for start in range(0, dim, width))
     if sum(widths) != dim:
-        raise ParameterError(f"blocks of {shown(widths)} columns do not add up to {dim}")
+        raise ParameterError(f"blocks of {short_repr(widths)} columns do not add up to {dim}")
     return widths
 
 

@@ -8,23 +8,23 @@ from typing import Any
 
 from noppa.errors import InputError, ParameterError
 from noppa.kernels.backend import kernels
-from noppa.parameters import one_of, shown
+from noppa.parameters import one_of, short_repr
 from noppa.text.tokens import Split
 
-ON_INVALID = ("error", "empty")
+ON_ERROR = ("raise", "empty")
 
 
-def texts_of(collection: Any, on_invalid: str | None = None) -> list[str]:
+def texts_of(collection: Any, on_error: str | None = None) -> list[str]:
     """The texts of a collection in order, or an error that names the first item that is none.
 
-    `on_invalid="empty"` takes a missing value (None, NaN, NA) for an empty text; None where the caller's user has no such choice.
+    `on_error="empty"` takes a missing value (None, NaN, NA) for an empty text; None where the caller's user has no such choice.
     """
-    if on_invalid is not None:
-        one_of(on_invalid, "on_invalid", ON_INVALID)
+    if on_error is not None:
+        one_of(on_error, "on_error", ON_ERROR)
     items = _items(collection, "texts")
     while (at := kernels.first_other(items)) >= 0:
-        if on_invalid != "empty" or not _is_missing(items[at]):
-            raise InputError(_complaint(at, items[at], on_invalid is not None))
+        if on_error != "empty" or not _is_missing(items[at]):
+            raise InputError(_complaint(at, items[at], on_error is not None))
         items = ["" if _is_missing(item) else item for item in items]
     return items
 
@@ -52,7 +52,7 @@ def tokens_of(texts: list[str], tokenizer: Split) -> list[list[str]]:
     """The tokens of each text, or an error that names the first text for which the tokenizer gave something else."""
     if not callable(tokenizer):
         raise ParameterError(
-            f"tokenizer must be a function from a text to tokens, not {shown(tokenizer)}"
+            f"tokenizer must be a function from a text to tokens, not {short_repr(tokenizer)}"
         )
     split = [tokenizer(text) for text in texts]
     for at, tokens in enumerate(split):
@@ -112,7 +112,7 @@ def _described(item: Any) -> str:
 
 def _complaint(at: int, item: Any, has_choice: bool) -> str:
     if _is_missing(item):
-        choice = "pass on_invalid='empty' for a row of zeros" if has_choice else "leave it out"
+        choice = "pass on_error='empty' for a row of zeros" if has_choice else "leave it out"
         return f"item {at} is missing ({type(item).__name__}): fill it, or {choice}"
     if isinstance(item, (bytes, bytearray)):
         return f"item {at} is {type(item).__name__}: decode it first, for example with .decode('utf-8')"

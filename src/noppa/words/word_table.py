@@ -12,7 +12,7 @@ from noppa.display import Displayed, Table, View
 from noppa.errors import ParameterError, UnknownWordError
 from noppa.internal import internal
 from noppa.kernels.backend import kernels
-from noppa.parameters import numbers, shown
+from noppa.parameters import numbers, short_repr
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
@@ -135,7 +135,7 @@ class WordTable(Displayed):
                 return np.asarray(vectors[0])
         if row < 0:
             raise UnknownWordError(
-                f"{shown(word)} is not among the {self.lexicon.whole_words} words of the vocabulary"
+                f"{short_repr(word)} is not among the {self.lexicon.whole_words} words of the vocabulary"
             )
         return np.asarray(self.vectors([row])[0])
 
@@ -166,7 +166,7 @@ class WordTable(Displayed):
             index.dtype.kind == "f" or not 0 <= index.min() <= index.max() < len(self)
         ):
             raise ParameterError(
-                f"row numbers are whole and lie between 0 and {len(self) - 1}, not {shown(rows)}"
+                f"row numbers are whole and lie between 0 and {len(self) - 1}, not {short_repr(rows)}"
             )
         return self.rows.vectors(index)
 

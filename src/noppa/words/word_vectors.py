@@ -224,7 +224,7 @@ class WordVectors(WordTable):
         drop: Collection[str] = ("</s>",),
         header: bool | None = None,
         errors: str = "strict",
-        on_error: str = "error",
+        on_error: str = "raise",
         strict: bool = False,
         member: str | None = None,
         vocabulary: str | PathLike[str] | None = None,
@@ -250,7 +250,7 @@ class WordVectors(WordTable):
         dtype: float32, float16, or int8 with a scale a row; None takes a saved folder as it is, and a file as float32.
         header: whether line 1 is `count dim`; detected where None.
         errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
-        on_error: what to do with a line that cannot be read: "error" or "skip".
+        on_error: what to do with a line that cannot be read: "raise" or "skip".
         strict: refuse a file that ends early, instead of a warning.
         member: which file of a zip archive. vocabulary: where the words of a matrix file are.
         unknown, case, tokenizer: as of `WordVectors`; a saved folder has its own.

@@ -89,7 +89,7 @@ def add_matrix(
             good = (np.abs(values) <= np.float32(LARGEST_VALUE)).all(axis=1)
         for row in np.flatnonzero(~good).tolist():
             complaint = f"row {start + row}, of {names[row].decode('utf-8', 'replace')!r}, has values that are not finite or too large"
-            if options.on_error == "error":
+            if options.on_error == "raise":
                 raise FileError(
                     f"{rows.report.path}: {complaint}; mend it, or pass on_error='skip'"
                 )

@@ -36,7 +36,7 @@ def read_binary(source: Source, content: Content, rows: Rows, options: Options) 
         for at in bad.tolist():
             word = block[at : block.find(b" ", at)].lstrip(b"\n").decode("utf-8", "replace")
             complaint = f"the vector of {word!r}, at byte {position + at}, has values that are not finite or too large"
-            if options.on_error == "error":
+            if options.on_error == "raise":
                 raise FileError(
                     f"{report.path}: {complaint}; fetch the file again, or pass on_error='skip'"
                 )

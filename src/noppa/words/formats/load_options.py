@@ -27,7 +27,7 @@ class Options:
     dtype: str = "float32"
     header: bool | None = None
     errors: str = "strict"
-    on_error: str = "error"
+    on_error: str = "raise"
     strict: bool = False
     member: str | None = None
     vocabulary: str | PathLike[str] | None = None
@@ -47,7 +47,7 @@ class Options:
         one_of(self.dtype, "dtype", DTYPES)
         one_of(self.header, "header", (True, False, None))
         one_of(self.errors, "errors", ("strict", "replace", "skip"))
-        one_of(self.on_error, "on_error", ("error", "skip"))
+        one_of(self.on_error, "on_error", ("raise", "skip"))
 
     def with_progress(self, progress: Progress) -> Options:
         return replace(self, progress=progress)

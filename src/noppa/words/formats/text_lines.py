@@ -50,7 +50,7 @@ def read_text(source: Source, content: Content, rows: Rows, options: Options) ->
                 continue
             where = f"line {number}"
             complaint = complain(line, content.dim)
-            if options.on_error == "error":
+            if options.on_error == "raise":
                 raise FileError(
                     f"{report.path}, {where}: {complaint}; mend the file, or pass on_error='skip'"
                 )
