@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 import noppa
 from noppa.cli import program
 from noppa.errors import NoppaError
-from noppa.records.checkpoint import read_checkpoint
-from noppa.records.predictions import PredictJob
-from noppa.records.read import Input
+from noppa.files.checkpoint import read_checkpoint
+from noppa.files.predictions import PredictJob
+from noppa.files.read import Input
 from tests.test_classifier import LABELS, TEXTS
 
 runner = CliRunner()
@@ -109,7 +109,7 @@ def test_predictions_resume(place: Path, tmp_path: Path, form: str) -> None:
         if records > 4096:
             raise KeyboardInterrupt
 
-    import noppa.records.encode_stream as stream
+    import noppa.files.encode_stream as stream
 
     before = stream.SECONDS_BETWEEN_CHECKPOINTS
     stream.SECONDS_BETWEEN_CHECKPOINTS = -1.0

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from noppa import Average, Encoder, WordVectors
 from noppa.cli import program
 from noppa.cli.terminal import visible
-from noppa.records import FORMATS
+from noppa.files import FORMATS
 from tests.command import run_command
 from tests.runs import PATIENCE, wait_until
 
@@ -223,7 +223,7 @@ def test_ctrl_c_while_parquet_is_written(folder):
     code = (
         "import os, signal\n"
         "from noppa.cli import main\n"
-        "from noppa.records.write import Parquet\n"
+        "from noppa.files.write import Parquet\n"
         "real, calls = Parquet.write, []\n"
         "def interrupted(self, *arguments):\n"
         "    real(self, *arguments)\n"

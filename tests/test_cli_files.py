@@ -155,7 +155,7 @@ HELD = """
 import time
 
 from noppa.cli import main
-from noppa.records import encode_stream
+from noppa.files import encode_stream
 
 encode_stream.SECONDS_BETWEEN_CHECKPOINTS = -1.0
 rows_of, batches = encode_stream.EncodeStream.rows_of, []

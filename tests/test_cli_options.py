@@ -71,7 +71,7 @@ def test_kept_columns_have_the_types_of_json(form):
 
 
 def test_a_column_that_changes_its_type_is_named(monkeypatch):
-    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 8)
+    monkeypatch.setattr("noppa.files.record_formats.lines.PIECE", 8)
     Path("t.jsonl").write_text('{"text": "a", "n": 1}\n{"text": "a", "n": "x"}\n')
     done = run_command("encode t.jsonl -m model --keep n -o v.parquet")
     assert done.code == 1
@@ -84,13 +84,13 @@ def test_a_column_that_changes_its_type_is_named(monkeypatch):
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_kept_columns_are_resumed(form, monkeypatch):
     """Byte by byte, also where the columns are all that there are."""
-    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr("noppa.records.record_formats.tables.ROWS", 2)
+    monkeypatch.setattr("noppa.files.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("noppa.files.record_formats.tables.ROWS", 2)
     lines = "".join(f'{at},"a ""cake"" {at}"\n' for at in range(40))
     Path("long.csv").write_text("id,text\n" + lines)
     assert run_command(f"encode long.csv -m model --keep-all -o whole.{form}").code == 0
 
-    from noppa.records.encode_stream import EncodeStream
+    from noppa.files.encode_stream import EncodeStream
 
     real = EncodeStream.rows_of
 
@@ -253,7 +253,7 @@ def test_a_start_imports_nothing_heavy():
         "import sys; sys.argv = ['noppa', 'similarity', 'a', 'cake', '-m', 'model']\n"
         "from noppa_command import main\n"
         "try: main()\n"
-        "except SystemExit: print([name for name in sys.modules if name.startswith(('rich', 'noppa.records', 'noppa.search', 'pyarrow'))])"
+        "except SystemExit: print([name for name in sys.modules if name.startswith(('rich', 'noppa.files', 'noppa.search', 'pyarrow'))])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, env={**os.environ}

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import noppa
 from noppa.cluster.plan import Inputs
-from noppa.records import FORMATS
-from noppa.records.columns import Selection
-from noppa.records.places import Place
+from noppa.files import FORMATS
+from noppa.files.columns import Selection
+from noppa.files.places import Place
 from tests.clusters import TEXTS, encode, expected, saved_model, table, vectors, written
 from tests.conftest import AWKWARD
 

@@ -11,7 +11,7 @@ import pytest
 import noppa
 from noppa import cluster
 from noppa.cluster import fit_sums
-from noppa.records.places import Place
+from noppa.files.places import Place
 from noppa.refine import Normalize, Whitening
 from noppa.words.counting import WordCounts
 from tests.conftest import made_texts, made_words

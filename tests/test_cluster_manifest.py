@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import noppa
-from noppa.records.places import UNFINISHED
+from noppa.files.places import UNFINISHED
 from tests.clusters import TEXTS, encode, expected, files_in, saved_model, table, vectors, written
 from tests.conftest import made_words
 

@@ -12,7 +12,7 @@ import pytest
 import noppa
 from noppa import cluster
 from noppa.cluster.shard_task import Model, _fetched, attempt
-from noppa.records.places import Place
+from noppa.files.places import Place
 from tests.clusters import TEXTS, WORDS, encode, expected, saved_model, table, vectors, written
 
 

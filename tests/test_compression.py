@@ -15,9 +15,9 @@ import pytest
 import zstandard
 
 from noppa import NoppaError, NoppaWarning, WordVectors
+from noppa.files import Input, read
 from noppa.io import members
 from noppa.io.compression import open_plain
-from noppa.records import Input, read
 
 TEXT = b"".join(b"w%d 0.%d 1.5\n" % (at, at * 7919 % 100_000) for at in range(3000))
 

@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 
 from noppa import NoppaWarning
 from noppa.cli import program
-from noppa.records.collected import collected
-from noppa.records.read import Input
+from noppa.files.collected import collected
+from noppa.files.read import Input
 
 ROWS = [
     {"id": "1", "body": "a red car on the road", "note": 'said "x", y'},

@@ -26,7 +26,7 @@ CORE = (
     "text", "kernels", "io", "words", "refine", "methods", "explain", "encoder", "classify", "search", "dedupe", "topics",
 )  # fmt: skip
 CONSUMERS = (
-    "records", "plot", "evaluate", "distill", "export", "cluster", "serve", "integrations", "cli",
+    "files", "plot", "evaluate", "distill", "export", "cluster", "serve", "integrations", "cli",
 )  # fmt: skip
 LAYERS = (*CORE, ROOT, *CONSUMERS)
 #: Names that two modules share, with the reason. A file of cli/ that imports its namesake needs none.

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, UnknownWordsWarning, WordVectors
-from noppa.records import Input, Job, read
-from noppa.records.write import WRITERS
+from noppa.files import Input, Job, read
+from noppa.files.write import WRITERS
 from tests.conftest import AWKWARD
 from tests.runs import PATIENCE, wait_until
 
@@ -291,9 +291,9 @@ class Stopped(Exception):
 @pytest.mark.parametrize("form", [form for form, kind in WRITERS.items() if kind.resumable])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, Stopped])
 def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
-    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.files.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     source, whole, target = tmp_path / "t.txt", tmp_path / f"whole.{form}", tmp_path / f"v.{form}"
-    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 12)
+    monkeypatch.setattr("noppa.files.record_formats.lines.PIECE", 1 << 12)
     source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(2000)))
     Job(MODEL, Input([str(source)]), str(whole), on_error="skip").run()
 
@@ -363,7 +363,7 @@ def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
         too_late.append(not written.wait(PATIENCE))
         yield from ()
 
-    monkeypatch.setattr("noppa.records.job.read", silence)
+    monkeypatch.setattr("noppa.files.job.read", silence)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     Thread(target=interrupt).start()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -378,9 +378,9 @@ def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
 
 
 def test_resume_refuses_another_job(tmp_path, monkeypatch):
-    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("noppa.files.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     source, target = tmp_path / "t.txt", tmp_path / "v.npy"
-    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 10)
+    monkeypatch.setattr("noppa.files.record_formats.lines.PIECE", 1 << 10)
     source.write_bytes(b"a cake\n" * 2000)
 
     def interrupt(records, position):
@@ -428,7 +428,7 @@ def test_wrong_jobs(tmp_path, monkeypatch, target, options, message):
 
 @pytest.mark.found("code review", "A device or a file without line feeds filled the memory.")
 def test_a_line_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("noppa.records.record_formats.lines.LONGEST_LINE", 1 << 19)
+    monkeypatch.setattr("noppa.files.record_formats.lines.LONGEST_LINE", 1 << 19)
     path = tmp_path / "endless"
     path.write_bytes(b"fine\n" + b"x" * (1 << 18))
     assert list(map(len, texts(path))) == [4, 1 << 18]

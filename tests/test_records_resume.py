@@ -11,7 +11,7 @@ import pytest
 
 from noppa import Average, Encoder, NoPPA, NoppaError, WordVectors
 from noppa.errors import FileError
-from noppa.records import Input, Job
+from noppa.files import Input, Job
 from reliability.faults import each_fault
 from tests.runs import changed, wait_until, waiting
 
@@ -24,8 +24,8 @@ LINES = [f"the girl eats {at} cake" for at in range(3000)]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
     """Checkpoints at once, small batches, a disk that is not waited for."""
-    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
-    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 10)
+    monkeypatch.setattr("noppa.files.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.files.record_formats.lines.PIECE", 1 << 10)
     monkeypatch.setattr("os.fsync", lambda file: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.txt").write_text("\n".join(LINES))
@@ -321,8 +321,8 @@ def test_each_failing_call_leaves_nothing_or_a_way_on(tmp_path, monkeypatch, for
         return
     monkeypatch.undo()  # a failing fsync counts too
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("noppa.records.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
-    monkeypatch.setattr("noppa.records.record_formats.lines.PIECE", 1 << 14)
+    monkeypatch.setattr("noppa.files.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.files.record_formats.lines.PIECE", 1 << 14)
     target = tmp_path / "out" / f"v.{form}"
     target.parent.mkdir()
     expected = whole(form)

@@ -11,11 +11,11 @@ import pytest
 
 from noppa import NoppaError, NoppaWarning
 from noppa.errors import ParameterError
-from noppa.records import Input, read
-from noppa.records.columns import Selection
-from noppa.records.places import Place
-from noppa.records.record_formats import FORMATS, json_array
-from noppa.records.record_formats.record_format import WHOLE
+from noppa.files import Input, read
+from noppa.files.columns import Selection
+from noppa.files.places import Place
+from noppa.files.record_formats import FORMATS, json_array
+from noppa.files.record_formats.record_format import WHOLE
 
 
 def texts(path, **options):

@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 
 from noppa.errors import NoppaError
-from noppa.records import FORMATS, Input, read
+from noppa.files import FORMATS, Input, read
 
 FORMS = tuple(FORMATS)
 COLUMNS = (None, "text", "1", "b")

@@ -18,8 +18,8 @@ from noppa.evaluate import compare as comparison
 from noppa.evaluate import recipes
 from noppa.evaluate.candidates import Candidate
 from noppa.evaluate.protocols import SEED
+from noppa.files.labelled import read_labelled
 from noppa.processes import processes
-from noppa.records.labelled import read_labelled
 
 
 @expanded

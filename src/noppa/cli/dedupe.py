@@ -19,14 +19,14 @@ from noppa.dedupe.deduplicate import THRESHOLD, compare
 from noppa.dedupe.duplicates import LOWEST, Duplicates, Removed
 from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
+from noppa.files import Input
+from noppa.files.collected import Collected
+from noppa.files.copies import checked_form, copy_records
+from noppa.files.fingerprint import refuse_changed
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table, write_table
 from noppa.progress_bar import counts_bar
-from noppa.records import Input
-from noppa.records.collected import Collected
-from noppa.records.copies import checked_form, copy_records
-from noppa.records.fingerprint import refuse_changed
 
 
 @expanded

@@ -35,8 +35,8 @@ from noppa.cli.record_options import (
 )
 from noppa.cli.run_job import Keep, KeepAll, columns_to_keep, run_job
 from noppa.errors import ParameterError
+from noppa.files import WRITERS, Job
 from noppa.io.outputs import folders_of
-from noppa.records import WRITERS, Job
 
 
 @expanded

@@ -18,12 +18,12 @@ from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.cli.train import TextColumns
 from noppa.errors import ParameterError
+from noppa.files.predictions import PredictJob
+from noppa.files.record_writers import RECORD_WRITERS
 from noppa.io.atomic import whole_file
 from noppa.io.hub import located
 from noppa.plot import decision, save
 from noppa.plot.pictures import checked
-from noppa.records.predictions import PredictJob
-from noppa.records.record_writers import RECORD_WRITERS
 
 MOST_REASONS = 12
 

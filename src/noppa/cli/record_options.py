@@ -14,12 +14,12 @@ import typer
 from noppa.cli.progress import records_bar
 from noppa.cli.terminal import visible
 from noppa.errors import FileError, ParameterError
-from noppa.records import FORMATS, Input, Outcome, read
-from noppa.records.batch import Batch
-from noppa.records.checkpoint import LISTED
-from noppa.records.fingerprint import file_statuses, refuse_changed
-from noppa.records.job import ON_ERROR
-from noppa.records.record_file import STDIN, record_file
+from noppa.files import FORMATS, Input, Outcome, read
+from noppa.files.batch import Batch
+from noppa.files.checkpoint import LISTED
+from noppa.files.fingerprint import file_statuses, refuse_changed
+from noppa.files.job import ON_ERROR
+from noppa.files.record_file import STDIN, record_file
 
 Inputs = Annotated[
     list[str] | None, typer.Argument(help="Files with text; - or none for standard input.")

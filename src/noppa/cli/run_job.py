@@ -14,8 +14,8 @@ import typer
 from noppa.cli.progress import records_bar
 from noppa.cli.record_options import interruptible, listed_faults, print_faults, size_of
 from noppa.cli.terminal import visible
-from noppa.records import Job, Outcome
-from noppa.records.record_file import STDIN
+from noppa.files import Job, Outcome
+from noppa.files.record_file import STDIN
 
 Keep = Annotated[
     str | None,

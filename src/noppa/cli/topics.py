@@ -15,9 +15,9 @@ from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable
 from noppa.cli.workspace import Comparing, all_texts, pulse
 from noppa.errors import InputError, ParameterError
+from noppa.files.collected import Collected
 from noppa.io.atomic import whole_file
 from noppa.io.table_file import WRITERS, write_table
-from noppa.records.collected import Collected
 from noppa.topics.find_topics import Topics, topics_of
 
 #: What can be written besides a table of all records.

@@ -17,10 +17,10 @@ from noppa.cli.record_options import Reading, interruptible, size_of
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
 from noppa.encoder.loading import load
+from noppa.files.labelled import Labelled, read_labelled
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page
 from noppa.progress_bar import counts_bar
-from noppa.records.labelled import Labelled, read_labelled
 
 TextColumns = Annotated[
     list[str] | None,

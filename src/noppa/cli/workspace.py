@@ -23,13 +23,13 @@ from noppa.cli.terminal import printable
 from noppa.encoder.cosines import PRESET, unit_vectors
 from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
+from noppa.files import Input
+from noppa.files.collected import Collected, collected
+from noppa.files.fingerprint import refuse_changed
 from noppa.io.atomic import scratch_folder
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table
 from noppa.progress_bar import counts_bar
-from noppa.records import Input
-from noppa.records.collected import Collected, collected
-from noppa.records.fingerprint import refuse_changed
 
 BLOCK = 4096
 

@@ -28,12 +28,12 @@ from noppa.cluster.plan import SHARD_SIZE, Inputs, Plan, Shard
 from noppa.cluster.shard_task import BadRecord, Model, Outcome
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaWarning, ParameterError
+from noppa.files.batch import Batch
+from noppa.files.columns import Fields
+from noppa.files.places import Place
+from noppa.files.write import PartWriter
 from noppa.io.outputs import folders_of
 from noppa.parameters import one_of
-from noppa.records.batch import Batch
-from noppa.records.columns import Fields
-from noppa.records.places import Place
-from noppa.records.write import PartWriter
 from noppa.text.tokenizer_settings import Tokenizer
 
 DTYPES = ("float32", "float16")

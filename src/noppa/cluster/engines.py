@@ -11,8 +11,8 @@ from noppa.cluster.dask_engine import dask
 from noppa.cluster.shard_task import Engine, Outcome, Run, ShardJob, Tick, attempt, error_of
 from noppa.cluster.spark_engine import spark
 from noppa.errors import NoppaError, ParameterError
+from noppa.files.places import Place
 from noppa.parameters import one_of, whole
-from noppa.records.places import Place
 
 ON_ERROR = ("raise", "skip", "empty")
 #: What earlier versions called "skip".

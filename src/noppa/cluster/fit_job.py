@@ -44,12 +44,12 @@ from noppa.cluster.shard_task import Model, Outcome, Run
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.encoder_folder import KIND
 from noppa.errors import FileError, ParameterError
+from noppa.files.places import Place
 from noppa.io.outputs import folders_of
 from noppa.io.storage import kind_of
 from noppa.methods import Average, registry
 from noppa.methods.protocol import SUMS, TEXT
 from noppa.parameters import one_of
-from noppa.records.places import Place
 
 FREQUENCIES = ("corpus", "model")
 

@@ -19,9 +19,9 @@ from noppa.cluster.shard_task import BadRecord, Model, Outcome
 from noppa.encoder.encoder import FIT_BLOCK, Encoder
 from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError
+from noppa.files.columns import Fields
+from noppa.files.places import Place
 from noppa.methods.protocol import Method
-from noppa.records.columns import Fields
-from noppa.records.places import Place
 from noppa.refine import Moments, Refinement
 from noppa.words.counting import WordCounts
 from noppa.words.texts import blocks_of

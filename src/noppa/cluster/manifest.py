@@ -26,10 +26,10 @@ from typing import Any
 from noppa.cluster.plan import Plan, Shard
 from noppa.cluster.shard_task import MODEL, Outcome
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.records.columns import Fields
-from noppa.records.partial import locked_file
-from noppa.records.places import UNFINISHED, Place, explained
-from noppa.records.record_formats import FORMATS
+from noppa.files.columns import Fields
+from noppa.files.partial import locked_file
+from noppa.files.places import UNFINISHED, Place, explained
+from noppa.files.record_formats import FORMATS
 
 #: In the output, with an underscore because readers of a folder of Parquet skip such names.
 RUN_FOLDER, BAD_ROWS = "_noppa", "_bad_rows.jsonl"

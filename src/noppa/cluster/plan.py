@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
+from noppa.files.batch import Batch
+from noppa.files.columns import Fields
+from noppa.files.places import Place, explained
+from noppa.files.read import Input
+from noppa.files.record_formats import FORMATS
+from noppa.files.record_formats.byte_ranges import lines_before
+from noppa.files.record_formats.parquet import pyarrow_parquet
+from noppa.files.record_formats.record_format import in_parallel
 from noppa.io.outputs import refuse_input_as_output
-from noppa.records.batch import Batch
-from noppa.records.columns import Fields
-from noppa.records.places import Place, explained
-from noppa.records.read import Input
-from noppa.records.record_formats import FORMATS
-from noppa.records.record_formats.byte_ranges import lines_before
-from noppa.records.record_formats.parquet import pyarrow_parquet
-from noppa.records.record_formats.record_format import in_parallel
 
 #: Bytes of text of a shard: about a second of work, and a part of a few hundred megabytes.
 SHARD_SIZE = 16 << 20

@@ -22,13 +22,13 @@ from noppa.cluster.manifest import Progress
 from noppa.cluster.plan import SHARD_SIZE, Inputs, Plan
 from noppa.cluster.shard_task import MODEL, ModelMissing, use_instructions
 from noppa.errors import FileError, NoppaWarning, ParameterError
+from noppa.files.batch import Batch
+from noppa.files.places import Place
+from noppa.files.predictions import PROBABILITY
+from noppa.files.record_formats.parquet import pyarrow_parquet
 from noppa.io.hub import located
 from noppa.io.storage import header_checksum
 from noppa.kernels.backend import kernels
-from noppa.records.batch import Batch
-from noppa.records.places import Place
-from noppa.records.predictions import PROBABILITY
-from noppa.records.record_formats.parquet import pyarrow_parquet
 
 
 def predict(

@@ -16,9 +16,9 @@ from noppa.encoder.encoder import Encoder, reopened
 from noppa.encoder.encoder_folder import words_of
 from noppa.encoder.identity import Identity
 from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.files.places import Place
 from noppa.kernels.backend import kernels
 from noppa.methods import registry
-from noppa.records.places import Place
 from noppa.text.tokenizer_settings import Tokenizer
 
 #: What became of a shard, as JSON can hold it: its number and counts, or one of "error", "missing" (the model), "bad".

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from noppa import Encoder
-from noppa.records.write import WRITERS
+from noppa.files.write import WRITERS
 from noppa.serve import fields
 from noppa.serve.answers import dumped
 from noppa.serve.method_field import Choice, method_field

@@ -9,10 +9,10 @@ from typing import Any
 
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.extras import needs
-from noppa.records.batch import Batch
-from noppa.records.columns import Fields, Selection, text_column
-from noppa.records.record_file import CuttableFile, WholeFile
-from noppa.records.record_formats.record_format import Section, in_parallel
+from noppa.files.batch import Batch
+from noppa.files.columns import Fields, Selection, text_column
+from noppa.files.record_file import CuttableFile, WholeFile
+from noppa.files.record_formats.record_format import Section, in_parallel
 
 #: Rows of a batch at most: the size of compressed pages is unknown before they are read.
 ROWS = 256

@@ -8,11 +8,11 @@ with checkpoints to resume from, and `noppa.cluster` on many.
 
 from __future__ import annotations
 
-from noppa.records.batch import Batch
-from noppa.records.checkpoint import Outcome
-from noppa.records.job import Job
-from noppa.records.read import Input, read
-from noppa.records.record_formats import FORMATS
-from noppa.records.write import WRITERS
+from noppa.files.batch import Batch
+from noppa.files.checkpoint import Outcome
+from noppa.files.job import Job
+from noppa.files.read import Input, read
+from noppa.files.record_formats import FORMATS
+from noppa.files.write import WRITERS
 
 __all__ = ["FORMATS", "WRITERS", "Batch", "Input", "Job", "Outcome", "read"]

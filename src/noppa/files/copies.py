@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
+from noppa.files.background import ended
+from noppa.files.read import Input
+from noppa.files.record_file import STDIN, WholeFile, record_file
+from noppa.files.record_formats import FORMATS, form_of
+from noppa.files.record_formats.json_array import JsonArray
+from noppa.files.record_formats.lines import line_batches
+from noppa.files.record_formats.parquet import Parquet, pyarrow_parquet
+from noppa.files.record_formats.tables import Table
+from noppa.files.text_source import text_source
 from noppa.io.compression import MAGIC
-from noppa.records.background import ended
-from noppa.records.read import Input
-from noppa.records.record_file import STDIN, WholeFile, record_file
-from noppa.records.record_formats import FORMATS, form_of
-from noppa.records.record_formats.json_array import JsonArray
-from noppa.records.record_formats.lines import line_batches
-from noppa.records.record_formats.parquet import Parquet, pyarrow_parquet
-from noppa.records.record_formats.tables import Table
-from noppa.records.text_source import text_source
 
 #: Which of the next records to copy, (records,).
 Chosen = NDArray[np.bool_]

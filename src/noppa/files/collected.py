@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError
+from noppa.files.background import read_ahead
+from noppa.files.checkpoint import Outcome
+from noppa.files.fingerprint import FileStatus, file_statuses
+from noppa.files.job import ON_ERROR
+from noppa.files.read import Input, read
+from noppa.files.record_file import STDIN, SpooledInput
 from noppa.io.stored_texts import StoredTexts
 from noppa.parameters import one_of
-from noppa.records.background import read_ahead
-from noppa.records.checkpoint import Outcome
-from noppa.records.fingerprint import FileStatus, file_statuses
-from noppa.records.job import ON_ERROR
-from noppa.records.read import Input, read
-from noppa.records.record_file import STDIN, SpooledInput
 
 
 @dataclass(frozen=True, eq=False)

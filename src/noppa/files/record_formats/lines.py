@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from noppa.errors import FileError
+from noppa.files.batch import Batch, is_clean
+from noppa.files.columns import TEXT, Fields, Selection
+from noppa.files.record_file import CuttableFile, WholeFile
+from noppa.files.record_formats.byte_ranges import LineFormat, open_lines
+from noppa.files.text_source import not_utf8, text_source
 from noppa.io.compression import Source
 from noppa.io.whole_lines import whole_lines
-from noppa.records.batch import Batch, is_clean
-from noppa.records.columns import TEXT, Fields, Selection
-from noppa.records.record_file import CuttableFile, WholeFile
-from noppa.records.record_formats.byte_ranges import LineFormat, open_lines
-from noppa.records.text_source import not_utf8, text_source
 
 #: Bytes to read at a time.
 PIECE = 1 << 18

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
-from noppa.records.batch import is_clean
-from noppa.records.columns import LISTED
+from noppa.files.batch import is_clean
+from noppa.files.columns import LISTED
 
 Record = dict[str, Any]
 

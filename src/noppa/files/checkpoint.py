@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError
-from noppa.records.batch import Batch
+from noppa.files.batch import Batch
 
 #: How many bad records a run lists.
 LISTED = 20

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from noppa.errors import FileError, NoppaError, ParameterError, warn
+from noppa.files.background import ended
+from noppa.files.batch import Batch
+from noppa.files.columns import Selection
+from noppa.files.record_file import WholeFile, record_file
+from noppa.files.record_formats import FORMATS, form_of
+from noppa.files.text_source import checked_encoding
 from noppa.io.compression import damage
 from noppa.parameters import one_of
-from noppa.records.background import ended
-from noppa.records.batch import Batch
-from noppa.records.columns import Selection
-from noppa.records.record_file import WholeFile, record_file
-from noppa.records.record_formats import FORMATS, form_of
-from noppa.records.text_source import checked_encoding
 
 
 @dataclass(frozen=True)

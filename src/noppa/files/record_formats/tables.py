@@ -12,13 +12,13 @@ from itertools import islice, pairwise
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
+from noppa.files.batch import Batch, is_clean
+from noppa.files.columns import Fields, Selection, text_column
+from noppa.files.record_file import CuttableFile, WholeFile
+from noppa.files.record_formats.byte_ranges import LineFormat, in_memory, open_lines
+from noppa.files.record_formats.record_format import WHOLE, Section, in_parallel
+from noppa.files.text_source import SourceStream, not_utf8, text_source
 from noppa.io.compression import Source
-from noppa.records.batch import Batch, is_clean
-from noppa.records.columns import Fields, Selection, text_column
-from noppa.records.record_file import CuttableFile, WholeFile
-from noppa.records.record_formats.byte_ranges import LineFormat, in_memory, open_lines
-from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
-from noppa.records.text_source import SourceStream, not_utf8, text_source
 
 #: Rows of a batch, and characters, which a single long row may exceed.
 ROWS = 4096

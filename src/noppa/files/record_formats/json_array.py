@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from noppa.errors import FileError
+from noppa.files.batch import Batch
+from noppa.files.columns import Fields, Selection
+from noppa.files.record_file import CuttableFile
+from noppa.files.record_formats.jsonl import JsonLines
+from noppa.files.record_formats.record_format import WHOLE, Section
 from noppa.io.compression import Source
-from noppa.records.batch import Batch
-from noppa.records.columns import Fields, Selection
-from noppa.records.record_file import CuttableFile
-from noppa.records.record_formats.jsonl import JsonLines
-from noppa.records.record_formats.record_format import WHOLE, Section
 
 #: Bytes to read at a time, and elements of a batch.
 PIECE = 1 << 18

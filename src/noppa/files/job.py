@@ -19,21 +19,21 @@ from numpy.typing import NDArray
 from noppa import __version__
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.io.outputs import folders_of, refuse_input_as_output
-from noppa.kernels.backend import kernels
-from noppa.parameters import one_of
-from noppa.records.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
-from noppa.records.encode_stream import EncodeStream, Progress
-from noppa.records.fingerprint import (
+from noppa.files.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
+from noppa.files.encode_stream import EncodeStream, Progress
+from noppa.files.fingerprint import (
     FileStatus,
     file_statuses,
     refuse_changed,
     remaining_batches,
 )
-from noppa.records.partial import changed_at, is_at, locked_file, sync_folder
-from noppa.records.read import Input, read
-from noppa.records.record_file import STDIN
-from noppa.records.write import WRITERS, Writer
+from noppa.files.partial import changed_at, is_at, locked_file, sync_folder
+from noppa.files.read import Input, read
+from noppa.files.record_file import STDIN
+from noppa.files.write import WRITERS, Writer
+from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.kernels.backend import kernels
+from noppa.parameters import one_of
 from noppa.words.known_share import KnownShare
 
 ON_ERROR = ("raise", "skip", "empty")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError
-from noppa.records.kept_columns import cell_text
-from noppa.records.write import TextLines, header_of
+from noppa.files.kept_columns import cell_text
+from noppa.files.write import TextLines, header_of
 
 Record = dict[str, Any]
 

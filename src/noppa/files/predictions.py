@@ -10,13 +10,13 @@ from typing import IO, Any
 
 from noppa.classify.classifier import Classifier
 from noppa.errors import FileError, ParameterError
+from noppa.files.batch import Batch
+from noppa.files.checkpoint import Outcome
+from noppa.files.encode_stream import EncodeStream
+from noppa.files.job import Job
+from noppa.files.record_writers import RECORD_WRITERS
+from noppa.files.write import Writer
 from noppa.io.storage import header_checksum
-from noppa.records.batch import Batch
-from noppa.records.checkpoint import Outcome
-from noppa.records.encode_stream import EncodeStream
-from noppa.records.job import Job
-from noppa.records.record_writers import RECORD_WRITERS
-from noppa.records.write import Writer
 
 PROBABILITY = "probability"
 

@@ -8,13 +8,13 @@ from contextlib import closing
 from itertools import islice
 from typing import Any
 
+from noppa.files.batch import Batch, is_clean
+from noppa.files.columns import TEXT, Fields, Selection
+from noppa.files.record_file import CuttableFile, WholeFile
+from noppa.files.record_formats.byte_ranges import LineFormat, open_lines
+from noppa.files.record_formats.lines import line_batches
+from noppa.files.text_source import text_source
 from noppa.io.compression import Source
-from noppa.records.batch import Batch, is_clean
-from noppa.records.columns import TEXT, Fields, Selection
-from noppa.records.record_file import CuttableFile, WholeFile
-from noppa.records.record_formats.byte_ranges import LineFormat, open_lines
-from noppa.records.record_formats.lines import line_batches
-from noppa.records.text_source import text_source
 
 #: How many files are sampled for the columns, and lines of each.
 SAMPLED_FILES = 16

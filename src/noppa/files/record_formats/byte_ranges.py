@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
+from noppa.files.columns import Fields, Selection
+from noppa.files.record_file import CuttableFile
+from noppa.files.record_formats.record_format import WHOLE, Section, in_parallel
+from noppa.files.text_source import marked_encoding, text_source
 from noppa.io.compression import MAGIC, Source
-from noppa.records.columns import Fields, Selection
-from noppa.records.record_file import CuttableFile
-from noppa.records.record_formats.record_format import WHOLE, Section, in_parallel
-from noppa.records.text_source import marked_encoding, text_source
 
 #: Bytes to read at a time for the end of a line that goes on behind its section.
 TAIL = 1 << 16

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from noppa.files.record_formats.json_array import JsonArray
+from noppa.files.record_formats.jsonl import JsonLines
+from noppa.files.record_formats.lines import Lines
+from noppa.files.record_formats.parquet import Parquet
+from noppa.files.record_formats.record_format import RecordFormat, Section
+from noppa.files.record_formats.tables import CSV, TSV
 from noppa.io.compression import MAGIC
-from noppa.records.record_formats.json_array import JsonArray
-from noppa.records.record_formats.jsonl import JsonLines
-from noppa.records.record_formats.lines import Lines
-from noppa.records.record_formats.parquet import Parquet
-from noppa.records.record_formats.record_format import RecordFormat, Section
-from noppa.records.record_formats.tables import CSV, TSV
 
 #: How texts are read from each format; add to it for one of your own.
 FORMATS: dict[str, RecordFormat] = {

@@ -11,8 +11,8 @@ from hashlib import blake2b
 import numpy as np
 
 from noppa.errors import FileError
-from noppa.records.batch import Batch
-from noppa.records.record_file import STDIN
+from noppa.files.batch import Batch
+from noppa.files.record_file import STDIN
 
 #: Size, modification time in nanoseconds, and inode of a file.
 FileStatus = list[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from noppa.records.columns import cell_value
+from noppa.files.columns import cell_value
 
 
 @dataclass

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
-from noppa.records.batch import Batch
-from noppa.records.columns import LISTED
-from noppa.records.fingerprint import file_statuses, refuse_changed
-from noppa.records.read import Input, read
+from noppa.files.batch import Batch
+from noppa.files.columns import LISTED
+from noppa.files.fingerprint import file_statuses, refuse_changed
+from noppa.files.read import Input, read
 
 #: Called with the records done and the bytes of input read.
 Progress = Callable[[int, int], None]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol, TypeVar
 
-from noppa.records.batch import Batch
-from noppa.records.columns import Fields, Selection
-from noppa.records.record_file import CuttableFile, WholeFile
+from noppa.files.batch import Batch
+from noppa.files.columns import Fields, Selection
+from noppa.files.record_file import CuttableFile, WholeFile
 
 #: Threads that open files while a run is planned; on remote file systems that is mostly waiting.
 OPENERS = 16

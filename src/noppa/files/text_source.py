@@ -7,8 +7,8 @@ import io
 from typing import Any
 
 from noppa.errors import FileError, ParameterError
+from noppa.files.record_file import WholeFile
 from noppa.io.compression import Source
-from noppa.records.record_file import WholeFile
 
 #: Bytes that are looked at to tell text from anything else.
 SAMPLE = 1 << 13

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError, NoppaWarning
-from noppa.records.background import WriteBehind, read_ahead
-from noppa.records.batch import Batch
-from noppa.records.checkpoint import Checkpoint, Outcome
-from noppa.records.write import Writer
+from noppa.files.background import WriteBehind, read_ahead
+from noppa.files.batch import Batch
+from noppa.files.checkpoint import Checkpoint, Outcome
+from noppa.files.write import Writer
 
 SECONDS_BETWEEN_CHECKPOINTS = 1.0
 #: How many batches may wait to be written: more would fill the memory when the disk is slow.
