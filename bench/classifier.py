@@ -33,12 +33,12 @@ import numpy as np
 
 import noppa
 from noppa.classify.audit import own_probabilities
-from noppa.evaluate import TASKS
-from noppa.evaluate.probes import ProbeData, fast
-from noppa.evaluate.protocols import SEED, Split, splits_of
-from noppa.evaluate.results import surroundings
-from noppa.evaluate.task_files import Row, read
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.paper import TASKS
+from noppa.paper.probes import ProbeData, fast
+from noppa.paper.protocols import SEED, Split, splits_of
+from noppa.paper.results import surroundings
+from noppa.paper.task_files import Row, read
+from noppa.paper.tasks import CLASSIFICATION
 
 RESULTS = Path(__file__).parent / "results" / "classifier.jsonl"
 FEW = (8, 100, 1000)

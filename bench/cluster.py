@@ -31,9 +31,9 @@ from corpora import ROOT, arguments
 import noppa
 from noppa import cluster
 from noppa.cluster import ENGINES
-from noppa.evaluate import results as records
-from noppa.evaluate import task_files as files
-from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.paper import results as records
+from noppa.paper import task_files as files
+from noppa.paper.tasks import CLASSIFICATION, TASKS
 
 RESULTS = ROOT / "bench" / "results" / "cluster.jsonl"
 FILES = 8

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 
 import noppa
-from noppa.evaluate import results as records
-from noppa.evaluate import task_files
+from noppa.paper import results as records
+from noppa.paper import task_files
 
 
 def main() -> None:

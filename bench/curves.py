@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noppa
-from noppa.evaluate import results as records
 from noppa.kernels.backend import kernels
+from noppa.paper import results as records
 from noppa.threads import available
 
 FILE = Path(__file__).resolve().parent / "results" / "curves.jsonl"

@@ -22,10 +22,10 @@ from corpora import arguments, sick
 from numpy.typing import NDArray
 
 import noppa
-from noppa.evaluate import TASKS, bench, protocols
-from noppa.evaluate import results as records
-from noppa.evaluate.probes import scaling
-from noppa.evaluate.task_files import Row
+from noppa.paper import TASKS, bench, protocols
+from noppa.paper import results as records
+from noppa.paper.probes import scaling
+from noppa.paper.task_files import Row
 
 Float = NDArray[np.float32]
 

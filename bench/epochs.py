@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import noppa
-from noppa.evaluate import TASKS, read, score
-from noppa.evaluate import results as records
-from noppa.evaluate.study import Corpus, Pretrained
+from noppa.paper import TASKS, read, score
+from noppa.paper import results as records
+from noppa.paper.study import Corpus, Pretrained
 
 EPOCHS = (1, 2, 5, 10, 20)
 DEV = ("STS-B", "SICK-E", "TREC")

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import noppa
-from noppa.evaluate import results as records
 from noppa.methods.protocol import Method
-from noppa.plot import paper
+from noppa.paper import figures as paper
+from noppa.paper import results as records
 
 FILES = (
     "glove.6B.100d.npy",

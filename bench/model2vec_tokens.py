@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa.evaluate.results import surroundings
 from noppa.export import export
 from noppa.kernels.backend import kernels
+from noppa.paper.results import surroundings
 
 RESULTS = Path(__file__).parent / "results" / "model2vec.jsonl"
 TEXTS, SEED = 20_000, 1111

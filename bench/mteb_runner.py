@@ -17,10 +17,10 @@ from typing import Any
 import mteb
 
 import noppa
-from noppa.evaluate import TASKS, Fixed, score
-from noppa.evaluate.results import surroundings
-from noppa.evaluate.task_files import hashes_of, read
 from noppa.integrations.mteb import NoppaEncoder, classification_task, sts_task
+from noppa.paper import TASKS, Fixed, score
+from noppa.paper.results import surroundings
+from noppa.paper.task_files import hashes_of, read
 
 RESULTS = Path(__file__).parent / "results" / "mteb.jsonl"
 

@@ -19,11 +19,11 @@ import onnxruntime
 from numpy.typing import NDArray
 
 import noppa
-from noppa.evaluate import TASKS
-from noppa.evaluate.results import surroundings
-from noppa.evaluate.task_files import read
 from noppa.export import export
 from noppa.integrations.onnx import padded
+from noppa.paper import TASKS
+from noppa.paper.results import surroundings
+from noppa.paper.task_files import read
 
 RESULTS = Path(__file__).parent / "results" / "onnx.jsonl"
 TEXTS, BATCHES, TIMES = 1000, (1, 8, 32), 5

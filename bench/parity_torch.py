@@ -21,9 +21,9 @@ import torch
 
 import noppa
 from noppa.classify.folds import stratified_folds
-from noppa.evaluate import TASKS, Recipe, check, read, score
-from noppa.evaluate import results as records
-from noppa.evaluate.probes import (
+from noppa.paper import TASKS, Recipe, check, read, score
+from noppa.paper import results as records
+from noppa.paper.probes import (
     SENTEVAL_FOLDS,
     SENTEVAL_HELD_OUT,
     SENTEVAL_L2,

@@ -33,10 +33,11 @@ from sklearn.neural_network import MLPClassifier
 import noppa
 from noppa.classify.folds import stratified_folds
 from noppa.classify.lbfgs import ITERATIONS
-from noppa.evaluate import TASKS, Fixed, perceptron, probes, read, score
-from noppa.evaluate.logistic import TOLERANCE
-from noppa.evaluate.perceptron import BATCH, EPOCH_SIZE, Stream
-from noppa.evaluate.probes import (
+from noppa.kernels.constants import HIDDEN_UNITS
+from noppa.paper import TASKS, Fixed, perceptron, probes, read, score
+from noppa.paper.logistic import TOLERANCE
+from noppa.paper.perceptron import BATCH, EPOCH_SIZE, Stream
+from noppa.paper.probes import (
     FAST_FOLDS,
     FAST_L2,
     SENTEVAL_FOLDS,
@@ -44,12 +45,11 @@ from noppa.evaluate.probes import (
     ProbeData,
     ProbeResult,
 )
-from noppa.evaluate.results import surroundings
-from noppa.kernels.constants import HIDDEN_UNITS
+from noppa.paper.results import surroundings
 
 SEED = 1111
 #: Fresh interpreters, because an import is free the second time.
-IMPORTS = {"noppa": "noppa.evaluate.protocols", "sklearn": "sklearn.model_selection"}
+IMPORTS = {"noppa": "noppa.paper.protocols", "sklearn": "sklearn.model_selection"}
 
 
 def path(rows: np.ndarray, labels: np.ndarray, penalties: Iterable[float]) -> Iterator[Any]:

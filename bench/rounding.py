@@ -28,14 +28,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tools" / "build_default_m
 
 import build
 import noppa
-from noppa.evaluate import TASKS, Fixed, protocols
-from noppa.evaluate import results as records
-from noppa.evaluate.bench import Conditions, load
-from noppa.evaluate.correlation import cosines, spearman
-from noppa.evaluate.probes import ProbeData, ProbeResult
-from noppa.evaluate.task_files import Row
-from noppa.evaluate.tasks import Task
 from noppa.io.atomic import whole_file
+from noppa.paper import TASKS, Fixed, protocols
+from noppa.paper import results as records
+from noppa.paper.bench import Conditions, load
+from noppa.paper.correlation import cosines, spearman
+from noppa.paper.probes import ProbeData, ProbeResult
+from noppa.paper.task_files import Row
+from noppa.paper.tasks import Task
 from pages.embedded import OWN
 
 DRAWS = 400

@@ -22,7 +22,7 @@ import numpy as np
 
 import noppa
 from noppa.distill.onnx_model import OnnxModel
-from noppa.evaluate import task_files
+from noppa.paper import task_files
 
 BLOCK = 2048
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from noppa.classify.folds import stratified_folds
-from noppa.evaluate import TASKS, read, senteval_files
-from noppa.evaluate import results as records
-from noppa.evaluate.protocols import OUTER_FOLDS, SEED
-from noppa.evaluate.task_files import Row
-from noppa.evaluate.tasks import CLASSIFICATION
 from noppa.kernels.backend import kernels
+from noppa.paper import TASKS, read, senteval_files
+from noppa.paper import results as records
+from noppa.paper.protocols import OUTER_FOLDS, SEED
+from noppa.paper.task_files import Row
+from noppa.paper.tasks import CLASSIFICATION
 
 
 def fold_of_each(rows: list[Row], numbers: list[int]) -> np.ndarray:

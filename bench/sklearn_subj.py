@@ -22,10 +22,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from noppa.evaluate import TASKS
-from noppa.evaluate.results import surroundings
-from noppa.evaluate.task_files import hashes_of, read
 from noppa.integrations.sklearn import NoppaTransformer
+from noppa.paper import TASKS
+from noppa.paper.results import surroundings
+from noppa.paper.task_files import hashes_of, read
 
 RESULTS = Path(__file__).parent / "results" / "sklearn.jsonl"
 SEED = 1111

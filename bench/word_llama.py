@@ -14,10 +14,10 @@ import wordllama
 
 import noppa
 from noppa.encoder.external import External
-from noppa.evaluate import Fixed
-from noppa.evaluate import results as records
-from noppa.evaluate.bench import Conditions, results
-from noppa.evaluate.task_files import available
+from noppa.paper import Fixed
+from noppa.paper import results as records
+from noppa.paper.bench import Conditions, results
+from noppa.paper.task_files import available
 from noppa.processes import processes
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from noppa.evaluate.task_files import GOLD
-from noppa.evaluate.tasks import TASKS, File
+from noppa.paper.task_files import GOLD
+from noppa.paper.tasks import TASKS, File
 
 GOOD = ["delicious", "cake", "girl", "eats"]
 BAD = ["boy", "is", "eating", "n't"]

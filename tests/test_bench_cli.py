@@ -18,9 +18,9 @@ import pytest
 
 import noppa
 from noppa.cli import scoring
-from noppa.evaluate import TASKS, experiments, read, report
-from noppa.evaluate import results as records
-from noppa.evaluate.study import Search, Study, Words
+from noppa.paper import TASKS, experiments, read, report
+from noppa.paper import results as records
+from noppa.paper.study import Search, Study, Words
 from tests.conftest import ROOT, made_words
 from tests.made_senteval import BAD, GOOD, write_folder
 from tests.runs import PATIENCE, wait_until
@@ -423,7 +423,7 @@ HELD = """
 import time
 
 import noppa.cli
-from noppa.evaluate import results
+from noppa.paper import results
 
 append, rows = results.append, []
 
@@ -503,7 +503,7 @@ def test_data_check(place: Path, shared: Callable[..., Path]) -> None:
 
 
 def test_without_optuna_the_install_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from noppa.evaluate import tuning as search
+    from noppa.paper import tuning as search
 
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[eval\]'"):

@@ -9,7 +9,7 @@ import pytest
 
 import noppa
 from noppa.encoder.encoder import Fitted
-from noppa.plot.paper import CONTRIBUTIONS
+from noppa.paper.figures import CONTRIBUTIONS
 from noppa.refine import Remove
 
 CLOSE = 1e-6

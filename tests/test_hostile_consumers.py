@@ -12,9 +12,9 @@ from noppa import plot
 from noppa.distill.teacher import Teacher
 from noppa.distill.word_fit import Fit
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.evaluate import tuning as search
-from noppa.evaluate.bench import Conditions
 from noppa.export import export
+from noppa.paper import tuning as search
+from noppa.paper.bench import Conditions
 
 from .test_hostile_parameters import HOSTILE
 

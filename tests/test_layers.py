@@ -1,4 +1,4 @@
-"""Who may know whom: the order of the folders, no import cycles, no module name twice, and what `import noppa` brings.
+"""Who may know whom: the order of the folders, no import cycles, and what `import noppa` brings.
 
 Imports are read from the source, also those inside functions and under TYPE_CHECKING.
 """
@@ -26,15 +26,9 @@ CORE = (
     "text", "kernels", "io", "words", "refine", "methods", "explain", "encoder", "classify", "search", "dedupe", "topics",
 )  # fmt: skip
 CONSUMERS = (
-    "files", "plot", "evaluate", "distill", "export", "cluster", "serve", "integrations", "cli",
+    "files", "plot", "paper", "distill", "export", "cluster", "serve", "integrations", "cli",
 )  # fmt: skip
 LAYERS = (*CORE, ROOT, *CONSUMERS)
-#: Names that two modules share, with the reason. A file of cli/ that imports its namesake needs none.
-SHARED_NAMES = {
-    "encoder": "the folder is named after its class, Encoder",
-    "explain": "the folder is named after its verb",
-    "noppa": "the package is named after its method, NoPPA",
-}
 #: The standard library does not list all of its own.
 ALLOWED = {*sys.stdlib_module_names, "_interpreters", "_xxsubinterpreters", "numpy", "noppa"}
 
@@ -108,22 +102,6 @@ def cycle_in(graph: Graph) -> list[str]:
     return []
 
 
-def names_used_twice(graph: Graph) -> dict[str, list[str]]:
-    """Modules and packages of the same name, without the files of cli/ that import their namesake."""
-    by_name: dict[str, list[str]] = {}
-    for module in sorted(graph):
-        by_name.setdefault(module.rpartition(".")[2], []).append(module)
-    without_commands = {
-        name: [module for module in modules if not _is_command_of(module, modules, graph)]
-        for name, modules in by_name.items()
-    }
-    return {name: modules for name, modules in without_commands.items() if len(modules) > 1}
-
-
-def _is_command_of(module: str, namesakes: list[str], graph: Graph) -> bool:
-    return layer_of(module) == "cli" and not graph[module].isdisjoint(namesakes)
-
-
 GRAPH = imports_of(PACKAGE)
 
 
@@ -134,10 +112,6 @@ def test_a_layer_imports_only_earlier_ones() -> None:
 
 def test_no_import_cycles() -> None:
     assert cycle_in(GRAPH) == []
-
-
-def test_no_module_name_twice() -> None:
-    assert names_used_twice(GRAPH).keys() == SHARED_NAMES.keys(), names_used_twice(GRAPH)
 
 
 def test_every_import_of_ours_is_seen() -> None:
@@ -213,23 +187,6 @@ def test_siblings_behind_a_package_that_exports_them_are_no_cycle(tmp_path: Path
     assert cycle_in(made(tmp_path, files)) == []
     files["methods/protocol.py"] = "from noppa.methods import METHODS"
     assert cycle_in(made(tmp_path, files)) != []
-
-
-def test_a_name_used_twice_is_found(tmp_path: Path) -> None:
-    files = {
-        "search/index.py": "",
-        "cli/index.py": "from noppa.search.index import Index",
-        "cluster/plan.py": "",
-        "cluster/__init__.py": "",
-    }
-    assert names_used_twice(made(tmp_path, files)) == {}
-    assert list(names_used_twice(made(tmp_path, {**files, "io/plan.py": ""}))) == ["plan"]
-    assert list(names_used_twice(made(tmp_path, {"io/cluster.py": "", "io/plan.py": ""}))) == [
-        "cluster",
-        "plan",
-    ]
-    unlike = {"cli/index.py": "", "io/cluster.py": "", "io/plan.py": ""}
-    assert "index" in names_used_twice(made(tmp_path, unlike))
 
 
 def modules_after(statement: str) -> set[str]:

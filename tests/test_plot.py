@@ -15,8 +15,8 @@ import pytest
 import noppa
 from noppa import plot
 from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
-from noppa.plot import paper
-from noppa.plot.figures import counted, figure1, figures
+from noppa.paper import figures as paper
+from noppa.paper.figures import counted, figure1, figures
 from noppa.plot.pictures import shown, to_dict
 
 from .conftest import made_texts, made_words

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from noppa.classify.folds import stratified_folds
-from noppa.evaluate import logistic, perceptron
-from noppa.evaluate.correlation import cosines, pearson, spearman
-from noppa.evaluate.perceptron import Stream
-from noppa.evaluate.probes import PROBES, ProbeData, ProbeResult
 from noppa.kernels import _native, reference
 from noppa.kernels.network_steps import views
+from noppa.paper import logistic, perceptron
+from noppa.paper.correlation import cosines, pearson, spearman
+from noppa.paper.perceptron import Stream
+from noppa.paper.probes import PROBES, ProbeData, ProbeResult
 
 
 def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -13,14 +13,14 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
-from noppa.evaluate import TASKS, Fixed, Recipe, read, score, tuning
-from noppa.evaluate.bench import Conditions, results, shuffled
-from noppa.evaluate.candidates import Encoded, PerFold
-from noppa.evaluate.protocols import PROTOCOLS, splits_of, texts_to_fit
-from noppa.evaluate.recipes import ablations, every_method
-from noppa.evaluate.task_files import Row
-from noppa.evaluate.tasks import CLASSIFICATION
-from noppa.evaluate.tuning import SELECT_ON, Plan, Range, chosen, trials
+from noppa.paper import TASKS, Fixed, Recipe, read, score, tuning
+from noppa.paper.bench import Conditions, results, shuffled
+from noppa.paper.candidates import Encoded, PerFold
+from noppa.paper.protocols import PROTOCOLS, splits_of, texts_to_fit
+from noppa.paper.recipes import ablations, every_method
+from noppa.paper.task_files import Row
+from noppa.paper.tasks import CLASSIFICATION
+from noppa.paper.tuning import SELECT_ON, Plan, Range, chosen, trials
 from noppa.processes import processes
 from tests.conftest import made_words
 from tests.made_senteval import write_folder

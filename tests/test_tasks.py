@@ -10,8 +10,8 @@ import pytest
 
 import noppa
 from noppa.classify.folds import stratified_folds
-from noppa.evaluate import TASKS, check, read, senteval_files, task_files
-from noppa.evaluate.task_files import available, tasks_of
+from noppa.paper import TASKS, check, read, senteval_files, task_files
+from noppa.paper.task_files import available, tasks_of
 from tests.made_senteval import write_folder
 
 HERE = [name for name in TASKS if name[:3] != "STS" or name == "STS-B"]

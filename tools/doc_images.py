@@ -10,7 +10,7 @@ from pathlib import Path
 
 import noppa
 from noppa import plot
-from noppa.plot import figures
+from noppa.paper import figures
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 KINDS = {"HUM": "human", "NUM": "number", "LOC": "place", "DESC": "description"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from noppa.evaluate import report
-from noppa.evaluate.report import Table
+from noppa.paper import report
+from noppa.paper.report import Table
 from pages.comparisons import mean_gain, uncertainty
 from pages.results import records_of
 from pages.table_1 import FILES, SIMILAR, rule

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.paper.tasks import CLASSIFICATION
 from pages.comparisons import mean, scores_of, standard_error, uncertainty
 from pages.gains import gain_of, settings
 from pages.table_1 import FILES, PAPER, PROTOCOLS, table_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import noppa
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.paper.tasks import CLASSIFICATION
 from pages.results import lines_of, peer_rows
 
 SIZES = {8: "8 rows a class", 100: "100 rows", 1000: "1,000 rows", "all": "all rows"}

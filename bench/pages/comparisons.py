@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from noppa.evaluate.report import Table
-from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.paper.report import Table
+from noppa.paper.tasks import CLASSIFICATION, TASKS
 
 
 def scores_of(table: Table, row: str) -> dict[str, float]:

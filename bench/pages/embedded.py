@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import Any
 
 import noppa
-from noppa.evaluate import protocols, report
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.paper import protocols, report
+from noppa.paper.tasks import CLASSIFICATION
 from pages.results import PRESETS, called, lines_of, peer_rows
 
 COSINES = ("STS-B", "SICK-R")

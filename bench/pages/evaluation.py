@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from noppa.evaluate import report
-from noppa.evaluate import results as records
-from noppa.evaluate.experiments import PARTS
-from noppa.evaluate.protocols import OUTER_FOLDS, SEED
+from noppa.paper import report
+from noppa.paper import results as records
+from noppa.paper.experiments import PARTS
+from noppa.paper.protocols import OUTER_FOLDS, SEED
 from pages import table_1
 from pages.ablations import ablations
 from pages.parity import parity
@@ -56,8 +56,8 @@ From Python, anything that has `encode` can be scored:
 
 ```python
 import noppa
-from noppa.evaluate import TASKS, Fixed, score
-from noppa.evaluate.task_files import Row
+from noppa.paper import TASKS, Fixed, score
+from noppa.paper.task_files import Row
 
 rows = [Row((f"a {'good' if n % 2 else 'bad'} film {n}",), n % 2) for n in range(60)]
 encoder = noppa.external(lambda texts: [["good" in text, len(text)] for text in texts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from noppa.plot import paper
+from noppa.paper import figures as paper
 from noppa.plot.views import A_VALUES
 from pages.claims import FAILED, HELD, UNTESTED, Claim
 from pages.gains import SHORT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from noppa.evaluate.report import Table
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.paper.report import Table
+from noppa.paper.tasks import CLASSIFICATION
 from pages.comparisons import mean_gain, uncertainty
 from pages.selection import GLOVE
 from pages.studies import tuned_table

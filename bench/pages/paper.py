@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import hypot
 from statistics import fmean
 
-from noppa.evaluate.experiments import GRID_A
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.paper.experiments import GRID_A
+from noppa.paper.tasks import CLASSIFICATION
 from pages import ablations, figure_claims
 from pages.claims import (
     FAILED,

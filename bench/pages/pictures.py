@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from noppa.evaluate import report
-from noppa.evaluate.experiments import GRID_A, GRID_K
+from noppa.paper import report
+from noppa.paper.experiments import GRID_A, GRID_K
 from pages import curves, gains
 from pages.embedded import TAKEN, cost_rows
 from pages.results import FIRST_EDITION, PRESETS, lines_of, peer_rows

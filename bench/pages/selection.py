@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from noppa.evaluate import report
-from noppa.evaluate.experiments import SEARCH_SEEDS
-from noppa.evaluate.results import Record
-from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.paper import report
+from noppa.paper.experiments import SEARCH_SEEDS
+from noppa.paper.results import Record
+from noppa.paper.tasks import CLASSIFICATION, TASKS
 from pages.comparisons import uncertainty
 from pages.results import records_of
 from pages.table_1 import PAPER, rule, table_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from noppa.evaluate import tuning
-from noppa.evaluate.experiments import BASELINES, GRID_A, GRID_K
-from noppa.evaluate.report import Table
-from noppa.evaluate.tasks import CLASSIFICATION, TASKS
 from noppa.methods import NoPPA
+from noppa.paper import tuning
+from noppa.paper.experiments import BASELINES, GRID_A, GRID_K
+from noppa.paper.report import Table
+from noppa.paper.tasks import CLASSIFICATION, TASKS
 from pages.results import lines_of, records_of
 from pages.selection import GLOVE, HONEST, scores_of, searched, whole_searches
 from pages.speeds import measured, speed_rows, timing

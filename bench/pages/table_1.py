@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from noppa.evaluate import report
-from noppa.evaluate.report import Table
-from noppa.evaluate.results import Record
-from noppa.evaluate.tasks import CLASSIFICATION
+from noppa.paper import report
+from noppa.paper.report import Table
+from noppa.paper.results import Record
+from noppa.paper.tasks import CLASSIFICATION
 from pages.comparisons import gain, mean, task_error, uncertainty
 from pages.results import lines_of, records_of, timed
 

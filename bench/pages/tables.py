@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from noppa.evaluate import report
+from noppa.paper import report
 from pages.embedded import cost_rows, of_context, table
 from pages.results import FIRST_EDITION, peer_rows, plain_rows
 

@@ -16,9 +16,9 @@ from mteb.models.models_protocols import EncoderProtocol
 
 import noppa
 from noppa.errors import ParameterError
-from noppa.evaluate import TASKS, Fixed, score
-from noppa.evaluate.task_files import read
 from noppa.integrations.mteb import NoppaEncoder, classification_task, sts_task
+from noppa.paper import TASKS, Fixed, score
+from noppa.paper.task_files import read
 from tests.conftest import made_texts, made_words
 
 GOOD = "fine great lovely superb brilliant charming".split()

@@ -22,14 +22,14 @@ from noppa.cli.encoder_options import (
 from noppa.cli.options import Model
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
-from noppa.evaluate import bench as runs
-from noppa.evaluate import protocols, recipes, report, tuning
-from noppa.evaluate.candidates import Candidate, Fixed, Recipe
-from noppa.evaluate.results import Record
-from noppa.evaluate.results import read as read_records
 from noppa.io.atomic import whole_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.methods.registry import adapted
+from noppa.paper import bench as runs
+from noppa.paper import protocols, recipes, report, tuning
+from noppa.paper.candidates import Candidate, Fixed, Recipe
+from noppa.paper.results import Record
+from noppa.paper.results import read as read_records
 from noppa.parameters import one_of
 from noppa.plot.pictures import save
 from noppa.processes import processes

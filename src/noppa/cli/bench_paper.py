@@ -12,11 +12,11 @@ import noppa
 from noppa.cli import scoring
 from noppa.cli.encoder_options import Counts, words_of
 from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.evaluate import experiments
-from noppa.evaluate.candidates import Encoded, Fixed
-from noppa.evaluate.results import Record
-from noppa.evaluate.results import read as read_records
-from noppa.evaluate.study import Corpus, Cost, Item, Study, Words, total_of
+from noppa.paper import experiments
+from noppa.paper.candidates import Encoded, Fixed
+from noppa.paper.results import Record
+from noppa.paper.results import read as read_records
+from noppa.paper.study import Corpus, Cost, Item, Study, Words, total_of
 from noppa.processes import Run, processes
 
 

@@ -14,11 +14,11 @@ from noppa.cli.options import AsJson, TokenizerName, expanded
 from noppa.cli.record_options import Reading
 from noppa.cli.table_output import print_json, print_table
 from noppa.errors import NoppaError
-from noppa.evaluate import compare as comparison
-from noppa.evaluate import recipes
-from noppa.evaluate.candidates import Candidate
-from noppa.evaluate.protocols import SEED
 from noppa.files.labelled import read_labelled
+from noppa.paper import compare as comparison
+from noppa.paper import recipes
+from noppa.paper.candidates import Candidate
+from noppa.paper.protocols import SEED
 from noppa.processes import processes
 
 

@@ -11,8 +11,8 @@ import typer
 from noppa.cli import scoring
 from noppa.cli.options import AsJson
 from noppa.errors import FileError
-from noppa.evaluate import senteval_files, task_files
-from noppa.evaluate.tasks import RAW, SENTEVAL, TASKS, Task
+from noppa.paper import senteval_files, task_files
+from noppa.paper.tasks import RAW, SENTEVAL, TASKS, Task
 
 group = typer.Typer(no_args_is_help=True, help="The data that encoders are scored on.")
 

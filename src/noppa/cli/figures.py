@@ -11,7 +11,7 @@ from noppa.cli.checked_output import output_of
 from noppa.cli.encoder_options import Counts, Parameters, Ranks, Vectors, encoder_of
 from noppa.cli.options import Model, TokenizerName
 from noppa.io.outputs import folders_of
-from noppa.plot.figures import figures as write_figures
+from noppa.paper.figures import figures as write_figures
 
 
 def figures(

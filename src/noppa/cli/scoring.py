@@ -16,10 +16,10 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from noppa.cli.encoder_options import SMALLEST
 from noppa.errors import FileError, NoppaWarning
-from noppa.evaluate import results, task_files
-from noppa.evaluate.bench import Conditions
-from noppa.evaluate.results import Record
-from noppa.evaluate.tasks import Task
+from noppa.paper import results, task_files
+from noppa.paper.bench import Conditions
+from noppa.paper.results import Record
+from noppa.paper.tasks import Task
 from noppa.threads import thread_count
 
 Data = Annotated[

@@ -15,7 +15,6 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
 from noppa.io.atomic import whole_file
 from noppa.parameters import path_of
-from noppa.plot import paper
 from noppa.plot.page import page
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, save
 from noppa.plot.views import attention, contributions, weights
@@ -29,6 +28,45 @@ NOTICE = (
 RECONSTRUCTED = (
     "The paper's text names only phrases of this sentence; we put the rest together around them."
 )
+
+#: Figure 1: mean weights of two groups of words for the values of `a` in `views.A_VALUES`. The values are half of
+#: equation 9's weight, over the 11 stop words that the authors' counts hold: they lack "." and ",".
+GROUPS = {
+    "stop words": "of the a in at to with by and are is . ,".split(),
+    "meaningful words": (
+        "film man women dogs cats name air phone special large past emotional easy need found show"
+    ).split(),
+}
+# fmt: off
+WEIGHTS = {
+    "stop words": (
+        0.970877, 0.912303, 0.790042, 0.567890, 0.340638, 0.151312, 0.059712, 0.019229, 0.006551, 0.001981, 0.000662,
+        0.000199,
+    ),
+    "meaningful words": (
+        0.9995, 0.9985, 0.9954, 0.9850, 0.9572, 0.8779, 0.7328, 0.5148, 0.3263, 0.1671, 0.0742, 0.0256,
+    ),
+}
+# fmt: on
+
+#: Figure 2: the cosine of each word with its sentence.
+CONTRIBUTIONS = {
+    "the girl eats a cake": (0.24, 0.47, 0.47, 0.29, 0.49),
+    "the beautiful girl eats a cake": (0.28, 0.47, 0.47, 0.40, 0.32, 0.45),
+    "the girl eats a delicious cake": (0.23, 0.41, 0.45, 0.29, 0.51, 0.50),
+}
+
+#: Figure 3, and the one row of it that the paper prints: what "bleeding" attends to, in percent, times its weight.
+BLEEDING = "David got injured during rough hiking in the mountain, so he is bleeding right now"
+BLEEDING_ROW = (
+    1.21, 2.17, 4.8, 3.41, 2.51, 1.81, 1.49, 1.55, 1.21, 2.02, 2.68, 4.59, 4.51, 55.25, 6.47, 3.5,
+)  # fmt: skip
+
+#: Figures 4 and 5: the paper's text names only phrases of their sentences, from which these are put together.
+CRASHED = "The car crashed into a tree and the front window was broken into pieces"
+TROUBLE = "When you face trouble, think it over"
+CRASHED_VALUE = ("broken", "crashed", 4.65)
+TROUBLE_VALUE = ("think", "trouble", 2.62)
 
 
 def figures(
@@ -52,8 +90,8 @@ def figures(
         "figure1": lambda: [figure1(words)],
         "figure2": lambda: figure2(encoder),
         "figure3": lambda: figure3(encoder),
-        "figure4": lambda: [phrases(encoder, 4, paper.CRASHED, paper.CRASHED_VALUE)],
-        "figure5": lambda: [phrases(encoder, 5, paper.TROUBLE, paper.TROUBLE_VALUE)],
+        "figure4": lambda: [phrases(encoder, 4, CRASHED, CRASHED_VALUE)],
+        "figure5": lambda: [phrases(encoder, 5, TROUBLE, TROUBLE_VALUE)],
     }
     drawn: dict[str, Sequence[Picture]] = {}
     missing = {}
@@ -83,16 +121,16 @@ def figures(
 
 def counted(counts: str | PathLike[str]) -> WordVectors:
     """The words of Figure 1 with their probabilities from a file, whatever the vocabulary of the vectors."""
-    words = [word for group in paper.GROUPS.values() for word in group]
+    words = [word for group in GROUPS.values() for word in group]
     return WordVectors(words, np.ones((len(words), 1))).with_counts(counts)
 
 
 def figure1(words: WordVectors) -> Lines:
     """Mean weights of stop words and of meaningful words against a."""
     return replace(
-        weights(words, paper.GROUPS),
+        weights(words, GROUPS),
         title="Figure 1: mean weight of stop words and of meaningful words against a",
-        dots={name: np.array(values) for name, values in paper.WEIGHTS.items()},
+        dots={name: np.array(values) for name, values in WEIGHTS.items()},
         dots_name="the paper",
     )
 
@@ -100,7 +138,7 @@ def figure1(words: WordVectors) -> Lines:
 def figure2(encoder: Encoder) -> list[Bars]:
     """The cosine of each word with its sentence, for three sentences."""
     pictures = []
-    for text, printed in paper.CONTRIBUTIONS.items():
+    for text, printed in CONTRIBUTIONS.items():
         picture = contributions(encoder.explain(text))
         if not np.any(picture.values):
             raise ParameterError(f"no word of {text!r} is in the vocabulary")
@@ -110,7 +148,7 @@ def figure2(encoder: Encoder) -> list[Bars]:
 
 def figure3(encoder: Encoder) -> list[Picture]:
     """Attention in one sentence, and the row of "bleeding", which the paper prints."""
-    explanation = encoder.explain(paper.BLEEDING)
+    explanation = encoder.explain(BLEEDING)
     picture = attention(explanation)
     pictures: list[Picture] = [replace(picture, title=f"Figure 3: {picture.title}")]
     if "bleeding" in explanation.tokens and explanation.attention is not None:
@@ -124,7 +162,7 @@ def figure3(encoder: Encoder) -> list[Picture]:
             "attention in %",
             explanation.known,
         )
-        pictures.append(_beside(bars, paper.BLEEDING_ROW))
+        pictures.append(_beside(bars, BLEEDING_ROW))
     return pictures
 
 

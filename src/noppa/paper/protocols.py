@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from noppa.classify.folds import stratified_folds
 from noppa.errors import ParameterError
-from noppa.evaluate.candidates import Candidate, Encodes, PerFold
-from noppa.evaluate.correlation import cosines, pearson, spearman
-from noppa.evaluate.probes import PROBES, ProbeData
-from noppa.evaluate.task_files import Row
-from noppa.evaluate.tasks import Task
+from noppa.paper.candidates import Candidate, Encodes, PerFold
+from noppa.paper.correlation import cosines, pearson, spearman
+from noppa.paper.probes import PROBES, ProbeData
+from noppa.paper.task_files import Row
+from noppa.paper.tasks import Task
 from noppa.parameters import one_of, whole
 from noppa.processes import Run
 

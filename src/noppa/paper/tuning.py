@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from noppa.errors import ParameterError
-from noppa.evaluate import bench
-from noppa.evaluate.bench import Conditions
-from noppa.evaluate.candidates import Candidate, PerFold
-from noppa.evaluate.protocols import OUTER_FOLDS
-from noppa.evaluate.results import Record
-from noppa.evaluate.tasks import Task
 from noppa.extras import needs
+from noppa.paper import bench
+from noppa.paper.bench import Conditions
+from noppa.paper.candidates import Candidate, PerFold
+from noppa.paper.protocols import OUTER_FOLDS
+from noppa.paper.results import Record
+from noppa.paper.tasks import Task
 from noppa.parameters import LARGEST, one_of, validate_fields, whole
 from noppa.processes import Run
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.classify.folds import stratified_folds
-from noppa.evaluate import logistic, perceptron
-from noppa.evaluate.perceptron import Stream
+from noppa.paper import logistic, perceptron
+from noppa.paper.perceptron import Stream
 
 Array = NDArray[np.float32]
 Labels = NDArray[np.int64]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from noppa.evaluate import recipes, tuning
-from noppa.evaluate.candidates import Candidate, Recipe
-from noppa.evaluate.study import Cell, Cost, Item, Pretrained, Search, Study, Timing, Words
-from noppa.evaluate.tasks import CLASSIFICATION
 from noppa.methods import DCT, GEM, METHODS, S3E, SIF, USIF, VLAWE, Average, NoPPA
 from noppa.methods.protocol import Method
+from noppa.paper import recipes, tuning
+from noppa.paper.candidates import Candidate, Recipe
+from noppa.paper.study import Cell, Cost, Item, Pretrained, Search, Study, Timing, Words
+from noppa.paper.tasks import CLASSIFICATION
 from noppa.parameters import one_of
 from noppa.refine import CommonComponents, Whitening
 from noppa.words.word_vectors import WordVectors

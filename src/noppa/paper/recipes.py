@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from noppa.evaluate.candidates import Recipe
 from noppa.methods import METHODS, NoPPA
 from noppa.methods.protocol import Method
 from noppa.methods.registry import adapted
+from noppa.paper.candidates import Recipe
 from noppa.refine import CommonComponents
 from noppa.words.word_vectors import WordVectors
 

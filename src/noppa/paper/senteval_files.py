@@ -12,9 +12,9 @@ from os import PathLike
 from pathlib import Path
 
 from noppa.errors import FileError
-from noppa.evaluate import task_files
-from noppa.evaluate.tasks import SENTEVAL, Task
 from noppa.io.atomic import whole_file
+from noppa.paper import task_files
+from noppa.paper.tasks import SENTEVAL, Task
 
 Rules = tuple[tuple[re.Pattern[str], str], ...]
 

@@ -15,10 +15,10 @@ from noppa.classify.folds import stratified_folds
 from noppa.encoder import embedded
 from noppa.encoder.loading import load
 from noppa.errors import ParameterError
-from noppa.evaluate.candidates import Candidate, Fixed
-from noppa.evaluate.protocols import OUTER_FOLDS, SEED, score
-from noppa.evaluate.task_files import Row
-from noppa.evaluate.tasks import Task
+from noppa.paper.candidates import Candidate, Fixed
+from noppa.paper.protocols import OUTER_FOLDS, SEED, score
+from noppa.paper.task_files import Row
+from noppa.paper.tasks import Task
 from noppa.processes import Run
 
 #: Methods within this many standard errors of the best count as equally good.

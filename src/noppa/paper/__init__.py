@@ -7,10 +7,10 @@ task_files -> tasks -> folds -> protocols (probes: logistic, perceptron; correla
 
 from __future__ import annotations
 
-from noppa.evaluate.candidates import Candidate, Fixed, Recipe
-from noppa.evaluate.protocols import PROTOCOLS, Outcome, score
-from noppa.evaluate.task_files import check, read
-from noppa.evaluate.tasks import TASKS, Task
+from noppa.paper.candidates import Candidate, Fixed, Recipe
+from noppa.paper.protocols import PROTOCOLS, Outcome, score
+from noppa.paper.task_files import check, read
+from noppa.paper.tasks import TASKS, Task
 
 __all__ = [
     "PROTOCOLS",

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from noppa.errors import FileError, ParameterError
-from noppa.evaluate.tasks import RAW, SENTEVAL, TASKS, File, Task
+from noppa.paper.tasks import RAW, SENTEVAL, TASKS, File, Task
 
 #: In SentEval's order, by which rows of equal length are sorted.
 ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from noppa.evaluate import protocols, task_files
-from noppa.evaluate.candidates import Candidate
-from noppa.evaluate.protocols import Outcome
-from noppa.evaluate.results import Record
-from noppa.evaluate.task_files import Row
-from noppa.evaluate.tasks import Task
+from noppa.paper import protocols, task_files
+from noppa.paper.candidates import Candidate
+from noppa.paper.protocols import Outcome
+from noppa.paper.results import Record
+from noppa.paper.task_files import Row
+from noppa.paper.tasks import Task
 from noppa.parameters import validate_fields
 from noppa.processes import Run
 

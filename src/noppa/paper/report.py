@@ -11,8 +11,8 @@ from statistics import fmean, stdev
 
 import numpy as np
 
-from noppa.evaluate.results import Record
-from noppa.evaluate.tasks import CLASSIFICATION, TASKS
+from noppa.paper.results import Record
+from noppa.paper.tasks import CLASSIFICATION, TASKS
 from noppa.plot import page as pages
 from noppa.plot.pictures import Bars
 

@@ -12,15 +12,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from noppa.encoder.encoder import Encoder
-from noppa.evaluate import bench, perceptron, probes, task_files, tuning
-from noppa.evaluate.bench import Conditions
-from noppa.evaluate.candidates import Candidate, Encoded, Encodes, Recipe
-from noppa.evaluate.protocols import OUTER_FOLDS
-from noppa.evaluate.results import Record
-from noppa.evaluate.tasks import Task
 from noppa.kernels.backend import kernels
 from noppa.methods.protocol import Method
 from noppa.methods.registry import to_dict
+from noppa.paper import bench, perceptron, probes, task_files, tuning
+from noppa.paper.bench import Conditions
+from noppa.paper.candidates import Candidate, Encoded, Encodes, Recipe
+from noppa.paper.protocols import OUTER_FOLDS
+from noppa.paper.results import Record
+from noppa.paper.tasks import Task
 from noppa.processes import Run
 from noppa.words.word_vectors import WordVectors
 
