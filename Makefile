@@ -67,7 +67,7 @@ suite: $(VENV)/test chromium java shells
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m ""
 	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
 
 # Niced: the suite is the critical path; the extras use spare CPU.

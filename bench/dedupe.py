@@ -34,10 +34,10 @@ LIBRARY = """
 import json, resource, sys, time
 import noppa
 from noppa.dedupe.deduplicate import compare
-from noppa.encoder.cosines import cosine_encoder
+from noppa.encoder.models import resolve_model
 texts = open(sys.argv[1], encoding="utf-8", newline="\\n").read().split("\\n")[:-1]
 start, start_cpu = time.perf_counter(), time.process_time()
-compared = compare(texts, [], cosine_encoder())
+compared = compare(texts, [], resolve_model())
 encoded_cpu = time.process_time() - start_cpu
 found = compared.at(0.9)
 end, end_cpu = time.perf_counter(), time.process_time()

@@ -13,7 +13,7 @@ from pathlib import Path
 import wordllama
 
 import noppa
-from noppa.encoder.external import External
+from noppa.encoder.models import External
 from noppa.paper import Fixed
 from noppa.paper import results as records
 from noppa.paper.bench import Conditions, results

@@ -33,6 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
+        "system: needs a system package (a browser, Java, a shell, clang, valgrind); run with -m ''",
+    )
+    config.addinivalue_line(
+        "markers",
         "unsanitized: looks at flags of a release, or counts memory or threads, of which a sanitizer takes its own",
     )
     config.addinivalue_line(

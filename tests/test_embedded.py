@@ -95,15 +95,6 @@ def test_a_preset_goes_before_a_folder(
     assert isinstance(noppa.load(Path("similarity")).method, noppa.Average)
 
 
-def test_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "FOLDER", tmp_path / "nowhere")
-    assert embedded.presets() == []
-    with pytest.raises(noppa.NoppaError, match="no embedded model"):
-        noppa.load()
-    with pytest.raises(noppa.NoppaError, match=r"similarity does not exist"):
-        noppa.load("similarity")
-
-
 @pytest.mark.twin
 def test_a_preset_saved_stands_alone(model: Path, tmp_path: Path) -> None:
     for name in embedded.presets():

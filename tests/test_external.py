@@ -34,13 +34,13 @@ def test_the_face_of_an_encoder(source: object) -> None:
 
 
 def test_what_cannot_encode() -> None:
-    with pytest.raises(noppa.NoppaError, match="3 cannot encode: give an object with encode"):
+    with pytest.raises(noppa.NoppaError, match="3 cannot encode: give the name or path"):
         noppa.external(3)
 
 
 def test_wrong_rows() -> None:
     with pytest.raises(
-        noppa.NoppaError, match=r"shape \(2,\) for 1 texts: it must give one row a text"
+        noppa.NoppaError, match=r"shape \(2,\) for 1 texts: it must return one row per text"
     ):
         noppa.external(lambda texts: [1.0, 2.0]).encode("a")
     with pytest.raises(noppa.NoppaError, match="not finite for text 1"):

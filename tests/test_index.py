@@ -511,7 +511,7 @@ def test_vectors_that_are_known_already() -> None:
 @pytest.mark.parametrize(
     ("encode", "message"),
     [
-        (lambda texts: [[1, 2]], "must give one row a text"),
+        (lambda texts: [[1, 2]], "must return one row per text"),
         (lambda texts: [[np.nan]] * len(texts), "not finite for text 0"),
         (lambda texts: np.eye(len(texts)), r"need vectors \(2, 1\), not float32 \(2, 2\)"),
     ],
@@ -547,7 +547,7 @@ def test_an_encoder_that_keeps_no_promise(encode: Any, message: str) -> None:
         (lambda i: i.search("x", mode="both"), "mode must be one of"),
         (lambda i: i.search(5), "neither a text nor"),
         (lambda i: i.search("x", where=["a"]), "where must be a dict"),
-        (lambda i: Index(5), "5 cannot encode: give an object with encode"),
+        (lambda i: Index(5), "5 cannot encode: give the name or path"),
         (lambda i: Index.open(5), "a path is a text or a pathlib.Path, not 5"),
         (lambda i: i.add(["x"], ids=["\u202e1"]), "an id must be printable"),
         (lambda i: i.add(["x"], metadata=[{"": 2}]), "must be a str that is not empty"),

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from noppa import main_interpreter  # noqa: F401  before anything imports NumPy
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.external import external
-from noppa.encoder.loading import load
+from noppa.encoder.models import SupportsEncode, external, load
 from noppa.errors import NoppaError, NoppaWarning, UnknownWordsWarning
 from noppa.methods import (
     DCT,
@@ -90,6 +89,7 @@ __all__ = [
     "Normalize",
     "Refinement",
     "Sent2Vec",
+    "SupportsEncode",
     "TfIdf",
     "Tokenizer",
     "UnknownWordsWarning",

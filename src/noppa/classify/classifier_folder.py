@@ -18,7 +18,7 @@ from noppa.classify.ngrams import CASE, Ngrams
 from noppa.display import dataclass_repr
 from noppa.encoder import encoder_folder
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.loading import load
+from noppa.encoder.models import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.schema import Field

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ from noppa.classify.linear_fit import Axes, Design, Folds
 from noppa.classify.linear_model import LinearModel
 from noppa.classify.memory import require_memory
 from noppa.display import dataclass_repr
-from noppa.encoder.loading import load
+from noppa.encoder import embedded
+from noppa.encoder.models import resolve_model
 from noppa.errors import InputError, ParameterError
 from noppa.parameters import boolean, optional, positive, seed_number, short_repr, whole
 from noppa.threads import thread_count
@@ -53,7 +53,7 @@ class Settings:
     def of(cls, parameters: dict[str, Any]) -> Settings:
         given = parameters["model"]
         encoder, lengths = (
-            None if given is False else encoder_of(given),
+            None if given is False else resolve_model(given, embedded.DEFAULT),
             _lengths(parameters["ngrams"]),
         )
         if encoder is None and lengths is None:
@@ -171,17 +171,6 @@ def _model(design: Design, choice: Choice, train: NDArray[np.bool_]) -> LinearMo
         (weights.ngrams[0] / choice.temperature).astype(np.float32),
         weights.biases[0] / choice.temperature,
     )
-
-
-def encoder_of(given: Any) -> Any:
-    """An encoder, or the one of a name or a folder; the embedded model for None."""
-    if given is None or isinstance(given, (str, PathLike)):
-        return load(given)
-    if not callable(getattr(given, "encode", None)):
-        raise ParameterError(
-            f"encoder must be an Encoder or the name of one, not {short_repr(given)}"
-        )
-    return given
 
 
 def _lengths(given: Any) -> tuple[int, int] | None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from noppa.classify.classifier_folder import Contents
 from noppa.classify.features import Features
 from noppa.classify.labels import Labels
-from noppa.classify.learning import encoder_of
 from noppa.classify.linear_model import LinearModel
+from noppa.encoder.models import resolve_model
 from noppa.errors import InputError, NoppaWarning, ParameterError
 from noppa.words.texts import texts_of
 
@@ -32,7 +32,7 @@ def contents_of(labels: Iterable[str] | Mapping[Any, Any], encoder: Any) -> Cont
     if len(described) < 2:
         raise ParameterError(f"a choice needs at least two labels, and there are {len(described)}")
     made, _ = Labels.of([name for name in described for _ in range(2)])
-    encoder = encoder_of("similarity" if encoder is None else encoder)
+    encoder = resolve_model(encoder)
     rows = [SCALE * _direction(encoder, name, described[name]) for name in made.classes.tolist()]
     weights = np.array(rows).T
     if len(rows) == 2:  # one column, of the second class against the first

@@ -15,8 +15,7 @@ from typer.core import TyperGroup
 from noppa.cli.checked_output import output_of
 from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs
-from noppa.encoder.cosines import PRESET
-from noppa.encoder.loading import load
+from noppa.encoder.models import SIMILARITY, load
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.io.atomic import whole_folder
@@ -86,7 +85,7 @@ def make(
     """
     if output is None:
         raise typer.BadParameter("give --output FOLDER for the index")
-    encoder = load(model or PRESET, tokenizer)
+    encoder = load(model or SIMILARITY, tokenizer)
     refuse_input_as_output(output, [*(inputs or []), *folders_of(encoder)])
     if output.exists() and storage.kind_of(output) != KIND:
         raise FileError(f"{output} exists and is no index: choose another name or remove it first")

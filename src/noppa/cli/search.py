@@ -13,8 +13,7 @@ from noppa.cli.index import Id, added, refuse_other
 from noppa.cli.options import Model, Threads, TokenizerName, expanded
 from noppa.cli.record_options import Column, Reading
 from noppa.cli.terminal import printable, visible
-from noppa.encoder.cosines import PRESET
-from noppa.encoder.loading import load
+from noppa.encoder.models import SIMILARITY, load
 from noppa.search.hits import Hit
 from noppa.search.index import Index
 from noppa.search.query import HYBRID, MEANING, MODES
@@ -63,7 +62,7 @@ def search(
         index = Index.open(corpus, model, create=False, threads=threads)
         refuse_other(tokenizer, index)
     else:
-        encoder = load(model or PRESET, tokenizer)
+        encoder = load(model or SIMILARITY, tokenizer)
         index = Index(encoder, dtype="float32", first_id=1, threads=threads)
         added(index, [corpus], column, id_column, reading)
         mode = mode or MEANING

@@ -16,7 +16,7 @@ from noppa.cli.progress import records_bar
 from noppa.cli.record_options import Reading, interruptible, size_of
 from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
-from noppa.encoder.loading import load
+from noppa.encoder.models import load
 from noppa.files.labelled import Labelled, read_labelled
 from noppa.io.atomic import whole_file
 from noppa.plot import training_page

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from noppa.encoder.cosines import PRESET
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.loading import load
+from noppa.encoder.models import SIMILARITY, load
 
 
 def two_texts(arguments: list[str]) -> list[str]:
@@ -15,7 +14,7 @@ def two_texts(arguments: list[str]) -> list[str]:
 
 
 def answer(texts: list[str]) -> None:
-    print_cosine(load(PRESET), *texts)
+    print_cosine(load(SIMILARITY), *texts)
 
 
 def print_cosine(encoder: Encoder, a: str, b: str) -> None:

@@ -20,8 +20,8 @@ from noppa.cli.options import Model, Threads, TokenizerName
 from noppa.cli.progress import records_bar
 from noppa.cli.record_options import Column, Reading, listed_faults, print_faults, size_of
 from noppa.cli.terminal import printable
-from noppa.encoder.cosines import PRESET, unit_vectors
 from noppa.encoder.encoder import Encoder
+from noppa.encoder.models import SIMILARITY, unit_vectors
 from noppa.errors import ParameterError
 from noppa.files import Input
 from noppa.files.collected import Collected, collected
@@ -44,7 +44,7 @@ class Comparing:
     threads: Threads = None
 
     def encoder(self) -> Encoder:
-        return noppa.load(self.model or PRESET, self.tokenizer)
+        return noppa.load(self.model or SIMILARITY, self.tokenizer)
 
 
 class Compared(NamedTuple):

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from noppa.dedupe.duplicates import Compared, Duplicates
 from noppa.dedupe.near_duplicates import NearDuplicates, Progress, Vectors
 from noppa.dedupe.same_text import first_of_same
-from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.external import External
+from noppa.encoder.models import External, resolve_model, unit_vectors
 from noppa.errors import InputError
 from noppa.words.texts import texts_of
 
@@ -43,7 +42,7 @@ def deduplicate(
     ([0, 1], [(2, 0), (3, 1)])
     """
     items, known = _collection(texts), [] if reference is None else _collection(reference)
-    return compare(items, known, cosine_encoder(model), None, threads, progress).at(threshold)
+    return compare(items, known, resolve_model(model), None, threads, progress).at(threshold)
 
 
 def compare(

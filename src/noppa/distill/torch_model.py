@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.encoder.external import sentence_transformer
+from noppa.encoder.models import sentence_transformer
 
 BATCH = 64
 

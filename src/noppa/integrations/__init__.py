@@ -2,7 +2,7 @@
 
     from noppa.integrations.sklearn import NoppaTransformer   # pip install 'noppa[sklearn]'
 
-What every file shares is here: the encoder that a `model` argument names, its name in a configuration, unit vectors for
+What every file shares is here: the name of a model in a configuration, unit vectors for
 vector stores, and the cosines of two columns.
 """
 
@@ -14,25 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import noppa
 from noppa import Encoder
 from noppa.encoder.identity import IN_MEMORY, Identity
+from noppa.encoder.models import resolve_model
 from noppa.errors import InputError, ParameterError
-
-SIMILARITY = "similarity"
-
-
-def encoder_of(model: Any = None, preset: str | None = None) -> Any:
-    """An encoder as it is; a path or a preset's name, loaded; for None the embedded model, or that preset of it."""
-    if model is None:
-        return noppa.load(preset)
-    if isinstance(model, str | PathLike):
-        return noppa.load(model)
-    if not hasattr(model, "encode"):
-        raise ParameterError(
-            f"model must be an encoder, the path of a saved one or a preset's name, not {model!r}"
-        )
-    return model
 
 
 def identity_of(encoder: Any) -> Identity:
@@ -41,12 +26,12 @@ def identity_of(encoder: Any) -> Identity:
 
 
 def name_of(model: Any) -> str | None:
-    """What `encoder_of` loads the same model by: a preset's name, a path, or None for the embedded model."""
+    """What `resolve_model` loads the same model by: a preset's name, a path, or None for the embedded model."""
     if model is None:
         return None
     if isinstance(model, str | PathLike):
         return str(model)
-    identity = identity_of(encoder_of(model))
+    identity = identity_of(resolve_model(model))
     if identity is IN_MEMORY:
         raise ParameterError(
             "an encoder that is only in memory has no name to store: save it, and give the folder as the model"

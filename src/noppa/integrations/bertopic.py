@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.encoder.models import resolve_model
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, unit_rows
+from noppa.integrations import unit_rows
 
 with needs("bertopic", "noppa.integrations.bertopic"):
     from bertopic.backend import BaseEmbedder
@@ -26,7 +27,7 @@ class NoppaBackend(BaseEmbedder):
     """
 
     def __init__(self, model: Any = None) -> None:
-        super().__init__(embedding_model=encoder_of(model, SIMILARITY))
+        super().__init__(embedding_model=resolve_model(model))
 
     def embed(self, documents: Any, verbose: bool = False) -> NDArray[np.float32]:
         """Vectors (n, dim); `verbose` is BERTopic's, and there is no time for a progress bar."""

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import resolve_model
 from noppa.errors import InputError, ParameterError
-from noppa.integrations import encoder_of, identity_of
+from noppa.integrations import identity_of
 
 
 class Encode:
@@ -34,7 +36,7 @@ class Encode:
         normalize: bool = False,
         on_error: str = "raise",
     ) -> None:
-        self.encoder = encoder_of(model)
+        self.encoder = resolve_model(model, DEFAULT)
         self.column, self.output = column, output
         self.options: dict[str, Any] = {}
         if normalize:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from noppa.encoder.models import resolve_model
 from noppa.errors import ParameterError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, paired_cosines, unit_rows
+from noppa.integrations import paired_cosines, unit_rows
 
 with needs("duckdb", "noppa.integrations.duckdb"):
     import duckdb
@@ -36,7 +37,7 @@ def register(connection: Any, model: Any = None) -> Any:
         raise ParameterError(
             f"connection must be one of DuckDB's, such as duckdb.connect(), not {connection!r}"
         )
-    encoder = encoder_of(model, SIMILARITY)
+    encoder = resolve_model(model)
     dim = encoder.dim
 
     def embed(texts: Any) -> Any:

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from noppa import WordVectors
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import resolve_model
 from noppa.errors import InputError
 from noppa.extras import needs
-from noppa.integrations import encoder_of
 
 with needs("gensim", "noppa.integrations.gensim"):
     from gensim.models import KeyedVectors
@@ -51,7 +52,11 @@ def keyed_vectors(words: Any = None) -> KeyedVectors:
     The order is kept, and where there are probabilities they are its attribute "probability". A word that stands twice is
     refused: gensim would keep it once and move all rows after it.
     """
-    own = words if isinstance(words, WordVectors) else getattr(encoder_of(words), "words", None)
+    own = (
+        words
+        if isinstance(words, WordVectors)
+        else getattr(resolve_model(words, DEFAULT), "words", None)
+    )
     if own is None:
         raise InputError(f"a {type(words).__name__} has no word vectors: give those of an encoder")
     own = own.without_pieces()

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from noppa.encoder.models import resolve_model
 from noppa.errors import InputError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, name_of, unit_row, unit_rows
+from noppa.integrations import name_of, unit_row, unit_rows
 
 with needs("haystack", "noppa.integrations.haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -29,7 +30,7 @@ class _Embedder:
     def warm_up(self) -> None:
         """Load the model."""
         if self.encoder is None:
-            self.encoder = encoder_of(self.model, SIMILARITY)
+            self.encoder = resolve_model(self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration that `from_dict` and a pipeline's `loads` read."""

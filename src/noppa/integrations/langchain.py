@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from noppa.encoder.models import resolve_model
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, unit_row, unit_rows
+from noppa.integrations import unit_row, unit_rows
 
 with needs("langchain", "noppa.integrations.langchain"):
     from langchain_core.embeddings import Embeddings
@@ -23,7 +24,7 @@ class NoppaEmbeddings(Embeddings):
     """
 
     def __init__(self, model: Any = None) -> None:
-        self.encoder = encoder_of(model, SIMILARITY)
+        self.encoder = resolve_model(model)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text; one without a known word is zeros."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from noppa.encoder.models import SIMILARITY, resolve_model
 from noppa.errors import ParameterError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, name_of, unit_row, unit_rows
+from noppa.integrations import name_of, unit_row, unit_rows
 
 with needs("llamaindex", "noppa.integrations.llamaindex"):
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -39,7 +40,7 @@ class NoppaEmbedding(BaseEmbedding):
             )
         stored = fields.pop("model_name", SIMILARITY)
         model = stored if model is None else model
-        encoder = encoder_of(model)
+        encoder = resolve_model(model)
         try:
             name = name_of(model)
         except ParameterError:

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import Encoder, Normalize, WordVectors
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import resolve_model
 from noppa.errors import FileError, InputError
 from noppa.export import export
 from noppa.extras import needs
-from noppa.integrations import encoder_of
 from noppa.methods import Average
 
 with needs("model2vec", "noppa.integrations.model2vec"):
@@ -35,7 +36,12 @@ def static_model(model: Any = None, *, words_only: bool = False) -> StaticModel:
     words_only: as of `noppa.export.export`.
     """
     with tempfile.TemporaryDirectory(prefix="noppa-") as folder:
-        export(encoder_of(model), "model2vec", Path(folder) / "model", words_only=words_only)
+        export(
+            resolve_model(model, DEFAULT),  # type: ignore[arg-type]
+            "model2vec",
+            Path(folder) / "model",
+            words_only=words_only,
+        )
         return StaticModel.from_pretrained(Path(folder) / "model")
 
 

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.encoder.embedded import DEFAULT
 from noppa.encoder.identity import IN_MEMORY
+from noppa.encoder.models import resolve_model
 from noppa.errors import ParameterError
 from noppa.extras import needs
-from noppa.integrations import encoder_of, identity_of
+from noppa.integrations import identity_of
 
 with needs("mteb", "noppa.integrations.mteb"):
     from datasets import Dataset, DatasetDict
@@ -40,7 +42,7 @@ class NoppaEncoder(AbsEncoder):
     """
 
     def __init__(self, model: Any = None, name: str | None = None) -> None:
-        self.encoder = encoder_of(model)
+        self.encoder = resolve_model(model, DEFAULT)
         path = identity_of(self.encoder).path
         self.mteb_model_meta = ModelMeta(
             loader=None,

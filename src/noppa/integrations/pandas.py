@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import resolve_model
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, paired_cosines
+from noppa.integrations import paired_cosines
 
 with needs("pandas", "noppa.integrations.pandas"):
     import pandas
@@ -32,11 +34,11 @@ class Texts:
         model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_error="empty"`
         for columns with missing values.
         """
-        rows = encoder_of(model).encode(self._series, **options)
+        rows = resolve_model(model, DEFAULT).encode(self._series, **options)
         columns = [f"{NAME}_{number}" for number in range(rows.shape[1])]
         return pandas.DataFrame(rows, index=self._series.index, columns=columns)
 
     def similarity(self, other: Any, model: Any = None, **options: Any) -> pandas.Series[float]:
         """The cosine of each text with the text of `other` in the same place, or with the one text given."""
-        cosines = paired_cosines(encoder_of(model, SIMILARITY), self._series, other, **options)
+        cosines = paired_cosines(resolve_model(model), self._series, other, **options)
         return pandas.Series(cosines, index=self._series.index, name="similarity")

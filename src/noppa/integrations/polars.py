@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import resolve_model
 from noppa.errors import ParameterError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, paired_cosines
+from noppa.integrations import paired_cosines
 
 with needs("polars", "noppa.integrations.polars"):
     import polars
@@ -34,7 +36,7 @@ class Texts:
         model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_error="empty"`
         for columns with nulls.
         """
-        encoder = encoder_of(model)
+        encoder = resolve_model(model, DEFAULT)
         # An empty batch gives the width, and validates the options before a lazy frame is collected.
         dtype = polars.Array(polars.Float32, encoder.encode([], **options).shape[1])
 
@@ -50,7 +52,7 @@ class Texts:
             raise ParameterError(
                 f"the other side must be an expression, such as pl.col('b'), or one text, not {other!r}"
             )
-        encoder = encoder_of(model, SIMILARITY)
+        encoder = resolve_model(model)
         encoder.encode([], **options)
 
         def cosines(columns: Any) -> polars.Series:

@@ -14,9 +14,10 @@ from typing import Any
 
 import noppa
 from noppa import Encoder
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import resolve_model
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
-from noppa.integrations import encoder_of
 from noppa.words.texts import texts_of
 
 with needs("sbert", "noppa.integrations.sbert"):
@@ -39,7 +40,7 @@ class NoppaModule(Module):
 
     def __init__(self, model: Any = None) -> None:
         super().__init__()
-        encoder = encoder_of(model)
+        encoder = resolve_model(model, DEFAULT)
         if not isinstance(encoder, Encoder):
             raise ParameterError(
                 f"model must be one of noppa's encoders, not a {type(encoder).__name__}: see noppa.Encoder"

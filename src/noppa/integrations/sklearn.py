@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from noppa import Classifier, Encoder
 from noppa.classify.features import Texts
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import resolve_model
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.extras import needs
-from noppa.integrations import encoder_of
 from noppa.words.texts import texts_of
 
 with needs("sklearn", "noppa.integrations.sklearn"):
@@ -64,7 +65,7 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> NoppaTransformer:
         """Learn from the training texts what the method needs, if it needs anything."""
         texts = self._texts(X)
-        encoder = encoder_of(self.model)
+        encoder = resolve_model(self.model, DEFAULT)
         changes = {name: getattr(self, name) for name in "ak" if getattr(self, name) is not None}
         refit = bool(changes) or not _ready(encoder)
         self.encoder_ = self._refitted(encoder, changes, texts) if refit else encoder

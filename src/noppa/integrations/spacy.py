@@ -22,9 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
+from noppa.encoder.embedded import DEFAULT
+from noppa.encoder.models import SIMILARITY, resolve_model
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
-from noppa.integrations import SIMILARITY, encoder_of, identity_of
+from noppa.integrations import identity_of
 
 with needs("spacy", "noppa.integrations.spacy"):
     from spacy.language import Language
@@ -54,12 +56,12 @@ class NoppaVectors:
     def encoder(self) -> Any:
         # Lazy: the path in a pipeline's configuration may be of another machine, and `from_disk` replaces it.
         if self._encoder is None:
-            self._encoder = encoder_of(self.model, SIMILARITY)
+            self._encoder = resolve_model(self.model)
         return self._encoder
 
     @encoder.setter
     def encoder(self, encoder: Any) -> None:
-        self._encoder = encoder_of(encoder)
+        self._encoder = resolve_model(encoder, DEFAULT)
 
     def __call__(self, doc: Doc) -> Doc:
         return self._with_vector(doc, self.encoder.encode(doc.text))

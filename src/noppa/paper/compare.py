@@ -13,7 +13,7 @@ import numpy as np
 from noppa.classify.classifier import Classifier
 from noppa.classify.folds import stratified_folds
 from noppa.encoder import embedded
-from noppa.encoder.loading import load
+from noppa.encoder.models import load
 from noppa.errors import ParameterError
 from noppa.paper.candidates import Candidate, Fixed
 from noppa.paper.protocols import OUTER_FOLDS, SEED, score

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.display import Displayed, Table, View
-from noppa.encoder.cosines import cosine_encoder, unit_vectors
+from noppa.encoder.models import resolve_model, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
 from noppa.parameters import boolean, one_of, path_of, short_repr, whole
@@ -58,7 +58,7 @@ class Index(Displayed):
         first_id: int = 0,
         threads: int | None = None,
     ) -> None:
-        self._encoder = cosine_encoder(model)
+        self._encoder = resolve_model(model)
         self.dtype: str = one_of(dtype, "dtype", tuple(DTYPES))
         self.dim = int(self._encoder.dim)
         self.threads = threads
@@ -86,7 +86,7 @@ class Index(Displayed):
         """
         path = path_of(folder)
         if not _is_there(path, create):
-            return cls._made(path, cosine_encoder(model), dtype or "float16", first_id, threads)
+            return cls._made(path, resolve_model(model), dtype or "float16", first_id, threads)
         log = SegmentLog(path)
         state = log.read()
         found = index_model.encoder_of(log.header, path, model)

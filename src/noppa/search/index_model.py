@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from noppa.encoder.cosines import cosine_encoder
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.identity import FOLDER, HUB, MEMORY, PRESET, Identity
+from noppa.encoder.models import resolve_model
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
 from noppa.kernels.backend import kernels
@@ -49,7 +49,7 @@ def encoder_of(header: dict[str, Any], folder: object, encoder: Any = None) -> A
     name, is_preset = header["encoder"], header["encoder kind"] == PRESET
     how = header.get("encoder tokenizer", "")
     try:
-        found = cosine_encoder(name if encoder is None else encoder, how or None)
+        found = resolve_model(name if encoder is None else encoder, tokenizer=how or None)
     except FileError as error:
         if encoder is not None:
             raise

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.display import Displayed, Table, View, cut, frame
-from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.external import External
+from noppa.encoder.models import External, resolve_model, unit_vectors
 from noppa.errors import InputError
 from noppa.parameters import whole
 from noppa.topics.group_names import name_groups
@@ -134,7 +133,7 @@ def find_topics(
     """
     if isinstance(texts, str):
         raise InputError("a single text has no topics: give a collection of texts")
-    items, encoder = texts_of(texts), cosine_encoder(model)
+    items, encoder = texts_of(texts), resolve_model(model)
     return topics_of(items, unit_vectors(encoder, items, threads), encoder, count)
 
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.encoder.cosines import cosine_encoder, unit_vectors
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.external import External
+from noppa.encoder.models import External, resolve_model, unit_vectors
 from noppa.parameters import number, whole
 from noppa.topics.word_candidates import Language, spread, words_and_pairs
 from noppa.words.texts import texts_of
@@ -52,7 +51,7 @@ def keywords(
     """
     texts = [text_or_texts] if isinstance(text_or_texts, str) else texts_of(text_or_texts)
     weight = number(diversity, "diversity", 0, 1)
-    encoder = cosine_encoder(model)
+    encoder = resolve_model(model)
     return keywords_of(
         texts_of(texts), whole(n, "n", 1), weight, encoder, Language(encoder), threads
     )

@@ -9,10 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from noppa.encoder.cosines import PRESET
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.external import External
-from noppa.encoder.loading import load
+from noppa.encoder.models import SIMILARITY, External, load
 from noppa.kernels.backend import kernels
 from noppa.text.characters import is_letter, lower
 from noppa.text.tokens import Split
@@ -32,7 +30,7 @@ class Language:
         self.split: Split = own.split if own else kernels.tokenize
         has_shares = own is not None and own.words.probabilities is not None
         self.words: WordVectors = (
-            own.words if own is not None and has_shares else load(PRESET).words
+            own.words if own is not None and has_shares else load(SIMILARITY).words
         )
 
     def share(self, word: str) -> float:

@@ -1,0 +1,197 @@
+"""Everything that can be given as `model=`: a preset's name, a path, an `hf:` name, an `Encoder`, or any object that encodes.
+
+noppa.load("similarity")                                     # a preset
+noppa.external(SentenceTransformer("all-MiniLM-L6-v2"))      # an object with `encode`
+noppa.external(lambda texts: hub_module(texts).numpy())      # a function from texts to rows, such as USE
+noppa.external("models/all-MiniLM-L6-v2")                    # a sentence-transformers folder or name
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.encoder import embedded
+from noppa.encoder.encoder import Encoder
+from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.extras import needs
+from noppa.io import hub, storage
+from noppa.parameters import short_repr
+from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokens import Split
+from noppa.threads import thread_count
+from noppa.words.texts import texts_of
+
+#: The preset whose cosines measure how similar two texts are.
+SIMILARITY = "similarity"
+
+
+@runtime_checkable
+class SupportsEncode(Protocol):
+    """Anything that turns a list of texts into one row of numbers per text."""
+
+    def encode(self, texts: list[str], /) -> Any:
+        """Return an array-like of shape (texts, dim)."""
+
+
+#: What users may give as `model=`.
+Model = str | PathLike[str] | SupportsEncode | Callable[[list[str]], Any]
+
+
+def load(
+    name_or_path: str | PathLike[str] | None = None,
+    tokenizer: Split | Tokenizer | str | None = None,
+    verify: bool = False,
+    refresh: bool = False,
+) -> Encoder:
+    """Load the embedded model, one of its presets, or a saved encoder from a folder or the Hugging Face Hub.
+
+    Args:
+        name_or_path: `"default"`, `"similarity"`, `"small"`, a folder that `save` wrote, or `hf:owner/name@revision`
+            (`pip install 'noppa[hub]'`). None loads the default preset. A preset takes precedence over a folder of the
+            same name; write `./NAME` for the folder. A repository is downloaded once; `identity.name` names its commit.
+        tokenizer: How to split texts, by name (`fr`, `zh`, `whitespace`), instead of the saved tokenizer; or the
+            function that an encoder with a custom tokenizer was saved with.
+        verify: Compare the checksums of large files too, which reads them completely.
+        refresh: Ask the hub again which commit a branch or tag refers to.
+    """
+    presets = embedded.presets()
+    if name_or_path is None:
+        name_or_path = embedded.DEFAULT
+    if not isinstance(name_or_path, (str, PathLike)):
+        raise ParameterError(
+            f"a model is the name of a preset, the path of a folder or hf:owner/name, not {short_repr(name_or_path)}"
+        )
+    if isinstance(name_or_path, str) and name_or_path in presets:
+        verified = storage.EVERY_BYTE if verify else storage.INSTALLED
+        return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
+    name_or_path = hub.located(name_or_path, refresh)
+    if not storage.existing(Path(name_or_path)).exists():
+        raise FileError(
+            f"{name_or_path} does not exist",
+            f"give the folder of a saved encoder, or one of the presets {', '.join(presets)}",
+        )
+    return Encoder.load(name_or_path, tokenizer, verify)
+
+
+def resolve_model(
+    model: Model | None = None,
+    default: str = SIMILARITY,
+    tokenizer: Split | Tokenizer | str | None = None,
+) -> Encoder | External:
+    """Return the encoder that a `model=` argument refers to.
+
+    Args:
+        model: A preset's name, a path, an `hf:` name, an encoder, or any object or function that encodes.
+        default: The preset to load if `model` is None.
+        tokenizer: For a model given by its name, instead of its own tokenizer.
+    """
+    if isinstance(model, (Encoder, External)):
+        return model
+    if model is None or isinstance(model, (str, PathLike)):
+        return load(default if model is None else model, tokenizer)
+    return external(model)
+
+
+def unit_vectors(
+    encoder: Encoder | External, texts: list[str], threads: int | None = None
+) -> NDArray[np.float32]:
+    """Return vectors of length one (texts, dim), zeros for a text without a known word; never warns."""
+    if isinstance(encoder, External):
+        return encoder.encode(texts, normalize=True)
+    count = thread_count(threads)
+    encoder = encoder.for_texts(texts, count)
+    return encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)[0]
+
+
+class External:
+    """An encoder of another library with the interface of an `Encoder`: `encode`, `similarity` and `dim`."""
+
+    def __init__(self, name: str, rows_of: Callable[[list[str]], Any]) -> None:
+        self.name = name
+        self._rows_of = rows_of
+
+    def __repr__(self) -> str:
+        return f"External({self.name})"
+
+    @cached_property
+    def dim(self) -> int:
+        """Length of a vector, measured by encoding one text."""
+        return int(self._encode(["a"]).shape[1])
+
+    def encode(self, texts: str | Iterable[str], *, normalize: bool = False) -> NDArray[np.float32]:
+        """Return float32 vectors: (dim,) for one text, (n, dim) for n texts."""
+        if isinstance(texts, str):
+            return np.asarray(self.encode([texts], normalize=normalize)[0])
+        items = texts_of(texts)
+        rows = self._encode(items) if items else np.empty((0, self.dim), np.float32)
+        if normalize:
+            lengths = np.linalg.norm(rows.astype(float), axis=1, keepdims=True)
+            rows = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        return rows
+
+    @overload
+    def similarity(self, a: str, b: str) -> float: ...
+
+    @overload
+    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any: ...
+
+    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any:
+        """Return the cosine of two texts; for two collections, all cosines (len(a), len(b))."""
+        left, right = self.encode(a, normalize=True), self.encode(b, normalize=True)
+        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
+        return float(cosines) if cosines.ndim == 0 else cosines
+
+    def _encode(self, items: list[str]) -> NDArray[np.float32]:
+        rows = np.asarray(self._rows_of(items), np.float32)
+        if rows.ndim != 2 or len(rows) != len(items):
+            raise ParameterError(
+                f"{self.name} returned an array of shape {rows.shape} for {len(items)} texts",
+                f"it must return one row per text, ({len(items)}, dim)",
+            )
+        if not np.isfinite(rows).all():
+            row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+            raise ParameterError(f"{self.name} returned a value that is not finite for text {row}")
+        return rows
+
+
+def external(source: Model) -> External:
+    """Wrap an object with `encode`, a function from a list of texts to rows, or a sentence-transformers model.
+
+    The result encodes, compares and can be evaluated like an `Encoder`.
+
+    >>> import noppa
+    >>> noppa.external(lambda texts: [[len(text), 1] for text in texts]).encode(["a", "abc"]).shape
+    (2, 2)
+    """
+    if isinstance(source, (str, PathLike)):
+        return External(str(source), sentence_transformer(str(source)))
+    if callable(getattr(source, "encode", None)):
+        return External(type(source).__name__, source.encode)  # type: ignore[union-attr]
+    if callable(source):
+        return External(getattr(source, "__name__", type(source).__name__), source)
+    raise ParameterError(
+        f"{short_repr(source)} cannot encode",
+        "give the name or path of a model, an object with encode, or a function from texts to rows",
+    )
+
+
+def sentence_transformer(path: str) -> Callable[..., Any]:
+    """Load a sentence-transformers model and return its `encode`."""
+    with needs("sbert", f"the model {path}"):
+        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
+    try:
+        model = SentenceTransformer(path)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise NoppaError(
+            f"sentence-transformers cannot load {path} ({reason})",
+            "give the folder or the name of one of its models",
+        ) from error
+    return partial(model.encode, show_progress_bar=False)
