@@ -43,7 +43,7 @@ build/dev/module: $(shell find src/native tools -name '*.?pp' -o -name '*.py') C
 	$(BIN)/cmake -S . -B build/dev -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DCMAKE_BUILD_TYPE=Release \
 	  -DPython_EXECUTABLE=$(abspath $(BIN))/python > /dev/null
 	$(BIN)/cmake --build build/dev > /dev/null
-	cp --remove-destination build/dev/_native*.so src/noppa/kernels/
+	cp --remove-destination build/dev/_native*.so src/noppa/
 	touch $@
 
 # The core and the command line on the oldest versions that pyproject.toml allows, which warn about newer ones that they meet.
@@ -68,7 +68,6 @@ suite: $(VENV)/test chromium java shells
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -m ""
-	NOPPA_BACKEND=numpy $(BIN)/python -m pytest -q -m twin
 
 # Niced: the suite is the critical path; the extras use spare CPU.
 extras: $(VENV)/wheel

@@ -9,7 +9,7 @@ import numpy as np
 from corpora import arguments, glove, sick, sst, word2vec
 
 import noppa
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.methods.numpy_form import NumpyPooler
 
 A = 0.05

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import noppa
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.paper import results as records
 from noppa.threads import available
 

@@ -107,8 +107,8 @@ def edited(line: str, kind: int, place: float) -> str:
 
 def recall(vectors: NDArray[np.float32]) -> list[dict[str, Any]]:
     """Of all pairs at some thresholds, how many are compared; and of the rows that comparing all removes, how many are."""
+    from noppa import _native as kernels
     from noppa.dedupe.near_duplicates import HOMES, PROBES, NearDuplicates
-    from noppa.kernels.backend import kernels
     from noppa.threads import thread_count
 
     cells = NearDuplicates(vectors, exact=0)

@@ -83,7 +83,7 @@ def each(encoder: Any, texts: list[str]) -> None:
 
 def count(switch: str) -> None:
     """Inside of callgrind: every case once to warm up, once counted."""
-    from noppa.kernels.backend import kernels
+    from noppa import _native as kernels
 
     library = ctypes.CDLL(switch)
     made = list(cases())

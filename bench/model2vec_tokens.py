@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
+from noppa import _native as kernels
 from noppa.export import export
-from noppa.kernels.backend import kernels
 from noppa.paper.results import surroundings
 
 RESULTS = Path(__file__).parent / "results" / "model2vec.jsonl"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from measure import tell
 
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = {

@@ -33,7 +33,7 @@ from sklearn.neural_network import MLPClassifier
 import noppa
 from noppa.classify.folds import stratified_folds
 from noppa.classify.lbfgs import ITERATIONS
-from noppa.kernels.constants import HIDDEN_UNITS
+from noppa.constants import HIDDEN_UNITS
 from noppa.paper import TASKS, Fixed, perceptron, probes, read, score
 from noppa.paper.logistic import TOLERANCE
 from noppa.paper.perceptron import BATCH, EPOCH_SIZE, Stream

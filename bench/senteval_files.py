@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from noppa import _native as kernels
 from noppa.classify.folds import stratified_folds
-from noppa.kernels.backend import kernels
 from noppa.paper import TASKS, read, senteval_files
 from noppa.paper import results as records
 from noppa.paper.protocols import OUTER_FOLDS, SEED

@@ -22,7 +22,7 @@ from corpora import arguments, sick, word2vec
 from measure import tell
 
 import noppa
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.methods.equations import positions
 from noppa.methods.weighting import smooth_frequency_weight
 

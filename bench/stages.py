@@ -23,7 +23,7 @@ from corpora import arguments, sick, word2vec
 from measure import tell
 
 import noppa
-from noppa.kernels.backend import ISA, kernels
+from noppa import _native as kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "profile"
@@ -85,7 +85,7 @@ def profiled_package() -> Path:
         ROOT / "src" / "noppa", package / "noppa", ignore=shutil.ignore_patterns("*.so")
     )
     (module,) = BUILD.glob("_native*.so")
-    shutil.copy(module, package / "noppa" / "kernels")
+    shutil.copy(module, package / "noppa")
     return package
 
 
@@ -119,7 +119,7 @@ def samples(case: str, name: str, package: Path, options: argparse.Namespace) ->
         perf = "perf record -q -k CLOCK_MONOTONIC -e cpu-clock -F 4000 -o".split()
         told = subprocess.run(
             [*perf, str(record), "--", *child, "--seconds", str(options.seconds)],
-            env=os.environ | {"PYTHONPATH": str(package), ISA: name},
+            env=os.environ | {"PYTHONPATH": str(package), "NOPPA_ISA": name},
             capture_output=True,
             text=True,
             check=True,
@@ -134,7 +134,7 @@ def samples(case: str, name: str, package: Path, options: argparse.Namespace) ->
         if start <= float(moment) <= stop:
             native = "_native" in program
             found[program, int(address, 16) - base if native else 0] += 1
-    (module,) = (package / "noppa" / "kernels").glob("_native*.so")
+    (module,) = (package / "noppa").glob("_native*.so")
     frames = frames_of(module, sorted({at for program, at in found if "_native" in program}))
     stages: Counter[str] = Counter()
     for (program, at), count in found.items():

@@ -102,7 +102,7 @@ def install(name: str, build: Build) -> Path:
     command += [f"-Ccmake.define.{key}={value}" for key, value in defines.items()]
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(command, check=True, env={**os.environ, "PATH": tools}, cwd=ROOT)
-    if not list(folder.glob("noppa/kernels/_native*.so")):
+    if not list(folder.glob("noppa/_native*.so")):
         sys.exit(f"{build.what}: the native module was not built")
     return folder
 

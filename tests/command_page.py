@@ -28,8 +28,8 @@ Made of the help texts by `python -m tests.command_page`; a test compares. `nopp
 - What a command says goes to standard error, in lines that begin with `noppa:`. [mistakes.md](mistakes.md) lists what it says to mistakes.
 - Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C, 143 ended by SIGTERM.
 - `noppa --install-completion` lets bash, zsh, fish and PowerShell complete commands and options.
-- `NOPPA_THREADS` bounds the threads, `NOPPA_HOME` is the folder for downloads, `NOPPA_BACKEND=numpy` asks for the NumPy twin, `NOPPA_ISA`
-  for an instruction set, and `NOPPA_IMPORT` names modules that register methods. `noppa doctor` says what is in use.
+- `NOPPA_THREADS` bounds the threads, `NOPPA_HOME` is the folder for downloads, `NOPPA_ISA` chooses
+  an instruction set, and `NOPPA_IMPORT` names modules that register methods. `noppa doctor` says what is in use.
 """
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.kernels import backend
+from noppa import _native as kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("NOPPA_SHARED", ROOT.parent / "shared"))
@@ -26,7 +26,6 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.pluginmanager.hasplugin("hypothesispytest"):  # the environments of extras lack it
         _allow_any_time()
-    config.addinivalue_line("markers", "twin: runs a second time on the NumPy twin")
     config.addinivalue_line(
         "markers",
         "linux: needs Linux, its tools or a compiler, so that wheels are not tested by it",
@@ -141,10 +140,10 @@ def words() -> noppa.WordVectors:
     return made_words()
 
 
-@pytest.fixture(params=backend.kernels.instruction_sets())
+@pytest.fixture(params=kernels.instruction_sets())
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
     """Every instruction set of this machine in turn."""
-    before = backend.kernels.instruction_set()
-    backend.kernels.use_instruction_set(request.param)
+    before = kernels.instruction_set()
+    kernels.use_instruction_set(request.param)
     yield request.param
-    backend.kernels.use_instruction_set(before)
+    kernels.use_instruction_set(before)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.kernels import _native, reference
+from noppa import _native
 from noppa.words import word_folder
+from tests.oracle import reference
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 
@@ -20,7 +21,7 @@ WORDS = ["the", "girl", "eats", "a", "cake"]
 def ran(code: str) -> str:
     """What a program prints that may crash: it runs in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", f"import numpy as np\nfrom noppa.kernels import _native\n{code}"],
+        [sys.executable, "-c", f"import numpy as np\nfrom noppa import _native\n{code}"],
         capture_output=True,
         text=True,
         timeout=120,

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from noppa.kernels import _native
+from noppa import _native
 from noppa.text import character_data, characters
 from noppa.text.tokens import tokenize
 

@@ -60,7 +60,6 @@ def first(texts: Any, count: int) -> Any:
     return tuple(side[:count] for side in texts) if isinstance(texts, tuple) else texts[:count]
 
 
-@pytest.mark.twin
 def test_it_learns(fitted: noppa.Classifier, kind: str) -> None:
     texts, labels = KINDS[kind]
     assert fitted.score(texts, labels) > 0.9
@@ -71,7 +70,6 @@ def test_it_learns(fitted: noppa.Classifier, kind: str) -> None:
         assert (fitted.classes_[p.argmax(axis=1)] == fitted.predict(texts)).all()
 
 
-@pytest.mark.twin
 def test_the_same_bytes_in_any_batch_and_thread_count(fitted: noppa.Classifier, kind: str) -> None:
     texts, _ = KINDS[kind]
     whole = fitted.predict_proba(texts)
@@ -84,7 +82,6 @@ def test_the_same_bytes_in_any_batch_and_thread_count(fitted: noppa.Classifier, 
     assert threaded.predict_proba(texts).tobytes() == whole.tobytes()
 
 
-@pytest.mark.twin
 def test_shares_add_up_to_the_logit(fitted: noppa.Classifier, kind: str) -> None:
     texts, _ = KINDS[kind]
     one = (

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa import _native as kernels
 from noppa.classify import memory
 from noppa.classify.calibration import calibration_error, reliability, row_losses, temperature
 from noppa.classify.ngrams import learn
 from noppa.classify.sparse_rows import sparse_rows
 from noppa.errors import FileError, NotFittedError, ParameterError
 from noppa.io import array_file
-from noppa.kernels import reference
-from noppa.kernels.backend import kernels
 from noppa.plot import decision, training_page
+from tests.oracle import reference
 from tests.test_classifier import LABELS, TEXTS, TOPIC_TEXTS, TOPICS, made
 
 

@@ -81,7 +81,7 @@ def test_another_tokenizer_travels_by_its_name(tmp_path, model) -> None:
 
 
 def test_workers_take_the_instruction_set_of_the_driver(model) -> None:
-    kernels = noppa.kernels.backend.kernels
+    kernels = noppa._native
     before = kernels.instruction_set()
     try:
         for name in kernels.instruction_sets():

@@ -13,7 +13,7 @@ from tests.test_docs import blocks
 
 PROGRAM = """
 import numpy as np
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.methods.numpy_form import NumpyPooler
 
 assert "largest" in kernels.POOLINGS
@@ -53,7 +53,7 @@ def test_the_kernel_compiles_and_is_the_twin(tmp_path: Path) -> None:
         made = subprocess.run(command, capture_output=True, text=True, env=tools)
         assert made.returncode == 0, made.stdout + made.stderr
     (module,) = build.glob("_native*")
-    shutil.copy(module, tree / "src" / "noppa" / "kernels")
+    shutil.copy(module, tree / "src" / "noppa")
     method = next(block for block in blocks(page, "python") if "class Largest" in block)
     run = subprocess.run(
         [sys.executable, "-c", method + PROGRAM],
@@ -63,7 +63,6 @@ def test_the_kernel_compiles_and_is_the_twin(tmp_path: Path) -> None:
         env={
             **os.environ,
             "PYTHONPATH": str(tree / "src"),
-            "NOPPA_BACKEND": "native",
             "NOPPA_ISA": "",
         },
     )

@@ -28,7 +28,6 @@ TEXTS = [
 ]
 
 
-@pytest.mark.twin
 def test_kept_and_removed() -> None:
     found = noppa.deduplicate(TEXTS)
     assert found.kept.tolist() == [0, 1, 4, 5]
@@ -78,7 +77,6 @@ def test_down_to_fewer_than_there_are_different_ones() -> None:
         found.down_to(2)
 
 
-@pytest.mark.twin
 def test_a_reference_is_kept_and_not_judged() -> None:
     reference = ["the sea is calm today", "the sea is calm today", "a red car on the road"]
     found = noppa.deduplicate([*TEXTS[:2], "a new text about the moon"], reference=reference)

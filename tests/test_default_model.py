@@ -49,7 +49,6 @@ def test_the_small_one_is_small(tmp_path: Path) -> None:
     assert again.encode(texts).tobytes() == noppa.load("small").encode(texts).tobytes()
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("name", ["default", "similarity", "small"])
 @pytest.mark.filterwarnings("ignore:1 of 4 texts")
 def test_a_preset_encodes(name: str) -> None:

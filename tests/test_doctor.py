@@ -10,7 +10,6 @@ import pytest
 
 from noppa.cli import doctor
 from noppa.encoder import embedded
-from noppa.kernels import backend
 from tests.command import run_command
 
 
@@ -24,7 +23,7 @@ def findings(code=0):
 
 def test_all_is_well_here():
     found = findings()
-    assert backend.name in found["kernels"]["found"].lower()
+    assert "native" in found["kernels"]["found"].lower()
     for name in ("noppa", "python", "numpy", "typer", "rich", "threads", "memory"):
         assert found[name]["found"], name
     for preset in embedded.presets():
@@ -84,14 +83,7 @@ def test_a_damaged_model_is_broken(monkeypatch, tmp_path):
     assert findings(code=1)["embedded model"]["found"] == "not installed"
 
 
-def test_the_twin_has_a_reason(monkeypatch):
-    monkeypatch.setattr(backend, "name", "numpy")
-    kernels = findings(code=1)["kernels"]
-    assert kernels["state"] == "broken"
-    assert "compiler" in kernels["advice"]
-    monkeypatch.setenv("NOPPA_BACKEND", "numpy")
-    kernels = findings()["kernels"]
-    assert (kernels["state"], kernels["found"]) == ("note", "NumPy twin, as NOPPA_BACKEND asks")
+def test_the_source_of_the_thread_count_is_named(monkeypatch):
     monkeypatch.setenv("NOPPA_THREADS", "3")
     assert findings()["threads"]["found"] == "3, as NOPPA_THREADS says"
 

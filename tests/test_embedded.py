@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import noppa
 from noppa.cli import program
 from noppa.encoder import embedded, model_writer
-from noppa.kernels import backend
 from noppa.words.formats import in_dtype
 from tests.conftest import VOCABULARY, made_texts
 
@@ -64,14 +63,12 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.twin
 def test_presets_by_name(model: Path) -> None:
     wanted = made_presets(made_model_words())
     assert embedded.presets() == ["default", "similarity"]
     for name, encoder in wanted.items():
         found, rows = noppa.load(name).encode(TEXTS), encoder.encode(TEXTS)
-        # The twin applies in float64 what was fitted, and in a model that is rounded to float32.
-        assert (found == rows).all() if backend.name == "native" else np.allclose(found, rows)
+        assert (found == rows).all()
         assert (noppa.load(model / name).encode(TEXTS) == found).all()
     assert (noppa.load().encode(TEXTS) == noppa.load("default").encode(TEXTS)).all()
     assert noppa.load("similarity", verify=True).words.dim == RIGHT
@@ -95,7 +92,6 @@ def test_a_preset_goes_before_a_folder(
     assert isinstance(noppa.load(Path("similarity")).method, noppa.Average)
 
 
-@pytest.mark.twin
 def test_a_preset_saved_stands_alone(model: Path, tmp_path: Path) -> None:
     for name in embedded.presets():
         encoder = noppa.load(name)
@@ -166,7 +162,6 @@ def test_a_golden_model_still_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert np.allclose(noppa.load(name, verify=True).encode(TEXTS), wanted, atol=1e-5)
 
 
-@pytest.mark.twin
 def test_small_and_large_folders_give_the_same(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +239,6 @@ class TestColumns:
         assert view.dim == 7
         assert view.lexicon is self.words.lexicon
 
-    @pytest.mark.twin
     @pytest.mark.parametrize(("start", "stop"), [(0, 13), (0, 5), (5, 13), (2, 9), (7, 8), (0, 1)])
     def test_the_columns_of_each_vector(self, start: int, stop: int) -> None:
         view = self.words.columns(start, stop)
@@ -298,7 +292,6 @@ class TestColumns:
             noppa.WordVectors(["a"], np.ones((1, 3), np.int8), **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.twin
 def test_a_preset_with_scales_of_its_own(tmp_path: Path) -> None:
     words = made_model_words()
     half = words.columns(0, LEFT)

@@ -21,7 +21,6 @@ from tests.runs import PATIENCE
 
 WORDS = made_words(dim=9, extra=30)
 TEXTS = made_texts(300, WORDS, longest=20)
-pytestmark = pytest.mark.twin
 
 
 def fitted(**options: object) -> noppa.Encoder:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
+from noppa import _native as kernels
 from noppa.errors import InputError, NotFittedError, ParameterError
-from noppa.kernels.backend import kernels
 from noppa.methods import equations
 from noppa.methods.vlawe import CANCELLED, power_terms
 
@@ -94,7 +94,6 @@ def assert_adds_up(encoder: noppa.Encoder, text: str) -> None:
 TOKENS = st.sampled_from([*VOCABULARY, "w1", "w19", "unheard", "Girl"])
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("variant", VARIANTS)
 @settings(max_examples=15, derandomize=True)
 @given(data=st.data())
@@ -210,7 +209,6 @@ def test_a_tokenizer_of_the_users_own() -> None:
     assert_close(told.vector, encoder.encode("the+girl+is not one").astype(float))
 
 
-@pytest.mark.twin
 def test_a_word_by_its_pieces() -> None:
     """Pieces stand in its place, each with what it gave."""
     tokens = ["the", "token", "cake", "##ization", "##s"]

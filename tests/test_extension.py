@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa import _native as kernels
 from noppa.encoder.contract import check_method
 from noppa.errors import FileError, ParameterError
-from noppa.kernels.backend import kernels
 from noppa.methods.numpy_form import NumpyPooler
 from noppa.methods.registry import METHODS, method_class
 from noppa.methods.split import SHARED
@@ -125,7 +125,6 @@ def _registered() -> Any:
         table.update(kept)
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize(
     "method",
     [PowerMean(), Ramp(), Rare(), Stranger(), Slotted(), LongerSIF(), MedianSIF()],

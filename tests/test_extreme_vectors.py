@@ -9,12 +9,12 @@ import pytest
 
 import noppa
 from noppa import METHODS
+from noppa.constants import LARGEST_VALUE as LARGEST
 from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
-from noppa.kernels.constants import LARGEST_VALUE as LARGEST
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Whitening
 
-pytestmark = [pytest.mark.twin, pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 
 TEXTS = ["a b c", "b c d e", "a d g h", "c e a b f", "e f g", "d d a h", "h", "b b"]
 #: Words of which every second one of `MATRICES["mixed"]` is tiny.

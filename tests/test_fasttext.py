@@ -15,13 +15,14 @@ import pytest
 from starlette.testclient import TestClient
 
 import noppa
+from noppa import _native
 from noppa.cluster.fit_sums import summed
-from noppa.kernels import _native, character_ngrams
 from noppa.serve.app import Application
 from noppa.serve.served import Served
 from noppa.serve.settings import Settings
 from noppa.words.formats.fasttext import FastText
 from tests.fasttext_files import made_model, unlabelled
+from tests.oracle import character_ngrams
 
 SYLLABLES = ["ka", "lo", "mi", "ré", "tü", "на", "ст", "wor", "xe", "一", "<", "-"]
 
@@ -136,7 +137,6 @@ def test_the_words_of_a_model_and_their_counts(model: Path) -> None:
     assert noppa.WordVectors.load(model, limit=1, dtype="float16").matrix.dtype == np.float16
 
 
-@pytest.mark.twin
 def test_freezing_for_texts(model: Path, tmp_path: Path) -> None:
     words = noppa.WordVectors.load(model, texts=["the Kuchen !", "Kuchen"], keep=["cake"])
     assert words.words[:2] == ["the", "cake"]
@@ -231,7 +231,6 @@ def test_values_that_are_not_finite(model: Path) -> None:
 TEXTS = ["the Kuchen!", "cake", "the cake", "Straße x Kuchen", "Kuchen Kuchen", "xyz"] * 4
 
 
-@pytest.mark.twin
 def test_a_text_has_the_same_bytes_in_any_company(model: Path, tmp_path: Path) -> None:
     words = noppa.WordVectors.load(model)
     assert words.unknown == "ngrams"

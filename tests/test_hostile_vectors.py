@@ -14,9 +14,9 @@ import pytest
 
 from noppa import NoppaError, NoppaWarning, WordVectors
 from noppa.io.whole_lines import whole_lines
-from noppa.kernels import vector_text as twin
 from noppa.words.formats import sniff
 from noppa.words.formats import text_lines as text
+from tests.oracle import vector_text as twin
 
 
 def refused(path, match, **options):

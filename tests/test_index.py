@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa import _native as kernels
 from noppa.errors import NoppaError
 from noppa.explain.explain import MOST_TOKENS
-from noppa.kernels.backend import kernels
 from noppa.methods.k_means import interrupt
 from noppa.search import cells, index_model, row_blocks
 from noppa.search.index import Index
@@ -24,8 +24,6 @@ from noppa.search.overlap import COMPARED, MOST_WORDS
 from noppa.search.postings import K1, B, terms_of
 from noppa.search.query import MODES, WORDS_COUNT, Collection
 from tests.conftest import made_texts, made_words
-
-pytestmark = pytest.mark.twin
 
 WORDS = made_words(dim=8, extra=40)
 TEXTS = [*made_texts(60, WORDS, seed=3), "xyzzy plugh", "", "the girl eats a delicious cake"]

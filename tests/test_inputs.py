@@ -15,8 +15,6 @@ import pytest
 import noppa
 from tests.conftest import made_words
 
-pytestmark = pytest.mark.twin
-
 WORDS = made_words()
 ENCODER = noppa.Encoder(WORDS, noppa.NoPPA(k=0))
 TEXTS = ["the girl eats", "a boy", "cake"]

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.kernels import _native, reference
+from noppa import _native
 from noppa.methods.equations import positions
 from noppa.methods.numpy_form import NumpyPooler
+from tests.oracle import reference
 
 SIZES = (0, 1, 2, 7, 63, 64, 65, 97, 200)
 DIMS = (1, 3, 8, 50, 100, 300)

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import noppa
-from noppa.kernels import _native, reference
+from noppa import _native
 from noppa.serve.app import Application
 from noppa.serve.served import Served
 from noppa.serve.served_models import Models
 from noppa.serve.settings import Settings
 from noppa.text.telling import is_telling, script_of
 from noppa.words.lexicon import Lexicon
+from tests.oracle import reference
 
 RUSSIAN = "девочка ест торт"
 GERMAN = [

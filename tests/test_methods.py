@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa import _native as kernels
 from noppa.encoder.contract import check_method
 from noppa.errors import NotFittedError, ParameterError
-from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Corpus
 from noppa.methods.gem import coarse
 from noppa.methods.k_means import k_means
@@ -69,12 +69,10 @@ def test_the_documented_facts_are_the_declared_ones(name: str) -> None:
     assert bool(probabilities) == kind().needs_probabilities
 
 
-@pytest.mark.twin
 def test_the_contract(name: str) -> None:
     check_method(CASES[name])
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("text", ["", "   ", "unheard-of"])
 def test_a_text_without_known_words_is_zeros(name: str, text: str) -> None:
     encoder = fitted(name)
@@ -84,7 +82,6 @@ def test_a_text_without_known_words_is_zeros(name: str, text: str) -> None:
     assert rows[1].any()
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("unknown", ["skip", "zero"])
 def test_unknown_words_among_known_ones(name: str, unknown: str) -> None:
     rows = fitted(name, unknown=unknown).encode(["unheard the of girl unheard", "the of girl"])

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noppa.kernels import _native, constants
+from noppa import _native, constants
 from noppa.text import rules
 
 from .test_characters import TOOL, tool
 
 ROOT = TOOL.parent.parent
-SOURCES = ("text/rules.py", "text/character_data.py", "kernels/constants.py")
+SOURCES = ("text/rules.py", "text/character_data.py", "constants.py")
 HEADERS = {"text_rules.hpp": "RULES", "kernel_constants.hpp": "CONSTANTS"}
 NAMES = [(file, name) for file, values in HEADERS.items() for name in getattr(tool(), values)]
 
@@ -62,7 +62,7 @@ def test_a_change_of_a_module_changes_the_headers(tmp_path: Path) -> None:
     before = built()
     edits = {
         "text/rules.py": (('"mrs"', '"mrx"'), ("\\u2018", "\\u2017")),
-        "kernels/constants.py": (("LONGEST_RUN = 512", "LONGEST_RUN = 513"),),
+        "constants.py": (("LONGEST_RUN = 512", "LONGEST_RUN = 513"),),
     }
     for name, replacements in edits.items():
         path = tmp_path / "src/noppa" / name

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from noppa import _native as kernels
 from noppa.dedupe.near_duplicates import NearDuplicates
 from noppa.errors import ParameterError
-from noppa.kernels import leaders as twin
-from noppa.kernels.backend import kernels, name
+from tests.oracle import leaders as twin
 
 
 def made_rows(count: int, dim: int = 24, seed: int = 0, noise: float = 0.08) -> np.ndarray:
@@ -35,7 +35,6 @@ def decided_by_hand(rows: np.ndarray, threshold: float, reference: int = 0) -> l
     return leaders
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("threshold", [0.6, 0.9, 0.99])
 @pytest.mark.parametrize(("count", "reference"), [(0, 0), (1, 0), (7, 7), (97, 30), (1200, 100)])
 def test_the_rule_holds(count: int, reference: int, threshold: float) -> None:
@@ -54,10 +53,9 @@ def test_odd_dimensions(dim: int, instruction_set: str) -> None:
     assert NearDuplicates(rows).leaders(0.95)[0].tolist() == decided_by_hand(rows, 0.95)
 
 
-@pytest.mark.twin
 def test_one_result_for_any_number_of_threads_and_division() -> None:
     """Also in cells, and over the bounds of blocks."""
-    rows = made_rows(1500 if name == "numpy" else 9000, seed=3)
+    rows = made_rows(9000, seed=3)
     near = NearDuplicates(rows, exact=100, probes=4)
     results = [near.leaders(0.9, threads) for threads in (1, 2, 5)]
     for leaders, cosines in results[1:]:
@@ -68,7 +66,6 @@ def test_one_result_for_any_number_of_threads_and_division() -> None:
     assert np.concatenate(parts).tolist() == results[0][0].tolist()
 
 
-@pytest.mark.twin
 def test_cells_find_nearly_all() -> None:
     rows = made_rows(3000, dim=48, seed=5)
     wanted = np.array(decided_by_hand(rows, 0.9))
@@ -87,10 +84,9 @@ def test_the_twin_decides_the_same() -> None:
     assert search.advance(600, 1)[0].tolist() == native.advance(600, 2)[0].tolist()
 
 
-@pytest.mark.twin
 def test_many_that_are_nearly_the_same() -> None:
     """The pairs of such rows are too many to hold: only those with a kept row count."""
-    count = 300 if name == "numpy" else 6_000
+    count = 6_000
     rows = made_rows(1, 16).repeat(count, axis=0)
     rows += 1e-4 * np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
     leaders, _ = NearDuplicates(rows / np.linalg.norm(rows, axis=1, keepdims=True)).leaders(0.9)

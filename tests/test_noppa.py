@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.kernels import _native
+from noppa import _native
 from noppa.methods.equations import attention, positions
 from noppa.methods.numpy_form import NumpyPooler, sentence_of
 from noppa.methods.weighting import smooth_frequency_weight
@@ -79,7 +79,6 @@ def by_the_book(words: noppa.WordVectors, text: str, a: float | None) -> np.ndar
     return total
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("a", [0.05, 0.01, None])
 def test_algorithm_1(words: noppa.WordVectors, a: float | None) -> None:
     encoder = noppa.Encoder(words, noppa.NoPPA(a=a, k=0))
@@ -158,7 +157,6 @@ def test_attention_rows_sum_to_one() -> None:
     assert np.allclose(attention(np.ones((4, 3)), attend_self=False).diagonal(), 0)
 
 
-@pytest.mark.twin
 def test_ablations_are_settings(words: noppa.WordVectors) -> None:
     texts = made_texts(200, words)
     rows = {
@@ -174,7 +172,6 @@ def test_ablations_are_settings(words: noppa.WordVectors) -> None:
     assert np.linalg.matrix_rank(rows["NoPPA"].astype(float), tol=1e-3) == 14 - 3
 
 
-@pytest.mark.twin
 def test_word_order_matters_only_with_positions(words: noppa.WordVectors) -> None:
     one, other = "the girl eats a cake", "a cake eats the girl"
     ordered = noppa.Encoder(words, noppa.NoPPA(k=0))
@@ -183,7 +180,6 @@ def test_word_order_matters_only_with_positions(words: noppa.WordVectors) -> Non
     assert np.allclose(bag.encode(one), bag.encode(other), atol=1e-6)
 
 
-@pytest.mark.twin
 def test_unknown_words_may_take_a_position(words: noppa.WordVectors) -> None:
     text, without = "the girl zzz eats", "the girl eats"
     passing = noppa.Encoder(words, noppa.NoPPA(k=0))
@@ -192,7 +188,6 @@ def test_unknown_words_may_take_a_position(words: noppa.WordVectors) -> None:
     assert np.abs(taking.encode(text) - taking.encode(without)).max() > 1e-4
 
 
-@pytest.mark.twin
 def test_parts_are_the_two_halves(words: noppa.WordVectors) -> None:
     whole = noppa.Encoder(words, noppa.NoPPA(k=0)).encode("the girl eats")
     context = noppa.Encoder(words, noppa.NoPPA(k=0, parts=("context",))).encode("the girl eats")

@@ -34,7 +34,6 @@ def test_native_equals_twin(instruction_set: str, dim: int, kernel: str) -> None
         assert (error <= 1e-5 * size).all(), ALL[::-1][part]
 
 
-@pytest.mark.twin
 def test_a_part_does_not_depend_on_the_others() -> None:
     words = made_words()
     texts = made_texts(20, words)
@@ -44,7 +43,6 @@ def test_a_part_does_not_depend_on_the_others() -> None:
         assert np.array_equal(alone, rows[:, at * words.dim : (at + 1) * words.dim]), part
 
 
-@pytest.mark.twin
 def test_parts_by_hand() -> None:
     words = made_words()
     tokens = "the girl eats a cake".split()
@@ -69,7 +67,6 @@ def test_parts_by_hand() -> None:
     assert np.allclose(found, np.concatenate(expected), atol=2e-6)
 
 
-@pytest.mark.twin
 def test_ordered_turns_its_sign_with_the_sentence() -> None:
     """Without positions, turning a sentence round keeps the context and negates its ordered variant."""
     method = noppa.NoPPA(k=0, position=None, parts=("context", "ordered"))
@@ -80,7 +77,6 @@ def test_ordered_turns_its_sign_with_the_sentence() -> None:
     assert np.abs(there[7:]).max() > 0.01
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("columns", [(0, 3), (2, 7), (6, 7), (0, 7)])
 def test_pair_parts_are_those_of_words_with_these_columns_alone(columns: tuple[int, int]) -> None:
     words, parts = made_words(), ("context", "max", "ordered", "word", "product")

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
-from noppa.kernels import _native, reference
+from noppa import _native
 from noppa.words import formats as files
 from noppa.words.nearest import nearest
 from tests.conftest import made_texts
+from tests.oracle import reference
 from tests.test_methods import CASES
 
 WORDS = ["the", "cake", "token", "New", "new", "cafe", "'s", "well", "known", ".", "law", "中"]
@@ -36,7 +37,6 @@ def rows(words: noppa.WordVectors, *tokens: str) -> list[str]:
     return [words.words[row] if row >= 0 else "-" for row in ids.tolist()]
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize(
     ("token", "found"),
     [
@@ -75,7 +75,6 @@ def test_what_a_word_becomes(token: str, found: list[str]) -> None:
     assert rows(made(), token) == found
 
 
-@pytest.mark.twin
 def test_the_text_of_a_piece_is_no_piece() -> None:
     words = made()
     ids, offsets = words.vocabulary.look_up(["##ing ##s", "cake tokenizing cake", ""], 1)
@@ -94,14 +93,12 @@ def test_the_text_of_a_piece_is_no_piece() -> None:
         words["##ing"]
 
 
-@pytest.mark.twin
 def test_the_exact_case_keeps_accents() -> None:
     exact = made(case="exact")
     assert rows(exact, "tokens", "Tokens", "tokenş") == ["token", "##s", "-", "-"]
     assert rows(made(case="lower"), "TOKENS") == ["token", "##s"]
 
 
-@pytest.mark.twin
 def test_a_word_goes_before_an_equal_piece() -> None:
     words = noppa.WordVectors(["a", "b", "a", "##a"], np.eye(4), unknown="pieces", pieces=2)
     assert words.vocabulary.look_up_tokens([["aa", "a"]])[0].tolist() == [0, 3, 0]
@@ -147,7 +144,6 @@ def test_a_word_of_a_million_letters_is_not_taken_apart() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*their probability is an estimate")
-@pytest.mark.twin
 @pytest.mark.parametrize("name", CASES)
 def test_every_method_takes_pieces(name: str) -> None:
     words = made()
@@ -169,7 +165,6 @@ def test_the_mean_of_the_pieces() -> None:
     assert (tokens[0] == row).all()
 
 
-@pytest.mark.twin
 def test_coverage_tells_words_from_pieces() -> None:
     report = made().coverage(["the tokenization", "qqq ##ing", "cakes cakes the", "tokens"])
     assert (report.tokens, report.known_tokens, report.piece_tokens) == (10, 2, 4)
@@ -204,7 +199,6 @@ def test_repeated_pieces_are_told() -> None:
     assert words.vocabulary.look_up_tokens([["aab"]])[0].tolist() == [0, 1, 3]
 
 
-@pytest.mark.twin
 def test_saved_loaded_picked_and_pickled(tmp_path: Path) -> None:
     words = made()
     words.save(tmp_path / "words")

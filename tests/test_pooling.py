@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.kernels import _native
+from noppa import _native
 from noppa.methods.numpy_form import Learnt
 from noppa.methods.protocol import Kernel
 from noppa.methods.weighting import mean_arguments, mean_terms

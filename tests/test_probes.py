@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from noppa import _native
 from noppa.classify.folds import stratified_folds
-from noppa.kernels import _native, reference
-from noppa.kernels.network_steps import views
 from noppa.paper import logistic, perceptron
 from noppa.paper.correlation import cosines, pearson, spearman
-from noppa.paper.perceptron import Stream
+from noppa.paper.perceptron import Stream, views
 from noppa.paper.probes import PROBES, ProbeData, ProbeResult
+from tests.oracle import reference
 
 
 def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
 from noppa.encoder import model_writer
-from noppa.kernels import packed_rows, reference
-from noppa.kernels.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
+from noppa.words import packed_rows
 from noppa.words.formats import write
 from tests.conftest import made_texts, made_words
+from tests.oracle import reference
 
 WORDS = made_words(dim=50, extra=30)
 TEXTS = made_texts(30, WORDS)
@@ -40,7 +41,6 @@ def test_levels_are_those_of_a_normal_distribution() -> None:
     assert (levels == -levels[::-1]).all()
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize(("bits", "error"), [(4, 0.09), (8, 0.007), (MIXED, 0.06)])
 def test_what_is_lost(bits: Any, error: float) -> None:
     words = made_words(dim=64, extra=1000)
@@ -87,7 +87,6 @@ def test_kernels_read_each_value_exactly(instruction_set: str) -> None:
     assert np.allclose(twin[:-1], every_row(few), rtol=1e-6)
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("bits", [4, 8, MIXED])
 def test_saved_and_loaded(tmp_path: Path, bits: Any) -> None:
     few = quantized(bits)
@@ -111,7 +110,6 @@ def test_a_saved_encoder(tmp_path: Path) -> None:
     assert loaded.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize(
     ("start", "stop"), [(0, 50), (0, 1), (1, 8), (1, 4), (3, 39), (9, 20), (40, 50), (42, 49)]
 )
@@ -139,7 +137,6 @@ def test_a_view_of_other_blocks_is_no_view() -> None:
     assert same_bytes.place_in(few.rows) is None
 
 
-@pytest.mark.twin
 def test_presets_are_columns_with_scales_of_their_own(tmp_path: Path) -> None:
     few = quantized()
     part = few.columns(8, 50)

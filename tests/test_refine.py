@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noppa
-from noppa.kernels import reference
 from noppa.refine import Moments, Step, fit_steps
+from tests.oracle import reference
 
 ROWS = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.linspace(3, 0.1, 12)) + 0.7
 

@@ -104,7 +104,6 @@ def test_an_index_grows_and_shrinks(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["idx", "model", "rows.csv", "rows.jsonl"]  # fmt: skip
 
 
-@pytest.mark.twin
 def test_a_file_and_an_index_of_it_find_the_same(folder: Path) -> None:
     texts = [*made_texts(300, made_words(dim=8, extra=40)), "the girl eats a delicious cake"]
     Path("corpus.txt").write_text("\n".join(texts) + "\n")

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noppa.kernels import _native, backend, reference
+from noppa import _native
 from noppa.search.stored_vectors import nearest, stored, unit
+from tests.oracle import reference
 
 DTYPES = ["float32", "float16", "int8"]
 
@@ -25,7 +26,6 @@ def made_rows(count: int, dim: int, seed: int = 0) -> np.ndarray:
     return np.asarray(unit(rows))
 
 
-@pytest.mark.skipif(backend.name != "native", reason="compares with the native module")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("dim", [1, 7, 16, 33, 97, 192])
 def test_native_equals_twin(instruction_set: str, dtype: str, dim: int) -> None:
@@ -51,7 +51,6 @@ def test_native_equals_twin(instruction_set: str, dtype: str, dim: int) -> None:
                 assert len({*found.tolist()}) == len(found)
 
 
-@pytest.mark.skipif(backend.name != "native", reason="of the native module")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_query_gets_the_same_bytes_in_any_batch_and_with_any_threads(dtype: str) -> None:
     native, _ = tables(made_rows(20_000, 50), dtype)
@@ -63,7 +62,6 @@ def test_a_query_gets_the_same_bytes_in_any_batch_and_with_any_threads(dtype: st
         assert alone[1].tobytes() == together[1][q : q + 1].tobytes()
 
 
-@pytest.mark.skipif(backend.name != "native", reason="compares with the native module")
 @pytest.mark.parametrize("dim", [1, 7, 33, 128])
 def test_codes_are_searched_as_the_twin_does(instruction_set: str, dim: int) -> None:
     for count in (1, 2, 97, 40_000):
@@ -88,7 +86,6 @@ def test_codes_are_searched_as_the_twin_does(instruction_set: str, dim: int) -> 
                     assert found.tolist() == expected.tolist()
 
 
-@pytest.mark.skipif(backend.name != "native", reason="of the native module")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,19 +112,17 @@ def test_what_codes_are_searched_with_is_checked(arguments: dict[str, Any], mess
         _native.nearest_codes(**{**given, **arguments})
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_equal_rows_come_by_number(dtype: str) -> None:
     arrays = stored(np.ones((5000, 3), np.float32), dtype)
-    table = backend.kernels.Table(arrays["vectors"], arrays.get("scales"))
+    table = _native.Table(arrays["vectors"], arrays.get("scales"))
     query = np.ones((1, 3), np.float32)
     shuffled = np.random.default_rng(0).permutation(5000).astype(np.int32)
     for rows in (None, shuffled):
-        numbers, _ = backend.kernels.nearest_rows(table, rows, None, None, query, 4, 2)
+        numbers, _ = _native.nearest_rows(table, rows, None, None, query, 4, 2)
         assert numbers.tolist() == [[0, 1, 2, 3]]
 
 
-@pytest.mark.twin
 @pytest.mark.parametrize("count", [1, 2, 97, 20_000])
 def test_nearest_is_what_sorting_all_cosines_gives(count: int) -> None:
     rows = made_rows(count, 24) * 3
@@ -145,7 +140,6 @@ def test_nearest_is_what_sorting_all_cosines_gives(count: int) -> None:
         nearest(rows, queries, 0)
 
 
-@pytest.mark.skipif(backend.name != "native", reason="compares with the native module")
 def test_terms_are_added_as_the_twin_does() -> None:
     rng = np.random.default_rng(0)
     for texts, holding in ((1, 0), (100, 40), (150_000, 97_000)):  # the last for several threads
@@ -164,7 +158,6 @@ def test_terms_are_added_as_the_twin_does() -> None:
         assert alone.tobytes() == found[0].tobytes()
 
 
-@pytest.mark.skipif(backend.name != "native", reason="of the native module")
 def test_a_text_that_is_listed_twice_counts_twice() -> None:
     """As a damaged file may have it; threads would share its score."""
     twice = np.zeros(1, np.float32)
@@ -174,7 +167,6 @@ def test_a_text_that_is_listed_twice_counts_twice() -> None:
     assert twice[0] == len(rows)
 
 
-@pytest.mark.skipif(backend.name != "native", reason="of the native module")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -199,7 +191,6 @@ def test_what_crosses_the_binding_is_checked(arguments: dict[str, Any], message:
         )  # fmt: skip
 
 
-@pytest.mark.skipif(backend.name != "native", reason="of the native module")
 def test_what_is_no_number_is_never_found() -> None:
     rows = made_rows(50, 3)
     rows[::2] = np.nan

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa import _native as kernels
 from noppa.errors import NoppaError
-from noppa.kernels import backend
 from noppa.serve.settings import Settings, keys_of
 from tests.runs import wait_until
 from tests.serving import PROGRAM, Running, made_encoder, serving
@@ -208,7 +208,12 @@ def test_health_and_metrics(server: Running, client: httpx.Client) -> None:
     client.post("/embed", json=many)
     name = "noppa_queue_duration_seconds_count"
     assert numbers()[name] == after[name] + 1
-    assert after[f'noppa_info{{kernels="{backend.name}",version="{noppa.__version__}"}}'] == 1
+    assert (
+        after[
+            f'noppa_info{{instructions="{kernels.instruction_set()}",version="{noppa.__version__}"}}'
+        ]
+        == 1
+    )
     assert after["noppa_resident_memory_bytes"] > 1e6
     assert set(before) == set(after)
 

@@ -89,7 +89,7 @@ def test_a_number_of_threads_that_makes_no_sense(
 FEW = """
 import os, threading
 import numpy as np
-from noppa.kernels import _native
+from noppa import _native
 table = _native.Table(np.ones((4, 300), np.float32), None)
 lengths = np.full(4000, 40)
 batch = np.zeros(lengths.sum(), np.int32), np.append(0, lengths.cumsum()), _native.Steps([])

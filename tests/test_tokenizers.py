@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import noppa
+from noppa import _native
 from noppa.cli import program
 from noppa.errors import MissingPackageError, ParameterError
 from noppa.io.storage import HEADER
-from noppa.kernels import _native, reference
 from noppa.text.characters import is_segmented
 from noppa.text.languages import LANGUAGES
 from noppa.text.rules import FOLD, FORM, LONGEST_SEGMENT, RULE_SET, RUN
@@ -26,6 +26,7 @@ from noppa.text.segmenters import SEGMENTERS
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.text.tokens import tokenize
 from noppa.words.lexicon import Lexicon
+from tests.oracle import reference
 
 #: Words of many languages, most frequent first; some hold joints, a mark of their own, or what another spelling has.
 WORDS = [

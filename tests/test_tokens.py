@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from noppa.kernels import _native
+from noppa import _native
 from noppa.text.tokens import tokenize
 
 RULES = {

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.kernels import _native, reference
+from noppa import _native
 from noppa.methods.sent2vec import with_pairs
+from tests.oracle import reference
 
 from .conftest import made_words
 

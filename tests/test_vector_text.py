@@ -9,10 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from noppa.kernels import vector_text as twin
-from noppa.kernels.backend import kernels, name
-
-pytestmark = pytest.mark.skipif(name != "native", reason="the native module is not in use")
+from noppa import _native as kernels
+from tests.oracle import vector_text as twin
 
 
 def compare(ours, theirs):

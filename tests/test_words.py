@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noppa
-from noppa.kernels import _native, reference
+from noppa import _native
 from noppa.words.frequencies import CLOSED_CLASS
 from tests.conftest import made_words
+from tests.oracle import reference
 
 MATRIX = np.arange(12, dtype=np.float32).reshape(4, 3)
 NAMES = ["The", "the", "cake", "<unk>"]
 
 
-@pytest.mark.twin
 def test_exact_then_lower_case() -> None:
     words = noppa.WordVectors(NAMES, MATRIX)
     assert words["The"].tolist() == [0, 1, 2]
@@ -35,7 +35,6 @@ def test_exact_then_lower_case() -> None:
     assert lower["The"].tolist() == [3, 4, 5]
 
 
-@pytest.mark.twin
 def test_unknown_words_follow_their_policy() -> None:
     def encoded(unknown: str, text: str) -> np.ndarray:
         words = noppa.WordVectors(NAMES, MATRIX, unknown=unknown)
@@ -48,7 +47,6 @@ def test_unknown_words_follow_their_policy() -> None:
         noppa.WordVectors(["a"], [[1.0]], unknown="unk")
 
 
-@pytest.mark.twin
 def test_a_repeated_word_never_shifts_the_others() -> None:
     """D9: the first vector counts, and every later word keeps its own."""
     with pytest.warns(noppa.NoppaWarning, match="1 words stand more than once, the first is 'b'"):
@@ -196,7 +194,6 @@ class TestProbabilities:
         assert self.words.probabilities is None
 
 
-@pytest.mark.twin
 def test_coverage() -> None:
     words = noppa.WordVectors(["the", "cake"], np.ones((2, 2)))
     report = words.coverage(["The cake, the pie", "pie pie", "", "Cake"])
@@ -217,7 +214,6 @@ def test_npy_with_its_vocabulary(tmp_path: Path) -> None:
     assert (words.matrix == MATRIX).all()
 
 
-@pytest.mark.twin
 def test_save_and_load(tmp_path: Path) -> None:
     words = made_words(unknown="zero", case="exact")
     words.save(tmp_path / "words")
@@ -244,7 +240,6 @@ def test_probabilities_of_other_languages_from_wordfreq() -> None:
         words.with_counts("wordfreq:xx")
 
 
-@pytest.mark.twin
 def test_a_corpus_is_counted_by_the_rules_of_its_language() -> None:
     words = noppa.WordVectors(["l'", "homme", "femme"], np.eye(3), tokenizer="fr")
     counted = words.with_corpus(["l'homme", "L'homme !"])

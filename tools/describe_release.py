@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 #: What the build put into the wheel: CMakeLists.txt writes it.
-BUILT_WITH = "noppa/kernels/built_with.json"
+BUILT_WITH = "noppa/built_with.json"
 MODEL = "noppa/encoder/model/noppa.json"
 
 

@@ -27,7 +27,7 @@ def values_of(path: Path) -> dict[str, Any]:
 
 
 RULES = values_of(PACKAGE / "text" / "rules.py")
-CONSTANTS = values_of(PACKAGE / "kernels" / "constants.py")
+CONSTANTS = values_of(PACKAGE / "constants.py")
 
 UNICODE = "14.0.0"
 CODES = 0x110000

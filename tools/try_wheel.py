@@ -36,7 +36,7 @@ assert noppa.load("power").fitted_on == len(texts)
 DIGESTS = """
 import hashlib, json, platform, sysconfig, importlib.metadata
 import numpy as np, noppa
-from noppa.kernels import _native
+from noppa import _native
 def digest(data): return hashlib.sha256(data).hexdigest()[:16]
 texts = [f"{chr(code)} a{chr(code)}b e{chr(code)}" for code in range(0x110000)]
 tokens = hashlib.sha256()
@@ -93,8 +93,6 @@ def try_alone(environment: Environment) -> None:
     environment.run(python, "own_method.py")
     environment.run(python, "-c", ALONE)
     facts = json.loads(environment.run(noppa, "info", "--json"))
-    if facts["backend"] != "native":
-        raise RuntimeError(f"noppa info does not say native: {facts}")
     if environment.run(noppa, "--version").strip() != facts["noppa"]:
         raise RuntimeError("noppa --version and noppa info disagree")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from noppa.kernels import character_ngrams as twin
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
 from tests.fasttext_files import DICTIONARY, made_model
+from tests.oracle import character_ngrams as twin
 
 MODEL = made_model()
 QUANTIZED = MODEL[: DICTIONARY + 60] + b"\1" + MODEL[DICTIONARY + 60 :]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from noppa import METHODS, WordVectors
+from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError
-from noppa.kernels.backend import kernels
 from noppa.refine import REFINEMENTS
 
 JUMPING = ("gem", "vlawe", "s3e")

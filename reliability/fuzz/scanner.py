@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noppa.kernels import backend
+from noppa import _native as kernels
 from noppa.text.tokens import tokenize
 
 SEEDS = [
@@ -25,7 +25,7 @@ def once(data: bytes) -> None:
     text = text_of(data)
     # Lone surrogates leave the native scanner as U+FFFD, because its tokens are UTF-8.
     expected = ["".join(map(visible, token)) for token in tokenize(text)]
-    actual = backend.kernels.tokenize(text)
+    actual = kernels.tokenize(text)
     assert actual == expected, f"{text!r}: native {actual}, twin {expected}"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from noppa.kernels import backend, reference
+from noppa import _native as kernels
 from noppa.text.rules import FOLD, FORM, RULE_SET, RUN
 from noppa.text.tokens import Splitting, tokenize
 from reliability.fuzz.scanner import text_of
+from tests.oracle import reference
 
 WORDS = (
     "l' d' -je 's homme aujourd'hui arc-en-ciel straße strasse ırmak istanbul 我 喜欢 音乐 中国 中 国人 東京 京都 東京都 に "
@@ -29,7 +30,6 @@ def once(data: bytes) -> None:
     limits = map(len, (RULE_SET, RUN, FOLD, FORM))
     how = Splitting(*(byte % limit for byte, limit in zip(data, limits, strict=False)))
     text = text_of(b"2\0" + data[4:])
-    kernels = backend.kernels
     assert kernels.tokenize(text, how) == tokenize(text, how), f"{text!r} by {how}"
     slots = kernels.build_slots(TEXT, BOUNDS)[0]
     native, twin = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 
-from noppa.kernels import vector_text as twin
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
+from tests.oracle import vector_text as twin
 
 ROW = struct.pack("<2f", 1.5, -1e-40)
 BAD = struct.pack("<2f", float("nan"), 1e30)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from noppa.kernels import vector_text as twin
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
+from tests.oracle import vector_text as twin
 
 #: A byte of options, a byte for the dimension, and the file.
 SEEDS = [

@@ -1,7 +1,7 @@
 """noppa: sentence vectors without a neural network.
 
 text -> tokens -> ids -> rows -> vectors
-   text/     words/  methods/  refine/         encoder/ holds the whole, kernels/ does the work, explain/ takes it apart
+   text/     words/  methods/  refine/         encoder/ holds the whole, explain/ takes it apart
 
 import noppa
 
@@ -16,6 +16,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from noppa import main_interpreter  # noqa: F401  before anything imports NumPy
+
+try:
+    import noppa._native  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "noppa's native module is missing: build it with `pip install .` (in a checkout: `make build/dev/module`), "
+        "which needs g++ or clang++"
+    ) from error
+
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SupportsEncode, external, load
 from noppa.errors import NoppaError, NoppaWarning, UnknownWordsWarning

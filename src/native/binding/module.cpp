@@ -2,8 +2,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "binding/arrays.hpp"
 #include "binding/topics.hpp"
@@ -25,7 +27,7 @@ NB_MODULE(_native, module) {
                             "too little memory for this call: fewer or shorter texts, or fewer dimensions, need less");
         }
     });
-    module.doc() = "The compiled half of noppa. Its NumPy twin is noppa.kernels.reference.";
+    module.doc() = "The compiled half of noppa; tests/oracle checks it against plain Python.";
     module.attr("REAL") = "float32";
     module.attr("POSITION_UNIT") = POSITION_UNIT;
     module.def("instruction_set", [] { return compiled_sets()[live_set()].name; });
@@ -34,6 +36,12 @@ NB_MODULE(_native, module) {
         for (const char* name : instruction_sets()) names.emplace_back(name);
         return names;
     });
+    if (const char* name = std::getenv("NOPPA_ISA"); name && *name && !use_instruction_set(name)) {
+        std::string available;
+        for (const char* set : instruction_sets()) available += std::string(available.empty() ? "" : ", ") + set;
+        throw nb::import_error(
+            (std::string("NOPPA_ISA=") + name + " is not available here, only " + available).c_str());
+    }
     module.def("use_instruction_set", [](const std::string& name) { return use_instruction_set(name); });
     binding::look_up_numpy();
     binding::bind_text(module);

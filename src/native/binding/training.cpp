@@ -18,7 +18,7 @@ void train_py(nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> sou
     require(source.shape(1) == target.shape(1) && source.shape(0) >= target.shape(0), "source does not fit target");
     require(int64_t(source.shape(0)) <= WIDEST, "source has more rows than can be counted");
     require(negatives >= 0 && negatives <= MOST_NEGATIVES,
-            "negatives must be between 0 and MOST_NEGATIVES of noppa.kernels.constants");
+            "negatives must be between 0 and MOST_NEGATIVES of noppa.constants");
     require(std::isfinite(rate), "rate must be finite");
     require(int64_t(keep.shape(0)) == words && noise.shape(0) > 0, "keep or noise does not fit the words");
     for (size_t n = 0; n < noise.shape(0); ++n) require(noise(n) >= 0 && noise(n) < words, "noise is no word");

@@ -1,4 +1,4 @@
-// Search over stored rows: the nearest by dot product, and the texts that hold a term. The twins of noppa/kernels/row_search.
+// Search over stored rows: the nearest by dot product, and the texts that hold a term. Their plain form is tests/oracle.
 #pragma once
 
 #include <cstdint>

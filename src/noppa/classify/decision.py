@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.classify.features import Features, Texts
 from noppa.classify.linear_model import LinearModel
 from noppa.display import Displayed, Table, View, Words, cut, dataclass_repr, frame, text_of
 from noppa.errors import ParameterError
 from noppa.explain.explanation import Explanation
-from noppa.kernels.backend import kernels
 
 Float = NDArray[np.float64]
 BIAS, VECTOR, ROUNDING = "bias", "vector", "rounding of vectors to float32"

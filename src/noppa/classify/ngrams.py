@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.classify.sparse_rows import SparseRows, sparse_rows
-from noppa.kernels.backend import kernels
 from noppa.text.characters import lower
 from noppa.text.tokens import Split
 from noppa.words.lexicon import Lexicon

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,12 +17,12 @@ import numpy as np
 import typer
 
 import noppa
+from noppa import _native as kernels
 from noppa.classify.memory import available_memory
 from noppa.cli.options import AsJson
 from noppa.cli.terminal import printable
 from noppa.encoder import embedded
 from noppa.errors import NoppaError
-from noppa.kernels import backend
 from noppa.threads import VARIABLE, available, quota, thread_count
 
 GOOD, NOTE, BROKEN = "good", "note", "broken"
@@ -81,25 +81,10 @@ def _versions() -> Iterator[Finding]:
 
 
 def _kernels() -> Iterator[Finding]:
-    sets = ", ".join(backend.kernels.instruction_sets())
-    if backend.name == "native":
-        found = f"native, instruction set {backend.kernels.instruction_set()} (of {sets})"
-        yield Finding("kernels", GOOD, found)
-    elif os.environ.get(backend.BACKEND) == "numpy":
-        advice = f"unset {backend.BACKEND} for the native module, about a hundred times faster"
-        yield Finding("kernels", NOTE, f"NumPy twin, as {backend.BACKEND} asks", advice)
-    else:
-        advice = f"install a C++17 compiler, then {REINSTALL} --no-binary noppa"
-        yield Finding("kernels", BROKEN, f"NumPy twin, about a hundred times slower: {_why_no_native()}", advice)  # fmt: skip
+    sets = ", ".join(kernels.instruction_sets())
+    found = f"native, instruction set {kernels.instruction_set()} (of {sets})"
+    yield Finding("kernels", GOOD, found)
     yield Finding("threads", GOOD, f"{thread_count()}, {_why_threads()}")
-
-
-def _why_no_native() -> str:
-    try:
-        from noppa.kernels import _native  # noqa: F401
-    except ImportError as error:
-        return str(error)
-    return "the native module was not chosen"
 
 
 def _why_threads() -> str:

@@ -8,22 +8,20 @@ import numpy as np
 import typer
 
 import noppa
+from noppa import _native as kernels
 from noppa.cli.options import AsJson, Model
 from noppa.cli.table_output import print_facts
 from noppa.encoder import embedded
-from noppa.kernels import backend
 from noppa.threads import thread_count
 
 
 def info(model: Model = None, as_json: AsJson = False) -> None:
-    """Backend, instruction set, threads, versions and embedded model; with --model, what that model holds.
+    """Instruction set, threads, versions and embedded model; with --model, what that model holds.
 
     Example: noppa info -m my-encoder
     """
-    kernels = backend.kernels
     facts = {
         "noppa": noppa.__version__,
-        "backend": backend.name,
         "instruction set": f"{kernels.instruction_set()} (of {', '.join(kernels.instruction_sets())})",
         "threads": str(thread_count()),
         "python": platform.python_version(),

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from noppa import _native as kernels
 from noppa.classify.classifier import Classifier, load_classifier
 from noppa.classify.labels import ONE
 from noppa.cluster.encode_job import EncodeShard, Report, checked_plan, program_facts, run_shards
@@ -28,7 +29,6 @@ from noppa.files.predictions import PROBABILITY
 from noppa.files.record_formats.parquet import pyarrow_parquet
 from noppa.io.hub import located
 from noppa.io.storage import header_checksum
-from noppa.kernels.backend import kernels
 
 
 def predict(

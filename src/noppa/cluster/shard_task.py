@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder, reopened
 from noppa.encoder.encoder_folder import words_of
 from noppa.encoder.identity import Identity
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.files.places import Place
-from noppa.kernels.backend import kernels
 from noppa.methods import registry
 from noppa.text.tokenizer_settings import Tokenizer
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.dedupe.near_duplicates import NearDuplicates, Progress
 from noppa.display import Displayed, Table, View, cut, dataclass_repr, frame
 from noppa.errors import ParameterError
 from noppa.io.table_file import arrow_table, write_table
-from noppa.kernels.backend import kernels
 from noppa.parameters import number, whole
 from noppa.text.characters import is_word_character, lower
 from noppa.text.tokens import Split

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
 from noppa.search.centroids import moved_centroids
 from noppa.threads import thread_count
 

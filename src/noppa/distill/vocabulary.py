@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from noppa import _native as kernels
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
 from noppa.text.characters import DIGIT, LETTER, character_class, lower
 from noppa.text.rules import FOLD, PIECE_MARK
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer

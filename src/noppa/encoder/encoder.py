@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa import refine
 from noppa.encoder.encoder_parts import EncoderParts
 from noppa.encoder.fitted import Fitted
@@ -16,7 +17,6 @@ from noppa.encoder.fitting import learnt_from, warn_of_uncounted
 from noppa.encoder.identity import IN_MEMORY, PRESET, Identity
 from noppa.errors import FileError, ParameterError, warn
 from noppa.internal import internal
-from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Ids, checked_ids
 from noppa.methods.protocol import Pooler
 from noppa.parameters import boolean, whole

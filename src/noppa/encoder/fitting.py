@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import warn
-from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Corpus, Ids, known_tokens
 from noppa.methods.numpy_form import Learnt
 from noppa.methods.protocol import SUMS, TEXT, Method, check_width

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import __version__
+from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.files.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
@@ -32,7 +33,6 @@ from noppa.files.read import Input, read
 from noppa.files.record_file import STDIN
 from noppa.files.write import WRITERS, Writer
 from noppa.io.outputs import folders_of, refuse_input_as_output
-from noppa.kernels.backend import kernels
 from noppa.parameters import one_of
 from noppa.words.known_share import KnownShare
 

@@ -11,10 +11,10 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import FileError
 from noppa.files.kept_columns import KeptColumns, Record, cell_text, json_fields
 from noppa.files.record_formats.parquet import pyarrow_parquet
-from noppa.kernels.backend import kernels
 from noppa.threads import thread_count
 
 NPY_HEADER = 128

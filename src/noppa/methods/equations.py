@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa.kernels.constants import COSINES, MOST_COSINES, PART
+from noppa.constants import COSINES, MOST_COSINES, PART
 
 Float = NDArray[np.float64]
 

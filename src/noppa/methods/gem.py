@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.constants import IN_SPAN
 from noppa.errors import ParameterError
-from noppa.kernels.constants import IN_SPAN
 from noppa.methods.corpus import Ids
 from noppa.methods.numpy_form import Learnt, Sentence
 from noppa.methods.protocol import SUMS, Kernel, Method

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
+from noppa.constants import MOST_COSINES, PAIR_KERNEL
 from noppa.errors import ParameterError, warn
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import MOST_COSINES, PAIR_KERNEL
 from noppa.methods import equations
 from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
 from noppa.methods.protocol import Kernel, Method, Pooler

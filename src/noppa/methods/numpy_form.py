@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
+from noppa.constants import DROPPED
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import DROPPED
 from noppa.methods.split import Float
 from noppa.parameters import short_repr
 from noppa.words.word_vectors import WordVectors

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
 from noppa.methods.corpus import Ids
 from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence, checked_row, sentence_of
 from noppa.methods.split import Float, Split, left_out, plain

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.methods.corpus import Ids, counts
 from noppa.methods.k_means import centroids_of_corpus, labels_of
 from noppa.methods.numpy_form import Learnt, Sentence

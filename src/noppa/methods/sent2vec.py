@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import PAIR_FACTOR
+from noppa import _native as kernels
+from noppa.constants import PAIR_FACTOR
 from noppa.methods.corpus import Ids, known_tokens, sentence_of_each
 from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
 from noppa.methods.protocol import TEXT, Kernel, Method, Pooler

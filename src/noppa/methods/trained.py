@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
+from noppa.constants import LARGEST_VALUE, MOST_NEGATIVES
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import LARGEST_VALUE, MOST_NEGATIVES
 from noppa.methods.corpus import Ids, counts
 from noppa.methods.numpy_form import Learnt, vectors_of
 from noppa.methods.split import Float

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import DIVISOR
+from noppa import _native as kernels
+from noppa.constants import DIVISOR
 from noppa.methods.split import Float
 from noppa.words.word_vectors import WordVectors
 

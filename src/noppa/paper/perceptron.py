@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import HIDDEN_UNITS
-from noppa.kernels.network_steps import hidden_layer, network_size, views
+from noppa import _native as kernels
+from noppa.constants import HIDDEN_STRIDE, HIDDEN_UNITS
 
 Array = NDArray[np.float32]
 Index = NDArray[np.int64]
@@ -148,3 +147,24 @@ def _trained(
             break
         failures += 1
     return best, Network(*views(kept, rows.shape[1], classes))
+
+
+def network_size(dim: int, classes: int) -> int:
+    """Floats of a network's parameters: see `views`."""
+    return (dim + 1 + classes) * HIDDEN_STRIDE + -(-classes // 8) * 8
+
+
+def views(
+    flat: NDArray[Any], dim: int, classes: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Views of parameters (size,): first layer and bias (dim + 1, units), second layer (classes, units), its bias (classes,)."""
+    layers = flat[: (dim + 1 + classes) * HIDDEN_STRIDE].reshape(-1, HIDDEN_STRIDE)
+    bias = flat[layers.size :][:classes]
+    return layers[: dim + 1, :HIDDEN_UNITS], layers[dim + 1 :, :HIDDEN_UNITS], bias
+
+
+def hidden_layer(rows: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
+    """Sigmoids (n, units) of rows (n, dim)."""
+    sums = rows @ first[:-1] + first[-1]
+    with np.errstate(over="ignore"):  # exp overflows to infinity, whose reciprocal is the right 0
+        return np.asarray(1 / (1 + np.exp(-sums)))

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import noppa
+from noppa import _native as kernels
 from noppa.errors import FileError
-from noppa.kernels import backend
 from noppa.threads import thread_count
 
 Record = dict[str, Any]
@@ -61,8 +61,8 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "threads": thread_count(),
-        "backend": backend.name,
-        "instruction_set": backend.kernels.instruction_set(),
+        "backend": "native",
+        "instruction_set": kernels.instruction_set(),
     }
 
 

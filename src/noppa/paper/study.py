@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder
-from noppa.kernels.backend import kernels
 from noppa.methods.protocol import Method
 from noppa.methods.registry import to_dict
 from noppa.paper import bench, perceptron, probes, task_files, tuning

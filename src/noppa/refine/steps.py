@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.display import dataclass_repr
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
 from noppa.refine.moments import Float, Moments
 
 

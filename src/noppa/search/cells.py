@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import FileError
 from noppa.io import schema
-from noppa.kernels.backend import kernels
 from noppa.search.centroids import moved_centroids
 from noppa.search.stored_vectors import Vectors, float_rows, stored, unit
 from noppa.threads import thread_count

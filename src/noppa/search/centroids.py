@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.search.stored_vectors import Vectors, unit
 from noppa.threads import thread_count
 

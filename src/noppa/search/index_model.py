@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.identity import FOLDER, HUB, MEMORY, PRESET, Identity
 from noppa.encoder.models import resolve_model
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
-from noppa.kernels.backend import kernels
 from noppa.parameters import short_repr
 from noppa.text.tokens import Split
 from noppa.words.word_vectors import WordVectors

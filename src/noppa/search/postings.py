@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.io import schema
-from noppa.kernels.backend import kernels
 from noppa.text.characters import is_word_character, lower
 from noppa.text.tokens import Split
 

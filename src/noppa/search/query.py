@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.backend import kernels
-from noppa.kernels.row_search import best
+from noppa import _native as kernels
 from noppa.methods.k_means import interrupt
 from noppa.search.index_state import Part, State
 from noppa.search.overlap import COMPARED, overlaps, tells
@@ -358,3 +357,18 @@ def _ways(
     nothing = [float("nan")] * len(numbers)
     cosines = nothing if vector is None else collection.cosines(vector, numbers)
     return zip(cosines, collection.values(every, numbers) if every else nothing, strict=True)
+
+
+def best(
+    numbers: NDArray[np.int64], scores: NDArray[np.float32], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the `count` largest scores of each row, largest first; of equal scores the smaller number comes first."""
+    if scores.shape[1] > 4 * count:
+        # Keep all ties with the smallest result, so that the smaller numbers among them are there.
+        edge = -np.partition(-scores, count - 1, axis=1)[:, count - 1 : count]
+        most = int(np.count_nonzero(scores >= edge, axis=1).max())
+        places = np.argpartition(-scores, most - 1, axis=1)[:, :most]
+        numbers = np.take_along_axis(numbers, places, 1)
+        scores = np.take_along_axis(scores, places, 1)
+    order = np.lexsort((numbers, -scores), axis=1)[:, :count]
+    return np.take_along_axis(numbers, order, 1), np.take_along_axis(scores, order, 1)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import FileError
 from noppa.io import array_file, schema, storage
-from noppa.kernels.backend import kernels
 from noppa.search import cells, postings
 from noppa.search.cells import Cells
 from noppa.search.postings import Postings

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
 from noppa.parameters import whole
 from noppa.threads import thread_count
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.serve.served_models import BLOCK_TEXTS, Watch
 
 

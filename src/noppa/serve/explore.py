@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from noppa import Encoder
+from noppa import _native as kernels
 from noppa.explain.explanation import Explanation
-from noppa.kernels.backend import kernels
 from noppa.methods.equations import PARTS
 from noppa.search.stored_vectors import nearest
 from noppa.serve import fields, tei

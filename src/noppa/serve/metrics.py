@@ -25,7 +25,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 import noppa
-from noppa.kernels import backend
+from noppa import _native as kernels
 from noppa.serve import logs
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -169,9 +169,11 @@ class Metrics(Collector):
         for name, text in GAUGES.items():
             yield GaugeMetricFamily(f"noppa_{name}", text, total[name])
         info = GaugeMetricFamily(
-            "noppa_info", "The version and the kernels in use.", labels=("version", "kernels")
+            "noppa_info",
+            "The version and the instruction set in use.",
+            labels=("version", "instructions"),
         )
-        info.add_metric((noppa.__version__, backend.name), 1)
+        info.add_metric((noppa.__version__, kernels.instruction_set()), 1)
         yield info
         yield GaugeMetricFamily("noppa_processes", "Processes of this server.", len(pids))
         yield GaugeMetricFamily(

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from noppa import Encoder
-from noppa.kernels.backend import kernels
+from noppa import _native as kernels
 from noppa.serve import fields
 from noppa.serve.operations import NUMBERS, TEXT, WHOLE, Operation, at_least, exactly, hidden
 from noppa.serve.problems import invalid

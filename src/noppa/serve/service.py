@@ -11,7 +11,6 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from noppa.kernels import backend
 from noppa.serve import receive
 from noppa.serve.budget import Budget
 from noppa.serve.metrics import Metrics
@@ -26,7 +25,7 @@ from noppa.serve.warning_header import warn
 T = TypeVar("T")
 
 #: Up to this many characters in all, texts are encoded on the event loop: a thread would take longer (bench/server.py).
-SMALL = 600 if backend.name == "native" else 0
+SMALL = 600
 FEW = 32
 
 

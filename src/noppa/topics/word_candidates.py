@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SIMILARITY, External, load
-from noppa.kernels.backend import kernels
 from noppa.text.characters import is_letter, lower
 from noppa.text.tokens import Split
 from noppa.words.word_vectors import WordVectors

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
+from noppa.constants import CASE, DROPPED
 from noppa.errors import ParameterError
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import CASE, DROPPED
 from noppa.parameters import one_of, whole
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noppa import _native as kernels
+from noppa.constants import LARGEST_VALUE, LEVEL_UNIT
 from noppa.errors import ParameterError
-from noppa.kernels import packed_rows
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import LARGEST_VALUE, LEVEL_UNIT
 from noppa.parameters import numbers, short_repr, whole
+from noppa.words import packed_rows
 
 CHECKED_ROWS = 1 << 14
 #: The largest number of float16.
@@ -24,7 +24,7 @@ class Matrix:
     """Rows (words, dim), and for 8-bit ones a scale a row, (words,), or a row and block of columns, (words, blocks).
 
     blocks: how many columns each scale of a row is for; one block where empty.
-    bits: of each block, where the rows are packed, (words, bytes): see `noppa.kernels.packed_rows`.
+    bits: of each block, where the rows are packed, (words, bytes): see `noppa.words.packed_rows`.
     """
 
     def __init__(

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
+from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import LARGEST_VALUE
 from noppa.text.characters import replaced_surrogate
 
 #: What fastText writes at the end of a line; it has a row of its own and no n-grams.

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa.constants import LEVEL_UNIT
 from noppa.errors import ParameterError
-from noppa.kernels import packed_rows
-from noppa.kernels.constants import LEVEL_UNIT
 from noppa.parameters import short_repr, whole
+from noppa.words import packed_rows
 from noppa.words.matrix import Matrix, checked_bits
 
 ROWS_AT_ONCE = 1 << 12

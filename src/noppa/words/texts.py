@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from noppa import _native as kernels
 from noppa.errors import InputError, ParameterError
-from noppa.kernels.backend import kernels
 from noppa.parameters import one_of, short_repr
 from noppa.text.tokens import Split
 

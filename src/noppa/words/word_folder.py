@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
+from noppa.constants import CASE
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.storage import Folder
-from noppa.kernels import packed_rows
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import CASE
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.words import packed_rows
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import UNKNOWN, Lexicon
 from noppa.words.matrix import Matrix

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noppa import _native as kernels
 from noppa.display import Displayed, Table, View
 from noppa.errors import ParameterError, UnknownWordError
 from noppa.internal import internal
-from noppa.kernels.backend import kernels
 from noppa.parameters import numbers, short_repr
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
 from noppa.io.inputs import read_whole
-from noppa.kernels.constants import LARGEST_VALUE
 from noppa.words.formats import safetensors
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.row_buffer import Rows

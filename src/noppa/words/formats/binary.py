@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from noppa import _native as kernels
 from noppa.errors import FileError
 from noppa.io.compression import Source, damage
-from noppa.kernels.backend import kernels
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.row_buffer import Rows
 from noppa.words.formats.sniff import Content

@@ -18,9 +18,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import FileError
 from noppa.io.compression import Source
-from noppa.kernels.backend import kernels
 from noppa.text.characters import lower
 from noppa.threads import thread_count
 from noppa.words.formats.arrays import add_matrix

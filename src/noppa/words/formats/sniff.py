@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from noppa.errors import FileError, ParameterError
-from noppa.kernels.vector_text import NUMBER
 
 NPY = b"\x93NUMPY"
 BOM = b"\xef\xbb\xbf"
@@ -20,6 +19,8 @@ LINES = 20
 LARGEST_DIM = 1 << 20
 LARGEST_COUNT = 1 << 40
 
+# Digits can end in one way only, so a long run of them is matched in linear time.
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _INTEGERS = re.compile(rb"[ \t]*([0-9]{1,99})[ \t]+([0-9]{1,99})[ \t\r]*\Z")
 _SPARSE = re.compile(rb"[0-9]+:[-+0-9.eE]+\Z")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")

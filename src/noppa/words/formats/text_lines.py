@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from noppa import _native as kernels
+from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
 from noppa.io.compression import Source, damage
 from noppa.io.whole_lines import whole_lines
-from noppa.kernels.backend import kernels
-from noppa.kernels.constants import LARGEST_VALUE
-from noppa.kernels.vector_text import NUMBER, SEPARATORS, nearest_float32
 from noppa.threads import thread_count
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.load_report import Report
 from noppa.words.formats.row_buffer import Rows
-from noppa.words.formats.sniff import LARGEST_DIM, Content
+from noppa.words.formats.sniff import LARGEST_DIM, NUMBER, Content
 
 BLOCK = 2 << 20
 
@@ -117,7 +116,7 @@ def _is_cut(line: bytes, dim: int) -> bool:
 
 def complain(line: bytes, dim: int) -> str:
     """What is wrong with a line that is not a word and `dim` numbers, with the column at fault."""
-    content = line.removesuffix(b"\r").rstrip(SEPARATORS)
+    content = line.removesuffix(b"\r").rstrip(b" \t")
     fields = re.split(rb"[ \t]+", content)
     word = fields[0].decode("utf-8", "replace")[:60]
     numeric = [bool(NUMBER.match(field)) for field in fields]
@@ -131,7 +130,7 @@ def complain(line: bytes, dim: int) -> str:
                     f"the row of {word!r} has {shown} in column {column}, and values must be finite"
                 )
             return f"the row of {word!r} has {shown!r} in column {column}, which is no number"
-        if not abs(nearest_float32(field)) <= LARGEST_VALUE:
+        if not abs(float(field)) <= LARGEST_VALUE:
             return f"the row of {word!r} has {shown} in column {column}, and values must be at most {LARGEST_VALUE:g} in size"
     return f"the row of {word!r} has {len(fields)} columns where {dim + 1} are expected"
 

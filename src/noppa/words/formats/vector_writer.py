@@ -16,9 +16,9 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.errors import FileError
 from noppa.io.atomic import whole_file
-from noppa.kernels.backend import kernels
 from noppa.parameters import path_of
 from noppa.threads import thread_count
 from noppa.words import word_folder

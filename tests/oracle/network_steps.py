@@ -7,30 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.constants import HIDDEN_STRIDE, HIDDEN_UNITS
+from noppa.paper.perceptron import hidden_layer, views
 
 RATE, BETA1, BETA2, EPSILON = 1e-3, 0.9, 0.999, 1e-8
-
-
-def network_size(dim: int, classes: int) -> int:
-    """Floats of a network's parameters: see `views`."""
-    return (dim + 1 + classes) * HIDDEN_STRIDE + -(-classes // 8) * 8
-
-
-def views(
-    flat: NDArray[Any], dim: int, classes: int
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Views of parameters (size,): first layer and bias (dim + 1, units), second layer (classes, units), its bias (classes,)."""
-    layers = flat[: (dim + 1 + classes) * HIDDEN_STRIDE].reshape(-1, HIDDEN_STRIDE)
-    bias = flat[layers.size :][:classes]
-    return layers[: dim + 1, :HIDDEN_UNITS], layers[dim + 1 :, :HIDDEN_UNITS], bias
-
-
-def hidden_layer(rows: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
-    """Sigmoids (n, units) of rows (n, dim)."""
-    sums = rows @ first[:-1] + first[-1]
-    with np.errstate(over="ignore"):  # exp overflows to infinity, whose reciprocal is the right 0
-        return np.asarray(1 / (1 + np.exp(-sums)))
 
 
 def network_steps(

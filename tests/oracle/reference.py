@@ -11,26 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels import packed_rows
-from noppa.kernels.character_ngrams import mean_rows as mean_rows
-from noppa.kernels.character_ngrams import ngram_buckets as ngram_buckets
-from noppa.kernels.character_ngrams import parse_entries as parse_entries
-from noppa.kernels.constants import CASE, LONGEST_RUN
-from noppa.kernels.leaders import Leaders as Leaders
-from noppa.kernels.leaders import nearest_cells as nearest_cells
-from noppa.kernels.network_steps import network_steps as network_steps
-from noppa.kernels.row_search import add_term as add_term
-from noppa.kernels.row_search import nearest_codes as nearest_codes
-from noppa.kernels.row_search import nearest_rows as nearest_rows
-from noppa.kernels.training import train as train
-from noppa.kernels.vector_text import format_rows as format_rows
-from noppa.kernels.vector_text import parse_records as parse_records
-from noppa.kernels.vector_text import parse_vectors as parse_vectors
+from noppa.constants import CASE, LONGEST_RUN
 from noppa.text import characters
 from noppa.text import pieces as piece_rules
 from noppa.text import tokens as scanner
 from noppa.text.rules import FOLD, JOINERS, RULE_SET, SHARP_S
 from noppa.text.telling import is_telling
+from noppa.words import packed_rows
+from tests.oracle.character_ngrams import mean_rows as mean_rows
+from tests.oracle.character_ngrams import ngram_buckets as ngram_buckets
+from tests.oracle.character_ngrams import parse_entries as parse_entries
+from tests.oracle.leaders import Leaders as Leaders
+from tests.oracle.leaders import nearest_cells as nearest_cells
+from tests.oracle.network_steps import network_steps as network_steps
+from tests.oracle.row_search import add_term as add_term
+from tests.oracle.row_search import nearest_codes as nearest_codes
+from tests.oracle.row_search import nearest_rows as nearest_rows
+from tests.oracle.training import train as train
+from tests.oracle.vector_text import format_rows as format_rows
+from tests.oracle.vector_text import parse_records as parse_records
+from tests.oracle.vector_text import parse_vectors as parse_vectors
 
 Float = NDArray[np.float64]
 

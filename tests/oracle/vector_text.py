@@ -10,11 +10,10 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.constants import LARGEST_VALUE
+from noppa.constants import LARGEST_VALUE
+from noppa.words.formats.sniff import NUMBER
 
 SMALLEST, SMALLEST_NORMAL = 2.0**-149, 2.0**-126
-# Digits end in one way only, so that a long run of them is matched in linear time.
-NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 SEPARATORS = b" \t"
 
 VectorRows = tuple[

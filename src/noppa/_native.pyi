@@ -1,4 +1,4 @@
-"""The native module. `noppa.kernels.reference` shares all of it but `Pooling`, whose twins are the methods' NumPy forms."""
+"""Type stubs of the native module. `tests/oracle` holds the same functions in plain Python."""
 
 from collections.abc import Sequence
 from typing import Any

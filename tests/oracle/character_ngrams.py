@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.constants import LONGEST_NGRAM_WORD, NGRAM_PRIME, NGRAM_SEED
+from noppa.constants import LONGEST_NGRAM_WORD, NGRAM_PRIME, NGRAM_SEED
 
 AFTER_WORD = 10
 

@@ -73,14 +73,7 @@ def nearest_codes(
 
 
 def best(numbers: NDArray[np.int64], scores: Scores, count: int) -> Nearest:
-    """The `count` largest scores of each row (rows, many), largest first; of equal ones the smaller number."""
-    if scores.shape[1] > 4 * count:
-        # Keep all ties with the smallest result, so that the smaller numbers among them are there.
-        edge = -np.partition(-scores, count - 1, axis=1)[:, count - 1 : count]
-        most = int(np.count_nonzero(scores >= edge, axis=1).max())
-        places = np.argpartition(-scores, most - 1, axis=1)[:, :most]
-        numbers = np.take_along_axis(numbers, places, 1)
-        scores = np.take_along_axis(scores, places, 1)
+    """Return the `count` largest scores of each row, largest first; of equal scores the smaller number comes first."""
     order = np.lexsort((numbers, -scores), axis=1)[:, :count]
     return np.take_along_axis(numbers, order, 1), np.take_along_axis(scores, order, 1)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.constants import PAIR_FACTOR, SPLITMIX_FACTORS, SPLITMIX_STEP
+from noppa.constants import PAIR_FACTOR, SPLITMIX_FACTORS, SPLITMIX_STEP
 
 WHOLE = (1 << 64) - 1
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.kernels.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
+from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
 
 LEVELS = np.array(FOUR_BIT_LEVELS, np.int8)
 
