@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tools" / "build_default_m
 
 import build
 import noppa
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.paper import TASKS, Fixed, protocols
 from noppa.paper import results as records
 from noppa.paper.bench import Conditions, load
@@ -88,7 +88,7 @@ def scores_of(
         line = {"score": round(outcome.score, 4), "dev": round(outcome.dev or 0, 4)}
         line |= {"cpu_seconds": round(outcome.cpu_seconds, 2)} | {"l2": outcome.more.get("l2")}
         rows = np.concatenate(recorded.right) if recorded.right else pair_cosines(encoder, parts)
-        with whole_file(file) as new, new.open("wb") as opened:
+        with atomic_file(file) as new, new.open("wb") as opened:
             np.savez(opened, rows=rows, line=json.dumps(line))
     stored = np.load(file)
     return Scores(json.loads(str(stored["line"])), stored["rows"])
@@ -126,7 +126,7 @@ def read(file: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
 
 
 def write(file: Path, lines: dict[tuple[str, str, int], dict[str, Any]]) -> None:
-    with whole_file(file) as new:
+    with atomic_file(file) as new:
         new.write_text(
             "".join(json.dumps(line) + "\n" for line in lines.values()), encoding="utf-8"
         )

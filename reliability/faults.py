@@ -84,10 +84,6 @@ class Faults:
         if ALLOCATION in self.kinds:
             for name in _ALLOCATING:
                 self._patch(np, name, self._allocating(getattr(np, name)))
-        with suppress(ImportError):
-            from noppa.io import atomic
-
-            self._patch(atomic, "exchange", self._failing("rename", atomic.exchange))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -121,7 +121,7 @@ def test_only_what_nobody_writes_is_cleared(tmp_path: Path) -> None:
     target = tmp_path / "saved"
     (tmp_path / ".saved.01234567.unfinished").mkdir()
     (tmp_path / ".saved.mine").mkdir()
-    with atomic.whole_folder(target) as other:
+    with atomic.atomic_folder(target) as other:
         _words(0).save(target)
         assert {path.name for path in tmp_path.iterdir()} == {"saved", ".saved.mine", other.name}
     assert sorted(os.listdir(tmp_path)) == [".saved.mine", "saved"]
@@ -133,7 +133,7 @@ def test_the_umask_is_left_alone_and_kept(tmp_path: Path) -> None:
     try:
         with mock.patch("os.umask", side_effect=AssertionError):
             _words(0).save(tmp_path / "words")
-            with atomic.whole_file(tmp_path / "file") as new:
+            with atomic.atomic_file(tmp_path / "file") as new:
                 new.write_text("text")
     finally:
         os.umask(before)
@@ -144,9 +144,9 @@ def test_the_umask_is_left_alone_and_kept(tmp_path: Path) -> None:
 
 def test_two_writers_of_one_file(tmp_path: Path) -> None:
     target = tmp_path / "file"
-    with atomic.whole_file(target) as first:
+    with atomic.atomic_file(target) as first:
         first.write_text("first")
-        with atomic.whole_file(target) as second:
+        with atomic.atomic_file(target) as second:
             second.write_text("second")
         assert target.read_text() == "second"
     assert target.read_text() == "first"
@@ -158,7 +158,7 @@ def test_every_fault_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     target = tmp_path / "file"
 
     def write() -> None:
-        with atomic.whole_file(target) as new:
+        with atomic.atomic_file(target) as new:
             new.write_text("new")
 
     target.write_text("old")
@@ -175,7 +175,7 @@ def test_every_fault_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
 def test_a_file_never_replaces_a_folder_or_a_device(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for target, message in ((tmp_path, "it is a folder"), (tmp_path / "pipe", "no regular file")):
-        with pytest.raises(noppa.NoppaError, match=message), atomic.whole_file(target):
+        with pytest.raises(noppa.NoppaError, match=message), atomic.atomic_file(target):
             pass
 
 

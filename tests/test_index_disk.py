@@ -19,7 +19,6 @@ import pytest
 import noppa
 from noppa.errors import NoppaError
 from noppa.io import storage
-from noppa.io.atomic import lock_path
 from noppa.search import segment_log
 from noppa.search.index import Index
 from noppa.search.index_state import FAN
@@ -143,7 +142,7 @@ def test_a_second_writer_is_refused(
 ) -> None:
     monkeypatch.setattr(segment_log, "PATIENCE", 0.05)
     index = made(tmp_path / "index", model)
-    lock = lock_path(tmp_path / "index" / segment_log.LOCK)
+    lock = segment_log.lock_file(tmp_path / "index" / segment_log.LOCK)
     assert lock is not None
     for change in (lambda: index.add("cake"), lambda: index.delete("a"), index.compact):
         with pytest.raises(NoppaError, match=r"another process is writing to .*: try again"):
@@ -157,7 +156,7 @@ def test_a_second_writer_is_refused(
 
 def test_a_writer_waits_for_another(tmp_path: Path, model: noppa.Encoder) -> None:
     index = made(tmp_path / "index", model)
-    lock = lock_path(tmp_path / "index" / segment_log.LOCK)
+    lock = segment_log.lock_file(tmp_path / "index" / segment_log.LOCK)
     assert lock is not None
     threading.Timer(0.2, os.close, [lock]).start()
     index.add("cake")

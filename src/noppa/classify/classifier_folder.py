@@ -21,7 +21,6 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
-from noppa.io.schema import Field
 from noppa.io.storage import HEADER, Folder
 from noppa.text.tokenizer_settings import Tokenizer
 from noppa.text.tokens import Split
@@ -33,18 +32,15 @@ ENCODER = "encoder"
 LONGEST = 8
 _LABEL = (str, int, float, bool)
 FIELDS = {
-    "classes": Field(
-        lambda value: type(value) is list and all(type(one) in _LABEL for one in value),
-        "a list of texts, numbers or truth values",
-    ),
+    "classes": lambda value: type(value) is list and all(type(label) in _LABEL for label in value),
     "labels": schema.one_of(KINDS),
-    "encoder": schema.maybe(schema.OBJECT),
-    "paired": Field(lambda value: type(value) is bool, "true or false"),
-    "unit": Field(lambda value: type(value) is bool, "true or false"),
+    "encoder": schema.maybe(schema.is_object),
+    "paired": schema.is_bool,
+    "unit": schema.is_bool,
     "ngrams": schema.maybe(schema.wholes(1, LONGEST, 2)),
     "rows": schema.whole(0, 2**62),
-    "facts": schema.OBJECT,
-    "?text columns": schema.TEXTS,
+    "facts": schema.is_object,
+    "?text columns": schema.is_texts,
 }
 
 
@@ -124,7 +120,7 @@ def read(
     path: str | PathLike[str], tokenizer: Split | Tokenizer | str | None, verified: int
 ) -> Contents:
     """What a folder holds."""
-    return storage.consistently(path, lambda place: _read(place, tokenizer, verified))
+    return storage.read_snapshot(path, lambda place: _read(place, tokenizer, verified))
 
 
 def _read(path: Path, tokenizer: Split | Tokenizer | str | None, verified: int) -> Contents:
@@ -192,7 +188,7 @@ def _keys(folder: Folder, sizes: dict[str, int], length: int) -> NDArray[np.int6
     """Runs of some words: they rise, and are made of known runs and words."""
     name, before = f"runs{length}", sizes["words" if length == 2 else f"runs{length - 1}"]
     keys = folder.read({name: f"i8 {name}*"}, sizes)[name]
-    schema.check_numbers(keys, max(before * sizes["words"], 1), folder.file(name))
+    schema.check_range(keys, 0, max(before * sizes["words"], 1) - 1, folder.file(name))
     if (np.diff(keys) <= 0).any():
         raise FileError(f"{folder.file(name)} is damaged: its numbers must rise; copy it again")
     return keys

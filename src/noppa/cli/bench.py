@@ -22,7 +22,7 @@ from noppa.cli.encoder_options import (
 from noppa.cli.options import Model
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.io.outputs import refuse_input_as_output
 from noppa.methods.registry import adapted
 from noppa.paper import bench as runs
@@ -254,7 +254,7 @@ def report_(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        with whole_file(output) as new:
+        with atomic_file(output) as new:
             new.write_text(text, encoding="utf-8")
 
 

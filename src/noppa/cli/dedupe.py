@@ -23,7 +23,7 @@ from noppa.files import Input
 from noppa.files.collected import Collected
 from noppa.files.copies import checked_form, copy_records
 from noppa.files.fingerprint import refuse_changed
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table, write_table
 from noppa.progress_bar import counts_bar
@@ -145,7 +145,7 @@ def _write_kept(result: Duplicates, found: Collected, given: Input, output: str)
         write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
-    with whole_file(Path(output)) as new, new.open("wb") as file:
+    with atomic_file(Path(output)) as new, new.open("wb") as file:
         write(file)
 
 

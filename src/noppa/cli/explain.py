@@ -16,7 +16,7 @@ from noppa.cli.table_output import print_json
 from noppa.cli.terminal import is_drawn, printable
 from noppa.errors import InputError
 from noppa.explain.explanation import Explanation, PairExplanation
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.io.outputs import folders_of
 from noppa.plot import Picture, alignment, attention, contributions, save
 from noppa.plot.pictures import checked
@@ -81,7 +81,7 @@ def explain(
             _notes(explanation),
         )
     elif output.suffix.lower() == ".json":
-        with whole_file(output) as new:
+        with atomic_file(output) as new:
             new.write_text(json.dumps(explanation.to_dict(), ensure_ascii=False), encoding="utf-8")
     else:
         save(_pictures(explanation, weighted), output, dark)

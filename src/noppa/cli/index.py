@@ -18,7 +18,7 @@ from noppa.cli.record_options import Column, Inputs, Reading, batches_of_inputs
 from noppa.encoder.models import SIMILARITY, load
 from noppa.errors import FileError
 from noppa.io import storage
-from noppa.io.atomic import whole_folder
+from noppa.io.atomic import atomic_folder
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.search.index import Index
 from noppa.search.segment_log import KIND, SegmentLog
@@ -93,7 +93,7 @@ def make(
     with ExitStack() as stack:
         if storage.kind_of(output) == KIND:
             stack.enter_context(SegmentLog(output).writing())
-        new = stack.enter_context(whole_folder(output))
+        new = stack.enter_context(atomic_folder(output))
         made = Index.open(new, encoder, dtype=dtype, first_id=1, threads=threads)
         added(made, inputs, column, id_column, reading)
         made.compact()

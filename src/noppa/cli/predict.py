@@ -20,7 +20,7 @@ from noppa.cli.train import TextColumns
 from noppa.errors import ParameterError
 from noppa.files.predictions import PredictJob
 from noppa.files.record_writers import RECORD_WRITERS
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.io.hub import located
 from noppa.plot import decision, save
 from noppa.plot.pictures import checked
@@ -105,7 +105,7 @@ def _explain(
         for name, share in explained.reasons()[:MOST_REASONS]:
             print(printable(f"{share:+.4f}\t{name}"))
     elif path.suffix.lower() == ".json":
-        with whole_file(path) as new:
+        with atomic_file(path) as new:
             new.write_text(json.dumps(explained.to_dict(), ensure_ascii=False), encoding="utf-8")
     else:
         save([decision(explained)], path)

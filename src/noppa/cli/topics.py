@@ -16,7 +16,7 @@ from noppa.cli.terminal import printable
 from noppa.cli.workspace import Comparing, all_texts, pulse
 from noppa.errors import InputError, ParameterError
 from noppa.files.collected import Collected
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.io.table_file import WRITERS, write_table
 from noppa.topics.find_topics import Topics, topics_of
 
@@ -104,7 +104,7 @@ def _write(output: Path, made: Topics, found: Collected) -> None:
         content = topic_page(made)
     else:
         content = json.dumps(_numbered(made, found), ensure_ascii=False, indent=1) + "\n"
-    with whole_file(output) as new:
+    with atomic_file(output) as new:
         new.write_text(content, encoding="utf-8", errors="replace")
 
 

@@ -18,7 +18,7 @@ from noppa.cli.table_output import print_json
 from noppa.cli.terminal import printable, visible
 from noppa.encoder.models import load
 from noppa.files.labelled import Labelled, read_labelled
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.plot import training_page
 from noppa.progress_bar import counts_bar
 
@@ -138,7 +138,7 @@ def _lengths(given: str) -> tuple[int, int] | None:
 
 
 def _write(path: Path, report: TrainingReport, top: dict[Any, Any], title: str) -> None:
-    with whole_file(path) as new:
+    with atomic_file(path) as new:
         if path.suffix.lower() == ".html":
             content = training_page(report, title, top)
         elif path.suffix.lower() == ".json":

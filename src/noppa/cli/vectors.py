@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import sys
 from collections import Counter
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from noppa.cli.record_options import Column, Inputs, Reading, texts_of_inputs
 from noppa.cli.table_output import print_facts, print_json, print_objects
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
-from noppa.io.atomic import scratch_folder, whole_file
+from noppa.io.atomic import atomic_file
 from noppa.io.home import home
 from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import HEADER
@@ -91,11 +92,11 @@ def convert(
     output_of(target, (source, keep, texts, counts, vocabulary))
     how = Tokenizer.of(tokenizer)
     keep_words = _kept(keep, texts, how)
-    with scratch_folder(target) as scratch:
+    with tempfile.TemporaryDirectory(prefix=".noppa-", dir=target.absolute().parent) as scratch:
         try:
             options = formats.Options(
                 limit=limit, keep=keep_words, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
-                strict=strict, member=member, vocabulary=vocabulary, scratch=scratch,
+                strict=strict, member=member, vocabulary=vocabulary, scratch=Path(scratch),
             )  # fmt: skip
         except ParameterError as error:
             raise typer.BadParameter(str(error)) from error
@@ -216,7 +217,7 @@ def counts(
     if output == "-":
         sys.stdout.write(lines)
         return
-    with whole_file(Path(output)) as new:
+    with atomic_file(Path(output)) as new:
         new.write_text(lines, encoding="utf-8", newline="\n")
 
 

@@ -19,7 +19,7 @@ from noppa.distill.onnx_model import OnnxModel, is_onnx
 from noppa.distill.torch_model import TorchModel
 from noppa.errors import FileError
 from noppa.io import storage
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.processes import processes
 from noppa.text.rules import PIECE_MARK
 from noppa.threads import thread_count
@@ -70,7 +70,7 @@ class Teacher:
             with processes(min(self.jobs, len(missing))) as run:
                 results = run(_encode_shard, ((self.model, kind, shards[at]) for at in missing))
                 for at, rows in zip(missing, results, strict=True):
-                    with whole_file(files[at]) as new, new.open("wb") as file:
+                    with atomic_file(files[at]) as new, new.open("wb") as file:
                         np.save(file, rows)
                     done += len(rows)
                     self.progress(kind, done, len(texts))

@@ -14,7 +14,7 @@ from typing import Any
 from noppa.io import schema, storage
 
 KIND = "model"
-FIELDS = {"presets": schema.TEXTS}
+FIELDS = {"presets": schema.is_texts}
 DEFAULT = "default"
 FOLDER = Path(__file__).parent / "model"
 

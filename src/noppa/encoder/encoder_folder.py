@@ -29,11 +29,11 @@ PLACES = (WORDS, f"../{WORDS}")
 WORDS_CHECKSUM, SCALES = "seal of words", "scales of words"
 
 FIELDS = {
-    "method": schema.NAMED,
-    "refine": schema.NAMED_ONES,
+    "method": schema.is_named,
+    "refine": lambda parts: type(parts) is list and all(map(schema.is_named, parts)),
     "tokenizer": schema.one_of(("noppa", "custom")),
     "?words": schema.one_of(PLACES),
-    f"?{WORDS_CHECKSUM}": schema.CHECKSUM,
+    f"?{WORDS_CHECKSUM}": schema.is_checksum,
     "?columns": schema.maybe(schema.wholes(0, schema.MOST_ROWS, 2)),
     **fitted.FIELDS,
 }
@@ -102,7 +102,7 @@ def _write(
 
 def read(path: str | PathLike[str], custom: bool, verified: int) -> tuple[Contents, str]:
     """What a folder holds, which was saved with a tokenizer of its own or not, as `custom` says; and its checksum."""
-    return storage.consistently(path, lambda place: _read(place, custom, verified))
+    return storage.read_snapshot(path, lambda place: _read(place, custom, verified))
 
 
 def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
@@ -166,7 +166,7 @@ def checksum(path: Path) -> str:
 
 
 def _checksum(folder: Folder, words_checksum: str) -> str:
-    return storage.checksum_of(folder.header_checksum + words_checksum)
+    return storage.sha256((folder.header_checksum + words_checksum).encode())
 
 
 def _place_of_words(folder: Folder) -> Path:

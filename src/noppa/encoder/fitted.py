@@ -12,21 +12,18 @@ from numpy.typing import NDArray
 from noppa.display import dataclass_repr
 from noppa.errors import FileError
 from noppa.io import schema
-from noppa.io.schema import Field
+from noppa.io.schema import Check
 from noppa.io.storage import HEADER, Folder
 from noppa.refine import STEPS, Step
 
-_KIND = schema.one_of(STEPS)
+_is_step_kind = schema.one_of(STEPS)
 #: The fields of a header that `Fitted.header` gives.
-FIELDS = {
-    "steps": Field(
-        lambda steps: (
-            type(steps) is list
-            and all(type(step) is dict and _KIND.holds(step.get("kind")) for step in steps)
-        ),
-        f"a list of objects, each with a kind: {', '.join(STEPS)}",
+FIELDS: dict[str, Check] = {
+    "steps": lambda steps: (
+        type(steps) is list
+        and all(type(step) is dict and _is_step_kind(step.get("kind")) for step in steps)
     ),
-    "learnt": schema.TEXTS,
+    "learnt": schema.is_texts,
     "sentences": schema.whole(0, 2**62),
 }
 

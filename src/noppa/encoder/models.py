@@ -72,7 +72,7 @@ def load(
         verified = storage.EVERY_BYTE if verify else storage.INSTALLED
         return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
     name_or_path = hub.located(name_or_path, refresh)
-    if not storage.existing(Path(name_or_path)).exists():
+    if not storage.previous_if_missing(Path(name_or_path)).exists():
         raise FileError(
             f"{name_or_path} does not exist",
             f"give the folder of a saved encoder, or one of the presets {', '.join(presets)}",

@@ -11,7 +11,7 @@ from noppa import Encoder, WordVectors
 from noppa.errors import FileError, ParameterError
 from noppa.export.means import is_unit, mean_words
 from noppa.export.tokenizer import cased, tokenizer_json
-from noppa.io.atomic import whole_folder
+from noppa.io.atomic import atomic_folder
 from noppa.text.characters import lower
 from noppa.text.tokenizer_settings import ENGLISH
 from noppa.words.formats.safetensors import write_tensors
@@ -62,7 +62,7 @@ def write_model2vec(encoder: Encoder, path: Path) -> None:
         {"idx": at, "name": str(at), "path": place, "type": MODULES + kind}
         for at, (kind, place) in enumerate(modules)
     ]
-    with whole_folder(path) as new:
+    with atomic_folder(path) as new:
         write_tensors(new / "model.safetensors", tensors)
         for name, content in {
             "tokenizer.json": tokenizer_json(words, numbered, unknown),

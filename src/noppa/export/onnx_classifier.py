@@ -16,7 +16,7 @@ from noppa.errors import ParameterError
 from noppa.export.graph import Graph
 from noppa.export.onnx_file import add_vectors
 from noppa.extras import needs
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.words.formats.vector_writer import vocabulary
 
 
@@ -30,9 +30,9 @@ def write_classifier(classifier: Classifier, path: Path) -> None:
     words = b"" if features.encoder is None else vocabulary(features.encoder.words)
     names = "".join(f"{name}\n" for name in features.ngram_names).encode()
     with (
-        whole_file(path.with_suffix(".vocab.txt")) as vocab_file,
-        whole_file(path.with_suffix(".ngrams.txt")) as ngram_file,
-        whole_file(path) as new,
+        atomic_file(path.with_suffix(".vocab.txt")) as vocab_file,
+        atomic_file(path.with_suffix(".ngrams.txt")) as ngram_file,
+        atomic_file(path) as new,
     ):
         vocab_file.write_bytes(words)
         ngram_file.write_bytes(names)

@@ -18,7 +18,7 @@ from noppa.export.graph import LIMIT, Graph
 from noppa.export.means import mean_words, obstacle_of
 from noppa.export.onnx_methods import GRAPHS
 from noppa.extras import needs
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.methods import Average
 from noppa.methods.registry import own_of
 from noppa.refine import Map, Remove, Unit
@@ -32,7 +32,7 @@ def write(encoder: Encoder, path: Path) -> None:
     model = model_of(encoder)
     onnx.checker.check_model(model)
     names = vocabulary(encoder.words)
-    with whole_file(path.with_suffix(".vocab.txt")) as words, whole_file(path) as new:
+    with atomic_file(path.with_suffix(".vocab.txt")) as words, atomic_file(path) as new:
         words.write_bytes(names)
         new.write_bytes(model.SerializeToString())
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
-from noppa.io.atomic import make_file
 from noppa.io.compression import BUFFER, Source, plain
 
 #: Under which names file systems give a value that changes with the file, the most reliable first.
@@ -169,7 +168,7 @@ class Place:
         with explained(f"cannot write {self}"):
             name = f"{UNFINISHED}{os.urandom(8).hex()}"
             path = Path(tempfile.gettempdir() if folder is None else folder, name)
-            make_file(path)
+            path.touch(exist_ok=False)
             try:
                 yield path
                 if self.is_local:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from noppa.io import storage
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.io.repository import COMMIT, Repository, is_named, named
 
 
@@ -43,5 +43,5 @@ def _remembered(repository: Repository) -> str | None:
 
 def _remember(repository: Repository, commit: str) -> None:
     repository.ref.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(repository.ref) as new:
+    with atomic_file(repository.ref) as new:
         new.write_text(commit, encoding="utf-8")

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from noppa.errors import FileError, NoppaError
 from noppa.extras import needs
 from noppa.io import storage
-from noppa.io.atomic import whole_folder
+from noppa.io.atomic import atomic_folder
 from noppa.io.repository import COMMIT, HUB, PREFIX, Repository, named
 from noppa.parameters import short_repr
 from noppa.progress_bar import in_notebook
@@ -63,7 +63,7 @@ def downloaded(repository: Repository) -> str:
             listing = {file.rfilename: _listed(file) for file in info.siblings or ()}
             _refuse_others(repository, listing, str(info.library_name))
             target.parent.mkdir(parents=True, exist_ok=True)
-            with whole_folder(target) as new, _explained(repository, "downloaded"):
+            with atomic_folder(target) as new, _explained(repository, "downloaded"):
                 _Fetch(api, pinned, listing, new).folder("", DEPTH)
                 shutil.rmtree(new / ".cache", ignore_errors=True)  # of huggingface_hub
         return commit

@@ -1,164 +1,147 @@
-"""The schema of saved folders, declared as plain data and checked once, on opening.
+"""Checks of the headers and arrays of saved folders, which are untrusted input.
 
-A header field is declared with its allowed values, as in `{"words": whole(1, MOST)}`. An array is declared in one line, as in
-`{"labels": "i4 words+1 <k", "?idf": "f4|f8 words+1 positive"}`: its dtypes, its shape, and the range of its values. `?` before
-a name marks an optional one. A dimension that is not known yet is set by the first array that has it; it is at least 1,
-unless it is marked as in `text*`.
+A header field is declared with a check: `{"words": whole(1, MOST_ROWS)}`. An array is declared by its dtypes, its shape and the
+range of its values: `{"labels": "i4 words+1 <k", "?idf": "f4|f8 words+1 positive"}`. A `?` marks an optional field or array.
+A dimension without a known size takes that of the first array that has it: at least 1, or 0 if it is marked as in `text*`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError
+from noppa.parameters import short_repr
 
-#: Row numbers are 32 bits wide, and one of them is reserved for the vector of zeros.
+Check = Callable[[Any], bool]
+
+#: Row numbers have 32 bits, and one of them stands for the zero vector.
 MOST_ROWS = 2**31 - 2
-#: With larger values a sum over a vector overflows float32.
+#: With larger values, a sum over a vector overflows float32.
 LARGEST = 1e30
 FLOATS = {"": (-LARGEST, LARGEST), "positive": (1 / LARGEST, LARGEST), "probability": (0.0, 1.0)}
 BLOCK = 1 << 20
 
 
-class Field(NamedTuple):
-    """The allowed values of a header field, as a predicate and in words."""
-
-    holds: Callable[[Any], bool]
-    meaning: str
+def whole(least: int, most: int) -> Check:
+    """Accept integers from `least` to `most`; True and False are not integers here."""
+    return lambda value: type(value) is int and least <= value <= most
 
 
-def whole(least: int, most: int) -> Field:
-    return Field(
-        lambda value: type(value) is int and least <= value <= most,
-        f"a whole number from {least} to {most}",
+def wholes(least: int, most: int, count: int | None = None) -> Check:
+    """Accept lists of such integers, of length `count` if given."""
+    number = whole(least, most)
+    return lambda value: (
+        type(value) is list and count in (None, len(value)) and all(map(number, value))
     )
 
 
-def wholes(least: int, most: int, count: int | None = None) -> Field:
-    one = whole(least, most)
-    return Field(
-        lambda value: (
-            type(value) is list and count in (None, len(value)) and all(map(one.holds, value))
-        ),
-        f"a list of {'' if count is None else f'{count} '}whole numbers from {least} to {most}",
-    )
+def one_of(choices: Collection[str]) -> Check:
+    """Accept one of some strings."""
+    return lambda value: type(value) is str and value in choices
 
 
-def one_of(choices: Collection[str]) -> Field:
-    return Field(
-        lambda value: type(value) is str and value in choices, f"one of {', '.join(choices)}"
-    )
+def maybe(check: Check) -> Check:
+    """Accept None too."""
+    return lambda value: value is None or check(value)
 
 
-def maybe(field: Field) -> Field:
-    return Field(lambda value: value is None or field.holds(value), f"null or {field.meaning}")
+def is_bool(value: Any) -> bool:
+    return type(value) is bool
 
 
-TEXT = Field(lambda value: type(value) is str, "a text")
-TEXTS = Field(lambda value: type(value) is list and all(map(TEXT.holds, value)), "a list of texts")
-NAMED = Field(
-    lambda value: type(value) is dict and type(value.get("name")) is str, "an object with a name"
-)
-OBJECT = Field(lambda value: type(value) is dict, "an object")
-NAMED_ONES = Field(
-    lambda value: type(value) is list and all(map(NAMED.holds, value)), "a list of named objects"
-)
-CHECKSUM = Field(lambda value: type(value) is str and len(value) == 64, "a checksum")
+def is_text(value: Any) -> bool:
+    return type(value) is str
 
 
-def check_fields(header: Mapping[str, Any], fields: Mapping[str, Field], where: object) -> None:
-    """Refuse a header in which a field is missing or has a value that is not allowed; `?` marks an optional field."""
-    for name, field in fields.items():
+def is_texts(value: Any) -> bool:
+    return type(value) is list and all(map(is_text, value))
+
+
+def is_object(value: Any) -> bool:
+    return type(value) is dict
+
+
+def is_named(value: Any) -> bool:
+    """Whether a value is an object with a name."""
+    return type(value) is dict and type(value.get("name")) is str
+
+
+def is_checksum(value: Any) -> bool:
+    return type(value) is str and len(value) == 64
+
+
+def check_fields(header: Mapping[str, Any], fields: Mapping[str, Check], where: object) -> None:
+    """Raise if a field of a header is missing or fails its check."""
+    for name, check in fields.items():
         key = name.lstrip("?")
         if key not in header:
             if name == key:
-                raise FileError(f"{where} is damaged: it lacks {key!r}; copy the folder again")
-        elif not field.holds(header[key]):
-            raise FileError(
-                f"{where} is damaged: {key!r} is {_short(header[key])} where {field.meaning} belongs"
-            )
-
-
-def types_of(declared: str) -> str:
-    return declared.split()[0]
+                raise FileError(f"{where} is damaged: {key!r} is missing; copy the folder again")
+        elif not check(header[key]):
+            raise FileError(f"{where} is damaged: {key!r} is {short_repr(header[key])}")
 
 
 def check_array(
     array: NDArray[Any], declared: str, sizes: dict[str, int], values: bool, file: Path
 ) -> None:
-    """Refuse an array whose shape or values are not as declared; new dimensions are added to `sizes`.
+    """Raise if an array does not have the declared shape or values; add new dimensions to `sizes`.
 
-    values: whether floats are checked, which reads the whole file. Row numbers always are.
+    Args:
+        values: whether to check floats, which reads the whole file. Row numbers are always checked.
     """
     _, *names = declared.split()
-    value = names.pop() if names[-1] in FLOATS or names[-1].startswith("<") else ""
-    if array.ndim != len(names) or not all(map(_fits, array.shape, names, [sizes] * array.ndim)):
+    limits = names.pop() if names[-1] in FLOATS or names[-1].startswith("<") else ""
+    if array.ndim != len(names) or not all(
+        _fits(size, name, sizes) for size, name in zip(array.shape, names, strict=True)
+    ):
         known = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         raise FileError(
-            f"{file} is damaged: it has the shape {array.shape} where ({', '.join(names)}) belongs, with {known}"
+            f"{file} is damaged: its shape is {array.shape}, expected ({', '.join(names)}) with {known}"
         )
-    if value.startswith("<"):
-        check_numbers(array, sizes[value[1:]], file)
+    if limits.startswith("<"):
+        check_range(array, 0, sizes[limits[1:]] - 1, file)
     elif array.dtype.kind == "b":
-        check_numbers(array.view(np.uint8), 2, file)
+        check_range(array.view(np.uint8), 0, 1, file)
     elif array.dtype.kind == "f" and values:
-        check_floats(array, *FLOATS[value], file)
+        check_range(array, *FLOATS[limits], file)
 
 
 def _fits(size: int, name: str, sizes: dict[str, int]) -> bool:
+    """Whether a dimension such as `words+1` may have this size."""
     plain, _, more = name.rstrip("*").partition("+")
-    own = size - int(more or 0)
+    size -= int(more or 0)
     if plain.isdigit():
-        return own == int(plain)
-    if plain not in sizes and (own >= 1 or name.endswith("*")):
-        sizes[plain] = own
-    return sizes.get(plain) == own
+        return size == int(plain)
+    if plain not in sizes and (size >= 1 or name.endswith("*")):
+        sizes[plain] = size
+    return sizes.get(plain) == size
 
 
-def check_numbers(array: NDArray[Any], limit: int, file: Path) -> None:
-    """Refuse integers outside 0 <= value < limit."""
-    if array.size and not (array.min() >= 0 and array.max() < limit):
-        raise FileError(
-            f"{file} is damaged: it holds numbers from {array.min()} to {array.max()} where they must stay below {limit}"
-        )
-
-
-def check_floats(array: NDArray[Any], least: float, most: float, file: Path) -> None:
-    """Refuse floats outside a range, or not finite."""
+def check_range(array: NDArray[Any], least: float, most: float, file: Path) -> None:
+    """Raise if a number is not finite or not from `least` to `most`."""
     flat = array.reshape(-1)
     for start in range(0, len(flat), BLOCK):
         block = flat[start : start + BLOCK]
-        # The minimum of float16 is slow; whether a value is finite is in its exponent bits.
+        # The minimum of float16 is slow; only its infinities and NaNs can be out of range, and their exponent bits are all set.
         if block.dtype == np.float16:
             block = block[(block.view(np.uint16) & 0x7C00) == 0x7C00]
-        if not block.size:
-            continue
-        low, high = float(block.min()), float(block.max())
-        if not (least <= low and high <= most):
-            bad = high if least <= low else low
+        if block.size and not (least <= block.min() and block.max() <= most):
             raise FileError(
-                f"{file} is damaged: it holds {bad} where numbers from {least:g} to {most:g} belong"
+                f"{file} is damaged: its numbers go from {block.min()} to {block.max()}, "
+                f"expected {least:g} to {most:g}"
             )
 
 
 def check_bounds(bounds: NDArray[Any], length: int, file: Path) -> None:
-    """Refuse bounds of texts that do not rise from 0 to at most `length`."""
+    """Raise unless the bounds of texts rise from 0 to at most `length`."""
     inside = len(bounds) and bounds[0] == 0 and bounds[-1] <= length
     if not inside or not all(
-        (bounds[at + 1 : at + 1 + BLOCK] >= bounds[at : at + BLOCK][: len(bounds) - at - 1]).all()
-        for at in range(0, len(bounds) - 1, BLOCK)
+        (np.diff(bounds[start : start + BLOCK + 1]) >= 0).all()
+        for start in range(0, len(bounds) - 1, BLOCK)
     ):
-        raise FileError(
-            f"{file} is damaged: its numbers must rise from 0 to at most {length}; copy it again"
-        )
-
-
-def _short(value: Any) -> str:
-    from reprlib import repr as short  # limits nesting and length
-
-    return short(value)
+        raise FileError(f"{file} is damaged: its numbers must rise from 0 to at most {length}")

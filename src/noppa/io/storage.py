@@ -1,16 +1,20 @@
-"""Saved folders: a JSON header, arrays as `.npy`, checksums, a format version; written atomically.
+"""Saved folders: a JSON header with checksums, and memory-mapped arrays as `.npy` files.
 
 A saved folder is untrusted input: its checksums detect damage, not intent. So the size of the header is bounded, file names
-come from the schema and never from the header, and every dtype, shape and row number is checked before use.
-Arrays are memory-mapped on reading. The size of every file and, up to `VERIFIED_BYTES`, its checksum are verified on
-opening; verifying larger files means reading them whole, and is done on request.
+come from the schema and never from the header, and every dtype, shape and row number is checked before use. NumPy's own
+reader accepts pickles, nested Python literals and shapes larger than the file; ours accepts only what we write: little-endian
+numbers in C order that fill the file exactly.
 
-Modules that only some functions need are imported lazily, so that `import noppa` stays fast.
+Opening a folder compares the size of every file with the header and, up to `VERIFIED_BYTES`, its checksum. Comparing the
+checksum of a larger file means reading all of it, and is done on request.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import re
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError, NoppaError
-from noppa.io import array_file, schema
-from noppa.io.atomic import replaced_copy, whole_folder
-from noppa.io.schema import Field
+from noppa.io import schema
+from noppa.io.atomic import atomic_folder, previous_if_missing
+from noppa.io.schema import Check
 from noppa.parameters import path_of
 
 FORMAT = 2
@@ -32,65 +36,67 @@ VERIFIED_BYTES = 16 << 20
 EVERY_BYTE = 1 << 62
 #: For folders inside the package: the installer verified the files, and may have made them symbolic links.
 INSTALLED = 0
-#: How often to retry a folder that is replaced while it is read.
-ATTEMPTS = 100
+#: How often to read a folder again that is replaced while it is read.
+ATTEMPTS = 10
+
+ARRAY_MAGIC = b"\x93NUMPY\x01\x00"
+LONGEST_ARRAY_HEADER = 1024
+#: More elements than memory can hold.
+LONGEST_AXIS = 1 << 48
+#: Smaller files are read, larger ones mapped.
+MAPPED_BYTES = 4096
+_ARRAY_HEADER = re.compile(
+    rb"\{'descr': '([<|][a-z][1248])', 'fortran_order': False, 'shape': \(((?:\d{1,19},? ?)*)\), \} *\n"
+)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Folder:
-    """An open saved folder: its checked header, and its arrays by their schema."""
+    """An open saved folder: its checked header, and access to its arrays."""
 
     path: Path
     header: dict[str, Any]
     header_checksum: str
     verified: int
-    read_files: set[str] = field(default_factory=set)
+    _read: set[str] = field(default_factory=set)
 
     def read(
-        self,
-        declared: Mapping[str, str],
-        sizes: dict[str, int],
-        prefix: str = "",
-        verified: int | None = None,
+        self, declared: Mapping[str, str], sizes: dict[str, int], prefix: str = ""
     ) -> dict[str, NDArray[Any]]:
-        """The declared arrays (see `schema`), mapped and read-only; `prefix` is that of their file names.
-
-        verified: overrides that of `read_folder` for these arrays.
-        """
-        limit = self.verified if verified is None else verified
+        """Map the declared arrays (see `schema`), read-only; `prefix` starts their file names."""
         arrays = {}
-        for optional, line in declared.items():
-            name = optional.lstrip("?")
+        for marked_name, declaration in declared.items():
+            name = marked_name.lstrip("?")
             file = self.file(prefix + name)
             if file.name in self.header["files"]:
-                arrays[name] = self._read(file, line, sizes, limit)
-            elif name == optional:
+                arrays[name] = self._array(file, declaration, sizes)
+            elif name == marked_name:
                 raise FileError(f"{self.path} is damaged: it lacks {file.name}; copy it again")
         return arrays
 
-    def _read(
-        self, file: Path, declared: str, sizes: dict[str, int], verified: int
-    ) -> NDArray[Any]:
-        self.read_files.add(file.name)
-        entry, types = self.header["files"][file.name], schema.types_of(declared)
-        array = array_file.read(
-            file, entry["bytes"], entry["sha256"], verified, types, verified == INSTALLED
-        )
-        schema.check_array(array, declared, sizes, entry["bytes"] <= verified, file)
+    def _array(self, file: Path, declared: str, sizes: dict[str, int]) -> NDArray[Any]:
+        self._read.add(file.name)
+        entry, dtypes = self.header["files"][file.name], declared.split()[0]
+        content = read_file(file, entry, self.verified)
+        array = _parse_array(file, content, dtypes)
+        schema.check_array(array, declared, sizes, entry["bytes"] <= self.verified, file)
         return array
 
     def check_nothing_else(self) -> None:
-        """Refuse files that the header lists but no schema declares."""
-        if surplus := self.header["files"].keys() - self.read_files:
+        """Raise if the header lists a file that nothing has read."""
+        if surplus := self.header["files"].keys() - self._read:
             raise FileError(
                 f"{self.path / HEADER} lists {min(surplus)!r}, which does not belong to this {self.header['kind']}"
             )
 
     def file(self, name: str) -> Path:
-        """The file of an array."""
+        """Return the path of an array."""
         return self.path / f"{name}.npy"
+
+
+# Writing
 
 
 def write_folder(
@@ -100,19 +106,19 @@ def write_folder(
     arrays: Mapping[str, NDArray[Any]],
     inside: Callable[[Path], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write a folder atomically; an existing one of the same kind is replaced.
+    """Write a folder atomically; replace an existing one of the same kind.
 
-    inside: called with the folder being written, to add folders to it; returns more fields of the header.
+    Args:
+        inside: adds more files to the folder being written, and returns more header fields.
     """
     target = path_of(path)
     if target.exists() and kind_of(target) != kind:
         raise FileError(
             f"{target} exists and is not a saved {kind}: choose another name or remove it first"
         )
-    with whole_folder(target) as new:
+    with atomic_folder(target) as new:
         files = {
-            f"{name}.npy": array_file.write(new / f"{name}.npy", array)
-            for name, array in arrays.items()
+            f"{name}.npy": write_array(new / f"{name}.npy", array) for name, array in arrays.items()
         }
         more = {} if inside is None else inside(new)
         write_header(new / HEADER, kind, {**header, **more}, files)
@@ -121,31 +127,51 @@ def write_folder(
 def write_header(
     path: Path, kind: str, header: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Write the header of a folder: its fields, its files with their sizes and checksums, and a checksum of all that."""
+    """Write a header: its fields, its files with sizes and checksums, and a checksum of all that."""
     import json
 
     content = {"format": FORMAT, "kind": kind, **header, "files": files}
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    if not _is_utf8(text):  # a source may be a file name that is not UTF-8
-        text = json.dumps(content, indent=1, allow_nan=False)
-    checksum = checksum_of(text)
-    path.write_text(f"{text}\n{checksum}\n", encoding="utf-8", newline="\n")
-
-
-def _is_utf8(text: str) -> bool:
     try:
         text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    except UnicodeEncodeError:  # a field may hold a file name that is not UTF-8
+        text = json.dumps(content, indent=1, allow_nan=False)
+    path.write_text(f"{text}\n{sha256(text.encode())}\n", encoding="utf-8", newline="\n")
+
+
+def write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
+    """Write an `.npy` file; return its size and checksum for the header."""
+    import hashlib
+    import io
+
+    array = np.ascontiguousarray(array)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    data = array.reshape(-1).view(np.uint8).data
+    digest = hashlib.sha256(header.getvalue())
+    digest.update(data)
+    with path.open("wb") as file:
+        file.write(header.getvalue())
+        file.write(data)
+    return {"bytes": header.tell() + array.nbytes, "sha256": digest.hexdigest()}
+
+
+def downcast_if_lossless(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return the array in a smaller dtype if that changes no value, else as it is."""
+    small = array.astype(dtype)
+    return small if np.array_equal(small.astype(array.dtype), array) else array
+
+
+# Reading
 
 
 def read_folder(
-    path: Path, kind: str, fields: Mapping[str, Field], verified: int = VERIFIED_BYTES
+    path: Path, kind: str, fields: Mapping[str, Check], verified: int = VERIFIED_BYTES
 ) -> Folder:
     """Open a saved folder of the given kind and check its header fields; `Folder.read` reads the arrays.
 
-    verified: the checksum of a file is compared up to this many bytes; of a larger one, only the size.
+    Args:
+        verified: compare the checksums of files up to this size; of larger ones, compare only the size.
     """
     header, checksum = read_header(path, links=verified == INSTALLED)
     if header["kind"] != kind:
@@ -154,89 +180,62 @@ def read_folder(
     return Folder(path, header, checksum, verified)
 
 
-def consistently(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
-    """The result of `read` for a folder that others may replace meanwhile: all of the old one, or all of the new one.
+def read_snapshot(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
+    """Return `read(folder)`; if a save replaces the folder meanwhile, read again.
 
-    An open descriptor keeps the inode from being reused, so that the same inode before and after is the same folder.
+    Otherwise the header of the old folder could meet large arrays of the new one, of which only the size is compared.
     """
     folder = path_of(path)
     for _ in range(ATTEMPTS):
-        place = existing(folder)
-        try:
-            # O_DIRECTORY: opening a pipe would block.
-            descriptor = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-        except FileNotFoundError:
-            if existing(folder).exists():
-                continue
-            return read(place)  # raises that it is missing
-        except OSError:  # a system that cannot open folders
-            return read(place)
+        place = previous_if_missing(folder)
+        before = _identity(place)
         try:
             result = read(place)
-            if _is_still(descriptor, place):
-                return result
         except NoppaError:
-            if _is_still(descriptor, place):
+            if _identity(place) == before:
                 raise
-        finally:
-            os.close(descriptor)
+        else:
+            if _identity(place) == before:
+                return result
     raise FileError(f"{folder} is replaced again and again: load it when nobody saves to it")
 
 
-def _is_still(descriptor: int, place: Path) -> bool:
+def _identity(folder: Path) -> object:
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(place))
+        status = os.stat(folder)
     except OSError:
-        return False
-
-
-def existing(folder: Path) -> Path:
-    """The folder, or its previous version where a save was killed between two renames (see `atomic`)."""
-    if folder.exists():
-        return folder
-    return replaced_copy(folder) or folder
-
-
-def narrowed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The array in a smaller dtype if that is lossless, else as it is."""
-    small = array.astype(dtype)
-    return small if np.array_equal(small.astype(array.dtype), array) else array
+        return None
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind of a saved folder, None for anything else."""
+    """Return the kind of a saved folder, or None for anything else."""
     try:
         return str(read_header(path)[0]["kind"])
     except FileError:
         return None
 
 
-#: The fields that every header has.
-COMMON = ("format", "kind", "files")
-COMMON_FIELDS = {
-    "kind": schema.TEXT,
-    "files": Field(
-        lambda files: type(files) is dict and all(map(is_entry, files.values())),
-        "an object of files with their bytes and their sha256",
-    ),
-}
-
-
-def is_entry(entry: Any) -> bool:
-    """Whether a header says of a file how large it is and what its checksum is."""
+def is_file_entry(entry: Any) -> bool:
+    """Whether a header entry has the size and the checksum of a file."""
     return (
         type(entry) is dict
-        and type(entry.get("bytes")) is int
-        and 0 <= entry["bytes"] < EVERY_BYTE
-        and schema.CHECKSUM.holds(entry.get("sha256"))
+        and schema.whole(0, EVERY_BYTE - 1)(entry.get("bytes"))
+        and schema.is_checksum(entry.get("sha256"))
     )
 
 
+COMMON_FIELDS: dict[str, Check] = {
+    "kind": schema.is_text,
+    "files": lambda files: type(files) is dict and all(map(is_file_entry, files.values())),
+}
+
+
 def read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str]:
-    """The header and its checksum."""
+    """Return the header of a folder and its checksum."""
     text, checksum = _split_header(folder, links)
     try:
-        header = _parsed(text)
+        header = _parse_json(text)
         version = header["format"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise FileError(f"{folder / HEADER} is damaged: {error}; copy the folder again") from error
@@ -244,41 +243,24 @@ def read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str]
         raise FileError(
             f"{folder} has format {version!r} and this noppa reads up to {FORMAT}: upgrade noppa"
         )
-    if checksum_of(text) != checksum:
+    if sha256(text.encode()) != checksum:
         raise FileError(f"{folder / HEADER} is damaged: its checksum does not match; copy it again")
     schema.check_fields(header, COMMON_FIELDS, folder / HEADER)
     return header, checksum
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    import json
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        fields = dict(pairs)
-        if len(fields) < len(pairs):
-            raise ValueError("a field stands twice")
-        return fields
-
-    def no_number(name: str) -> None:
-        raise ValueError(f"{name} is no number")
-
-    header = json.loads(text, object_pairs_hook=once, parse_constant=no_number)
-    if not isinstance(header, dict):
-        raise ValueError("it holds no object")
-    return header
+def header_checksum(folder: Path) -> str:
+    """Return the checksum stored in a header, which lists those of the files and so identifies all content."""
+    return _split_header(folder, links=True)[1]
 
 
-def _split_header(folder: Path, links: bool = False) -> tuple[str, str]:
-    """The JSON of a header, and the checksum after it."""
+def _split_header(folder: Path, links: bool) -> tuple[str, str]:
+    """Return the JSON of a header and the checksum after it."""
     if not folder.exists():
         raise FileError(f"{folder} does not exist")
-    try:
-        os.lstat(folder / HEADER)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}") from error
-    except OSError as error:
-        raise FileError(f"{folder / HEADER} cannot be read: {error.strerror}") from error
-    content = bytes(array_file.content(folder / HEADER, MOST_HEADER_BYTES, links))
+    if not os.path.lexists(folder / HEADER):
+        raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}")
+    content = bytes(_open_bytes(folder / HEADER, MOST_HEADER_BYTES, links))
     try:
         text, _, checksum = content.decode().replace("\r\n", "\n").rstrip("\n").rpartition("\n")
     except ValueError as error:
@@ -286,29 +268,103 @@ def _split_header(folder: Path, links: bool = False) -> tuple[str, str]:
     return text, checksum
 
 
-def header_checksum(folder: Path) -> str:
-    """The checksum at the end of a folder's header: since that lists the files' checksums, it identifies all content."""
-    return _split_header(folder, links=True)[1]
+def _parse_json(text: str) -> dict[str, Any]:
+    import json
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
+            raise ValueError("a field occurs twice")
+        return fields
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is not a number")
+
+    header = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+    if not isinstance(header, dict):
+        raise ValueError("it is not a JSON object")
+    return header
 
 
-def checksum_of(text: str) -> str:
-    """The SHA-256 of a short text, by CPython's own module: OpenSSL, faster on files, takes 3 MB and 3 ms to load."""
-    from contextlib import suppress
-    from importlib import import_module
+def read_file(path: Path, entry: Mapping[str, Any], verified: int) -> Any:
+    """Return the bytes of a file that a header lists, mapped if they are many.
 
-    for name in ("_sha2", "_sha256"):  # since 3.12, before
-        with suppress(ImportError):
-            return str(import_module(name).sha256(text.encode()).hexdigest())
+    Raises:
+        FileError: its size differs or, up to `verified` bytes, its checksum.
+    """
+    content = _open_bytes(path, entry["bytes"], links=verified == INSTALLED)
+    if len(content) != entry["bytes"]:
+        raise FileError(
+            f"{path} is damaged: it has {len(content)} of {entry['bytes']} bytes; copy it again"
+        )
+    if len(content) <= verified and sha256(content) != entry["sha256"]:
+        raise FileError(f"{path} is damaged: its checksum does not match; copy it again")
+    return content
+
+
+def _parse_array(path: Path, content: Any, dtypes: str) -> NDArray[Any]:
+    """Return the array in the bytes of an `.npy` file; `dtypes` are the allowed ones, such as "f4|f8"."""
+    head = bytes(memoryview(content)[:LONGEST_ARRAY_HEADER])
+    begin = len(ARRAY_MAGIC) + 2
+    start = begin + int.from_bytes(head[begin - 2 : begin], "little")
+    match = _ARRAY_HEADER.fullmatch(head[begin:start])
+    if not head.startswith(ARRAY_MAGIC) or match is None or start % 16:
+        raise FileError(f"{path} is damaged: it has no header of a saved array; copy it again")
+    kind = match[1][1:].decode()
+    if kind not in dtypes.split("|"):
+        raise FileError(f"{path} is damaged: its dtype is {kind}, expected {dtypes}; copy it again")
+    dtype = np.dtype(match[1].decode())
+    shape = tuple(int(size) for size in match[2].replace(b",", b" ").split())
+    # An empty array matches its size in bytes whatever its other dimensions are, even if NumPy cannot count them.
+    size = start + dtype.itemsize * math.prod(shape)
+    if size != len(content) or max(shape, default=0) > LONGEST_AXIS:
+        raise FileError(
+            f"{path} is damaged: {dtype} of shape {shape} does not fit its {len(content)} bytes; copy it again"
+        )
+    return np.frombuffer(content, dtype, offset=start).reshape(shape)
+
+
+def _open_bytes(path: Path, most: int, links: bool) -> Any:
+    """Return the bytes of a regular file of at most `most` bytes, mapped if they are more than `MAPPED_BYTES`.
+
+    Opening never blocks on a pipe or a device. A symbolic link, which may lead out of the folder, is followed with `links`.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if not links:
+        if os.path.islink(path):
+            raise FileError(f"{path} is a symbolic link: copy the folder with cp -rL")
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    try:
+        handle = os.open(path, flags)
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise FileError(f"{path} is not a regular file: copy the folder again")
+            if status.st_size > most:
+                raise FileError(
+                    f"{path} is damaged: it has {status.st_size} bytes, expected at most {most}; copy it again"
+                )
+            if status.st_size <= MAPPED_BYTES:
+                return os.read(handle, MAPPED_BYTES)
+            import mmap
+
+            return mmap.mmap(handle, status.st_size, access=mmap.ACCESS_READ)
+        finally:
+            os.close(handle)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path} cannot be read: {error}; copy the folder again") from error
+
+
+def sha256(content: Any) -> str:
+    """Return the SHA-256 of bytes, or of the file at a path."""
     import hashlib
 
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def sha256(path: Path) -> str:
-    import hashlib
-
+    if not isinstance(content, Path):
+        return hashlib.sha256(content).hexdigest()
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with content.open("rb") as file:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()

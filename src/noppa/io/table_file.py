@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 
 from noppa.errors import ParameterError
 from noppa.extras import needs
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.parameters import path_of
 
 #: Rows of a Parquet row group.
@@ -35,7 +35,7 @@ def checked_table(path: str | PathLike[str], more: Iterable[str] = ()) -> Path:
 def write_table(path: str | PathLike[str], record: Record, rows: Iterable[Any]) -> None:
     """Write rows of a kind of record; the file is complete or not there."""
     target = checked_table(path)
-    with whole_file(target) as new:
+    with atomic_file(target) as new:
         WRITERS[target.suffix.lower()](new, record, iter(rows))
 
 

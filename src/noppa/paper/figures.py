@@ -13,7 +13,7 @@ import numpy as np
 
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, ParameterError
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.parameters import path_of
 from noppa.plot.page import page
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, save
@@ -114,7 +114,7 @@ def figures(
     index = target / "index.html"
     everything = [picture for pictures in drawn.values() for picture in pictures]
     text = page(everything, "The figures of the NoPPA paper", _opening(encoder, missing))
-    with whole_file(index) as new:
+    with atomic_file(index) as new:
         new.write_text(text, encoding="utf-8")
     return [*written, index]
 

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from noppa.errors import FileError
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.paper import task_files
 from noppa.paper.tasks import SENTEVAL, Task
 
@@ -188,7 +188,7 @@ def prepare(raw: str | PathLike[str], output: str | PathLike[str], task: Task) -
                 content = PREPARED[file.reader](content)
             place = target / path
             place.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(place) as new:
+            with atomic_file(place) as new:
                 new.write_bytes(content)
             written.append(place)
     return written

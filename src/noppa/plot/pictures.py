@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError, ParameterError
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.parameters import path_of
 
 Float = NDArray[np.float64]
@@ -137,7 +137,7 @@ def checked(path: str | PathLike[str], more_extensions: Sequence[str] = ()) -> P
 def save(pictures: Sequence[Picture], path: str | PathLike[str], dark: bool = False) -> Path:
     """Several pictures in one file, side by side or on one page."""
     target = checked(path)
-    with whole_file(target) as new:
+    with atomic_file(target) as new:
         WRITERS[target.suffix.lower()](pictures, new, dark)
     return target
 

@@ -19,10 +19,10 @@ from noppa.words.word_vectors import WordVectors
 LETTERS = 2.5
 #: Header fields of an index that name its encoder.
 FIELDS = {
-    "encoder": schema.TEXT,
+    "encoder": schema.is_text,
     "encoder kind": schema.one_of((PRESET, FOLDER, HUB)),
-    "encoder checksum": schema.CHECKSUM,
-    "?encoder tokenizer": schema.TEXT,
+    "encoder checksum": schema.is_checksum,
+    "?encoder tokenizer": schema.is_text,
 }
 NAMES = tuple(name.lstrip("?") for name in FIELDS)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.errors import FileError
-from noppa.io import array_file, schema, storage
+from noppa.io import schema, storage
 from noppa.search import cells, postings
 from noppa.search.cells import Cells
 from noppa.search.postings import Postings
@@ -20,7 +20,7 @@ from noppa.text.tokens import Split
 
 KIND = "index segment"
 TABLE = "rows.sqlite"
-FIELDS = {"fields": schema.TEXTS, "table": schema.OBJECT}
+FIELDS = {"fields": schema.is_texts, "table": schema.is_object}
 VECTORS = {"vectors": "f4|f2|i1 rows dim", "?scales": "f4 rows positive"}
 
 
@@ -97,14 +97,7 @@ class Segment:
 
 
 def _check_table(path: Path, entry: Mapping[str, Any]) -> None:
-    """Refuse a table of another size and, unless it is large, of another checksum."""
-    import hashlib
-
-    if not storage.is_entry(entry):
+    """Raise if a table has another size or, unless it is large, another checksum."""
+    if not storage.is_file_entry(entry):
         raise FileError(f"{path.parent / storage.HEADER} is damaged: its table has no size")
-    content = array_file.content(path, entry["bytes"])
-    is_small = entry["bytes"] <= storage.VERIFIED_BYTES
-    if len(content) != entry["bytes"] or (
-        is_small and hashlib.sha256(content).hexdigest() != entry["sha256"]
-    ):
-        raise FileError(f"{path} is damaged: its checksum does not match; copy it again")
+    storage.read_file(path, entry, storage.VERIFIED_BYTES)

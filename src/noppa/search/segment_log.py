@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError
-from noppa.io import array_file, schema, storage
-from noppa.io.atomic import lock_path, make_file, whole_file
-from noppa.io.schema import Field
+from noppa.io import schema, storage
+from noppa.io.atomic import atomic_file
+from noppa.io.schema import Check
 from noppa.parameters import MOST_DIMENSIONS
 from noppa.search import index_model
 from noppa.search.index_state import Part, State
@@ -39,7 +39,7 @@ MOST_NUMBER = 1 << 53
 _SEGMENT, _ALIVE = re.compile(r"segment-\d{1,16}"), re.compile(r"alive-\d{1,16}")
 #: What commits make, and what `atomic` calls it before it is complete.
 _OURS = re.compile(
-    r"segment-\d+|alive-\d+\.npy|\.(segment-\d+|alive-\d+\.npy|noppa\.json)\.[0-9a-f]{8}\.(unfinished|replaced)"
+    r"segment-\d+|alive-\d+\.npy|\.(segment-\d+|alive-\d+\.npy|noppa\.json)\.[0-9a-f]{8}\.unfinished"
 )
 
 
@@ -47,7 +47,7 @@ def _is_part(entry: Any) -> bool:
     return (
         type(entry) is dict
         and _names(_SEGMENT, entry.get("name"))
-        and schema.CHECKSUM.holds(entry.get("checksum"))
+        and schema.is_checksum(entry.get("checksum"))
         and (entry.get("alive") is None or _names(_ALIVE, entry.get("alive")))
     )
 
@@ -56,15 +56,13 @@ def _names(pattern: re.Pattern[str], name: Any) -> bool:
     return type(name) is str and pattern.fullmatch(name) is not None
 
 
-FIELDS = {
+FIELDS: dict[str, Check] = {
     **index_model.FIELDS,
     "dim": schema.whole(1, MOST_DIMENSIONS),
     "dtype": schema.one_of(tuple(DTYPES)),
     "next id": schema.whole(0, MOST_NUMBER),
     "next name": schema.whole(0, MOST_NUMBER),
-    "segments": Field(
-        lambda value: type(value) is list and all(map(_is_part, value)), "a list of segments"
-    ),
+    "segments": lambda value: type(value) is list and all(map(_is_part, value)),
 }
 #: The fields that never change.
 FIXED = (*index_model.NAMES, "dim", "dtype")
@@ -163,8 +161,6 @@ class SegmentLog:
         """The lock that only one process holds."""
         path = self.folder / LOCK
         try:
-            with suppress(FileExistsError):
-                make_file(path)
             lock = _locked(path)
         except OSError as error:
             if isinstance(error, FileError):
@@ -183,7 +179,7 @@ class SegmentLog:
             parts = tuple(self._stored(part, entries) for part in state.parts)
             used = {part.alive_name for part in parts}
             files = {name: entry for name, entry in entries.items() if name[:-4] in used}
-            with whole_file(self.manifest) as new:
+            with atomic_file(self.manifest) as new:
                 storage.write_header(new, KIND, self._fields(parts, state.next_id), files)
             self._stamp = self._stamp_now()
         finally:
@@ -215,8 +211,8 @@ class SegmentLog:
             part = replace(part, segment=Segment.read(self.folder / name), name=name)
         if part.alive is not None and not part.alive_name:
             name = self._new_name("alive")
-            with whole_file(self.folder / f"{name}.npy") as new:
-                entries[f"{name}.npy"] = array_file.write(new, part.alive)
+            with atomic_file(self.folder / f"{name}.npy") as new:
+                entries[f"{name}.npy"] = storage.write_array(new, part.alive)
             part = replace(part, alive_name=name)
         return part
 
@@ -246,13 +242,37 @@ def _locked(path: Path) -> int | None:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            return lock_path(path)
+            return lock_file(path)
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise FileError(
                     f"another process is writing to {path.parent}: try again when it has finished"
                 ) from None
             time.sleep(0.002)
+
+
+def lock_file(path: Path) -> int | None:
+    """Create a file if it is missing, and lock it until the returned descriptor is closed.
+
+    Returns None on a system or file system without locks.
+
+    Raises:
+        BlockingIOError: another process holds the lock.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:  # a network file system without locks
+        os.close(handle)
+        return None
+    return handle
 
 
 def _remove(path: Path) -> None:

@@ -37,8 +37,8 @@ FIELDS = {
     "?ordered columns": schema.wholes(0, schema.MOST_ROWS, 2),
     "unknown": schema.one_of(UNKNOWN),
     "case": schema.one_of(CASE),
-    "?tokenizer": schema.NAMED,
-    "probabilities": schema.maybe(schema.TEXT),
+    "?tokenizer": schema.is_named,
+    "probabilities": schema.maybe(schema.is_text),
     "?ngrams": schema.wholes(0, schema.MOST_ROWS, 3),
 }
 ARRAYS = {
@@ -69,9 +69,9 @@ def write(path: str | PathLike[str], words: WordTable) -> None:
     if len(lexicon) > SMALL:
         arrays["slots"] = lexicon.slots
     else:
-        arrays["bounds"] = storage.narrowed(lexicon.bounds, np.int32)
+        arrays["bounds"] = storage.downcast_if_lossless(lexicon.bounds, np.int32)
         if probabilities is not None:
-            arrays["probabilities"] = storage.narrowed(probabilities.values, np.float32)
+            arrays["probabilities"] = storage.downcast_if_lossless(probabilities.values, np.float32)
     header = {
         "words": len(lexicon),
         "dim": words.dim,
@@ -99,7 +99,7 @@ def write(path: str | PathLike[str], words: WordTable) -> None:
 
 def read(path: Path, unknown: str | None, case: str | None, verified: int) -> WordTable:
     """What a folder holds, with another `unknown` or `case` where one is given."""
-    words = storage.consistently(path, lambda place: _read(place, unknown, case, verified))
+    words = storage.read_snapshot(path, lambda place: _read(place, unknown, case, verified))
     words.path = path.absolute()
     return words
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError, warn
-from noppa.io.atomic import lock_path
 from noppa.words.formats.catalogue import Entry
 from noppa.words.formats.load_options import Progress
 
@@ -95,7 +94,8 @@ def download(
         if target.exists() and _fault(target, entry) is None:
             return target
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(partial):
+        partial.touch()
+        if True:
             fetch = _Fetch(
                 entry, partial, progress, patience or Patience(), opener or https_opener()
             )
@@ -125,21 +125,6 @@ def _explained(target: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise FileError(f"cannot write {target}: {error.strerror or error}") from error
-
-
-@contextmanager
-def _locked(partial: Path) -> Iterator[None]:
-    """A lock on the partial file: two processes would overwrite each other's bytes."""
-    partial.touch()
-    try:
-        handle = lock_path(partial)
-    except BlockingIOError:
-        raise FileError(f"{partial} is being fetched by another process: wait for it") from None
-    try:
-        yield
-    finally:
-        if handle is not None:
-            os.close(handle)
 
 
 @dataclass(frozen=True)

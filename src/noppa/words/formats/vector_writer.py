@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.errors import FileError
-from noppa.io.atomic import whole_file
+from noppa.io.atomic import atomic_file
 from noppa.parameters import path_of
 from noppa.threads import thread_count
 from noppa.words import word_folder
@@ -61,11 +61,11 @@ def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> 
         if compressor:
             raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
         _, beside = written_files(target)
-        with whole_file(beside) as names, whole_file(target) as new:
+        with atomic_file(beside) as names, atomic_file(target) as new:
             names.write_bytes(vocabulary(words))
             WRITERS[form](words, new)
         return
-    with whole_file(target) as new, new.open("wb") as file:
+    with atomic_file(target) as new, new.open("wb") as file:
         if compressor is None:
             WRITERS[form](words, file)
         else:
