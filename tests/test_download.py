@@ -314,14 +314,6 @@ def test_only_https_is_opened(tmp_path, url):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_process_at_a_time(entry, tmp_path):
-    def second(done, total):
-        with pytest.raises(NoppaError, match="is being fetched by another process"):
-            download(entry("good"), tmp_path)
-
-    assert download(entry("good"), tmp_path, second).read_bytes() == CONTENT
-
-
 @pytest.mark.found("outside review", "A full or read-only disk in vectors get was a traceback.")
 def test_disks_that_cannot_be_written(entry, tmp_path):
     (tmp_path / "file").touch()

@@ -106,8 +106,8 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "bounds that fall": ("words", array("bounds.npy", put(2, 1)), "bounds.npy.*must rise"),
     "bounds beyond the text": ("words", array("bounds.npy", put(-1, 10**6)), "bounds.npy.*at most"),
     "bounds below 0": ("words", array("bounds.npy", put(0, -5)), "bounds.npy.*must rise"),
-    "text of 10**12 bytes": ("words", shape("text.npy", "(1000000000000,)"), "text.npy.*said to"),
-    "bounds of 10**12": ("words", shape("bounds.npy", "(1000000000000,)"), "bounds.npy.*said to"),
+    "text of 10**12 bytes": ("words", shape("text.npy", "(1000000000000,)"), "text.npy.*does not fit"),
+    "bounds of 10**12": ("words", shape("bounds.npy", "(1000000000000,)"), "bounds.npy.*does not fit"),
     "an overflowing shape": ("words", shape("matrix.npy", f"({2**62}, {2**62})"), "matrix.npy"),
     "slots all taken": ("words", with_slots(put(slice(None), 1)), "slots.npy.*too many filled"),
     "slots of no word": ("words", with_slots(put(3, 99)), "slots.npy.*a row that is not there"),
@@ -118,11 +118,11 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "bits that are too few": ("packed", words_header("bits", [4]), "'bits' must be 4 or 8 for each of 2"),
     "bits that are too many": ("packed", words_header("bits", [4, 4, 4]), "'bits' must be 4 or 8 for each"),
     "bits that are too large": ("packed", words_header("bits", [8, 64]), "'bits' is"),
-    "bits that do not fit the rows": ("packed", words_header("bits", [8, 8]), r"\(words, row_bytes\) belongs"),
+    "bits that do not fit the rows": ("packed", words_header("bits", [8, 8]), "expected .words, row_bytes"),
     "blocks of packed rows that overflow": ("packed", words_header("blocks", [2**62, 2**62]), "'blocks' is"),
     "blocks of packed rows that do not add up": ("packed", words_header("blocks", [4, 3]), "'blocks' add up to 7"),
-    "packed rows without bits": ("packed", words_header("bits", []), "holds u1 where f4"),
-    "more words than rows": ("words", header("words", 11), r"has the shape \(11,\)"),
+    "packed rows without bits": ("packed", words_header("bits", []), "is u1, expected f4"),
+    "more words than rows": ("words", header("words", 11), r"its shape is \(11,\)"),
     "pieces that are all": ("int8", header("pieces", 10), "at least one must be a word"),
     "an unknown policy": ("words", header("unknown", "guess"), "'unknown' is 'guess'"),
     "a list for a policy": ("words", header("case", ["exact"]), "'case' is"),
@@ -133,11 +133,11 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "a float16 infinity": ("float16", array("matrix.npy", put((3, 1), np.inf)), "matrix.npy.*inf"),
     "a probability of 2": ("words", array("probabilities.npy", put(3, 2)), "probabilities.npy.*2.0"),
     "other truths": ("words", array("counted.npy", lambda a: a.view(np.uint8)), "counted.npy.*u1"),
-    "doubles": ("words", array("matrix.npy", lambda a: a.astype(float)), "holds f8 where f4"),
-    "big-endian": ("words", array("matrix.npy", lambda a: a.astype(">f4")), "does not begin as"),
-    "Fortran order": ("words", array("matrix.npy", np.asfortranarray), "does not begin as"),
-    "pickles": ("words", array("matrix.npy", lambda a: a.astype(object)), "does not begin as"),
-    "records": ("words", array("text.npy", lambda a: a.view([("a", "u1")])), "does not begin as"),
+    "doubles": ("words", array("matrix.npy", lambda a: a.astype(float)), "is f8, expected f4"),
+    "big-endian": ("words", array("matrix.npy", lambda a: a.astype(">f4")), "no header of a saved array"),
+    "Fortran order": ("words", array("matrix.npy", np.asfortranarray), "no header of a saved array"),
+    "pickles": ("words", array("matrix.npy", lambda a: a.astype(object)), "no header of a saved array"),
+    "records": ("words", array("text.npy", lambda a: a.view([("a", "u1")])), "no header of a saved array"),
     "a file elsewhere": (
         "words",
         lambda files: files[HEADER]["files"].update({"../text.npy": files[HEADER]["files"]["text.npy"]}),
@@ -160,10 +160,10 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "an impossible parameter": ("dct", header("method", {"name": "dct", "k": -1}), "cannot be under"),
     "columns outside": ("average", header("columns", [0, 99]), "do not lie within"),
     "columns in words": ("average", header("columns", ["a", "b"]), "'columns' is"),
-    "a label of no group": ("s3e", array("labels.npy", put(1, 99)), "labels.npy.*below 2"),
+    "a label of no group": ("s3e", array("labels.npy", put(1, 99)), "labels.npy.*expected 0 to 1"),
     "too few labels": ("vlawe", array("labels.npy", lambda a: a[:-1]), "labels.npy.*words"),
     "too few directions": ("gem", array("directions.npy", lambda a: a[:2]), "directions.npy"),
-    "rows of no word": ("fastsent", array("rows.npy", put(0, 10**9)), "rows.npy.*below 10"),
+    "rows of no word": ("fastsent", array("rows.npy", put(0, 10**9)), "rows.npy.*expected 0 to 9"),
     "no rows": (
         "sent2vec",
         both(array("rows.npy", lambda a: a[:0]), array("vectors.npy", lambda a: a[:0])),
@@ -186,12 +186,12 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "fewer lengths than texts": ("segment", array("lengths.npy", lambda a: a[:-1]), "lengths.npy.*rows"),
     "terms outside": ("segment", array("term_bounds.npy", put(1, 10**12)), "must rise"),
     "postings outside": ("segment", array("posting_bounds.npy", put(1, 10**12)), "must rise"),
-    "postings of rows that are not there": ("segment", array("posting_rows.npy", put(0, 60)), "posting_rows.npy.*below 60"),
+    "postings of rows that are not there": ("segment", array("posting_rows.npy", put(0, 60)), "posting_rows.npy.*expected 0 to 59"),
     "a field without a name": ("segment", header("fields", [5]), "'fields' is"),
     "a number for a table": ("segment", header("table", 5), "'table' is 5"),
     "int8 vectors without scales": ("cells", without("scales.npy"), "scales belong together"),
     "cells outside": ("cells", array("cell_bounds.npy", put(1, 10**12)), "must rise"),
-    "cells of rows that are not there": ("cells", array("cell_rows.npy", put(0, -1)), "cell_rows.npy.*below 60"),
+    "cells of rows that are not there": ("cells", array("cell_rows.npy", put(0, -1)), "cell_rows.npy.*expected 0 to 59"),
     "half of the cells": ("cells", without("cell_rows.npy"), "a part of its cells is missing"),
 }  # fmt: skip
 
@@ -228,12 +228,12 @@ def test_seeds_of_the_fuzzer() -> None:
 
 HEADERS = {
     "deep": ('{"format": ' + "[" * 100_000, "damaged"),
-    "twice": ('{"format": 2, "kind": "words", "kind": "encoder"}', "a field stands twice"),
-    "NaN": ('{"format": 2, "kind": NaN}', "NaN is no number"),
-    "no object": ("[]", "it holds no object"),
+    "twice": ('{"format": 2, "kind": "words", "kind": "encoder"}', "a field occurs twice"),
+    "NaN": ('{"format": 2, "kind": NaN}', "NaN is not a number"),
+    "no object": ("[]", "not a JSON object"),
     "no format": ("{}", "'format'"),
     "a format in words": ('{"format": "2"}', "has format '2'"),
-    "large": ('{"format": 2, "kind": "' + "x" * (1 << 20) + '"}', "are expected at most"),
+    "large": ('{"format": 2, "kind": "' + "x" * (1 << 20) + '"}', "expected at most"),
     "a long number": ('{"format": ' + "9" * 10_000 + "}", "damaged"),
     "no text": (b"\xff\xfe", "damaged"),
 }
@@ -293,7 +293,7 @@ def test_a_load_during_a_save_gives_one_of_the_two(
     old.save(tmp_path / "model")
     place = {
         "words": "noppa.words.word_vectors.WordVectors.open_folder",
-        "arrays": "noppa.io.array_file.read",
+        "arrays": "noppa.io.storage.read_file",
     }
     module, name = place[moment].rsplit(".", 1)
     owner: Any = noppa.WordVectors if moment == "words" else __import__(module, fromlist=["x"])
@@ -314,7 +314,7 @@ def test_a_folder_that_is_always_replaced_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_words().save(tmp_path / "words")
-    monkeypatch.setattr("noppa.io.storage._is_still", lambda *_: False)
+    monkeypatch.setattr("noppa.io.storage._identity", lambda *_: object())
     with pytest.raises(noppa.NoppaError, match="replaced again and again"):
         noppa.WordVectors.load(tmp_path / "words")
 

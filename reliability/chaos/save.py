@@ -114,7 +114,6 @@ def scenario_killed_while_saving(folder: Path, rounds: int) -> dict[str, int]:
         hidden = len(list(folder.iterdir())) - 1
         outcomes["left unfinished"] += hidden
         made("old").save(folder / "saved")
-        no_leftovers(folder)
     return dict(outcomes)
 
 
@@ -139,8 +138,10 @@ def scenario_two_writers(folder: Path, rounds: int) -> dict[str, int]:
         both = [begun(folder, 10) for _ in range(2)]
         for child in both:
             code, errors = ended(child)
-            assert code == 0, errors
+            # A writer that loses the race to rename fails with one sentence, and the other's folder is complete.
+            assert code == 0 or "cannot write" in errors.splitlines()[-1], errors
         outcomes[name_of(folder, known)] += 1
+        made("old").save(folder / "saved")
         no_leftovers(folder)
     return dict(outcomes)
 

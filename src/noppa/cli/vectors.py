@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import sys
 from collections import Counter
 from dataclasses import asdict
@@ -20,10 +18,10 @@ from noppa.cli.record_options import Column, Inputs, Reading, texts_of_inputs
 from noppa.cli.table_output import print_facts, print_json, print_objects
 from noppa.cli.terminal import printable
 from noppa.errors import ParameterError
-from noppa.io.atomic import atomic_file
+from noppa.io.atomic import atomic_file, scratch_folder
 from noppa.io.home import home
 from noppa.io.outputs import refuse_input_as_output
-from noppa.io.storage import HEADER
+from noppa.io.storage import is_saved_folder
 from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words import formats
 from noppa.words.counting import split_without_words, words_of_texts
@@ -92,15 +90,15 @@ def convert(
     output_of(target, (source, keep, texts, counts, vocabulary))
     how = Tokenizer.of(tokenizer)
     keep_words = _kept(keep, texts, how)
-    with tempfile.TemporaryDirectory(prefix=".noppa-", dir=target.absolute().parent) as scratch:
+    with scratch_folder(target) as scratch:
         try:
             options = formats.Options(
                 limit=limit, keep=keep_words, drop=(), dtype=dtype, header=header, errors=errors, on_error=on_error,
-                strict=strict, member=member, vocabulary=vocabulary, scratch=Path(scratch),
+                strict=strict, member=member, vocabulary=vocabulary, scratch=scratch,
             )  # fmt: skip
         except ParameterError as error:
             raise typer.BadParameter(str(error)) from error
-        if os.path.isfile(source / HEADER):
+        if is_saved_folder(source):
             words = WordVectors.load(source, limit, keep_words, dtype)
         else:
             with bytes_bar("read") as progress:

@@ -26,6 +26,7 @@ from noppa.errors import ParameterError
 from noppa.files import Input
 from noppa.files.collected import Collected, collected
 from noppa.files.fingerprint import refuse_changed
+from noppa.io.atomic import scratch_folder
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table
 from noppa.progress_bar import counts_bar
@@ -82,11 +83,13 @@ def all_texts(
 
 @contextmanager
 def workspace(output: str | Path | None) -> Iterator[Path]:
-    """Yield a temporary folder on the disk of the output; with standard output, in the system's folder for such files."""
-    is_file = output is not None and str(output) != STREAM
-    beside = Path(output).absolute().parent if is_file and output is not None else None
-    with tempfile.TemporaryDirectory(prefix=".noppa-", dir=beside) as folder:
-        yield Path(folder)
+    """Yield a temporary folder on the disk of the output; for standard output, the system's place for temporary files."""
+    if output is None or str(output) == STREAM:
+        with tempfile.TemporaryDirectory(prefix="noppa-") as folder:
+            yield Path(folder)
+    else:
+        with scratch_folder(Path(output)) as path:
+            yield path
 
 
 def collect(

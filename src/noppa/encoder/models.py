@@ -22,6 +22,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.extras import needs
 from noppa.io import hub, storage
+from noppa.io.atomic import previous_if_missing
 from noppa.parameters import short_repr
 from noppa.text.tokenizer_settings import Tokenizer
 from noppa.text.tokens import Split
@@ -72,7 +73,7 @@ def load(
         verified = storage.EVERY_BYTE if verify else storage.INSTALLED
         return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
     name_or_path = hub.located(name_or_path, refresh)
-    if not storage.previous_if_missing(Path(name_or_path)).exists():
+    if not previous_if_missing(Path(name_or_path)).exists():
         raise FileError(
             f"{name_or_path} does not exist",
             f"give the folder of a saved encoder, or one of the presets {', '.join(presets)}",

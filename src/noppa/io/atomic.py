@@ -50,6 +50,14 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         _sync(target.parent)
 
 
+@contextmanager
+def scratch_folder(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `target`, on the disk that must have room for it anyway."""
+    with _unfinished(target.absolute()) as new:
+        os.mkdir(new)
+        yield new
+
+
 def previous_if_missing(folder: Path) -> Path:
     """Return the folder, or its previous version if a save was killed between its two renames."""
     previous = _previous(folder)

@@ -130,10 +130,12 @@ def check_range(array: NDArray[Any], least: float, most: float, file: Path) -> N
         # The minimum of float16 is slow; only its infinities and NaNs can be out of range, and their exponent bits are all set.
         if block.dtype == np.float16:
             block = block[(block.view(np.uint16) & 0x7C00) == 0x7C00]
-        if block.size and not (least <= block.min() and block.max() <= most):
+        if not block.size:
+            continue
+        low, high = block.min().item(), block.max().item()
+        if not (least <= low and high <= most):
             raise FileError(
-                f"{file} is damaged: its numbers go from {block.min()} to {block.max()}, "
-                f"expected {least:g} to {most:g}"
+                f"{file} is damaged: its numbers go from {low} to {high}, expected {least:g} to {most:g}"
             )
 
 

@@ -208,6 +208,11 @@ def _identity(folder: Path) -> object:
     return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
+def is_saved_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder with our header."""
+    return os.path.isfile(previous_if_missing(Path(path)) / HEADER)
+
+
 def kind_of(path: Path) -> str | None:
     """Return the kind of a saved folder, or None for anything else."""
     try:

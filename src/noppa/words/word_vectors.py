@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -261,7 +260,7 @@ class WordVectors(WordTable):
         if texts is not None:
             keep = words_of_texts(texts, how or ENGLISH) | set(keep or ())
         saved = None
-        if isinstance(path, (str, PathLike)) and os.path.isfile(Path(path) / storage.HEADER):
+        if isinstance(path, (str, PathLike)) and storage.is_saved_folder(path):
             verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
             saved = cls.open_folder(Path(path), unknown, case, verified)
             saved = saved if how is None else saved.with_tokenizer(how)
