@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from noppa.cli import scoring
 from noppa.paper import TASKS, experiments, read, report
 from noppa.paper import results as records
 from noppa.paper.study import Search, Study, Words
-from tests.conftest import ROOT, made_words
+from tests.conftest import made_words
 from tests.made_senteval import BAD, GOOD, write_folder
 from tests.runs import PATIENCE, wait_until
 
@@ -355,60 +355,6 @@ def test_report_is_made_of_the_rows_alone(tmp_path: Path) -> None:
     assert page.count("<svg") == 9
     assert "A &amp; B_&lt;x&gt;" in page
     assert not re.search(r"(src|href)=|@import|url\(", page)
-
-
-def test_the_pages_are_those_that_the_results_make() -> None:
-    command = [sys.executable, str(ROOT / "bench" / "document.py"), "--check"]
-    made = subprocess.run(command, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-
-
-def test_the_loss_of_rounding_names_tasks_that_were_not_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.syspath_prepend(ROOT / "bench")
-    from pages.embedded import lost
-
-    assert lost("small", []) == "`small`: not measured"
-    row = {"task": "STS-B", "exact": {"score": 70.5, "dev": 71.0}, "error": 0.25}
-    row |= {"coarse": {"score": 70.0, "dev": 70.75}, "model": noppa.load("small").identity.checksum}
-    assert lost("small", [row]) == (
-        "`small` loses in the mean of STS-B 0.50 (at most 0.1: missed) ± 0.25, most on STS-B, 0.50 ± 0.25; on their development "
-        "rows 0.25; not measured on SICK-R"
-    )
-    counted = {"task": "TREC", "rows": 100, "only_exact": 3, "only_coarse": 1, "model": "another"}
-    counted |= {"exact": {"score": 90.0, "dev": 1.0, "l2": [0.1]}}
-    counted |= {"coarse": {"score": 88.0, "dev": 1.0, "l2": [0.01]}}
-    assert "2.00 ± 1.99; on" in lost("default", [counted])  # sqrt(4 - 4 / 100)
-    assert "another l2 was chosen on TREC; not measured on MR, CR" in lost("default", [counted])
-    assert lost("default", [counted]).endswith("; measured on an earlier form of the preset")
-
-
-def test_a_claim_is_judged_in_every_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "bench")
-    from pages import claims, gains, table_1
-
-    def setting(gain: float, tasks: Sequence[str] = table_1.CLASSIFICATION) -> gains.Setting:
-        scores = {"NoPPA": 80.0 + gain, "DCT": 80.0}
-        rows = {name: {task: [score] for task in tasks} for name, score in scores.items()}
-        return gains.Setting("made", report.Table("made", rows))
-
-    def have(*settings: gains.Setting) -> None:
-        for module in (claims, gains):
-            monkeypatch.setattr(module, "settings", lambda: settings)
-
-    for points, verdict in {
-        (1.0, 2.0): "held",
-        (1.0, 0.0): "held in 1 of 2 settings",
-        (0.1, -0.1): "did not hold: a tie",
-        (0.1, -2.0): "did not hold",
-    }.items():
-        have(*(setting(gain) for gain in points))
-        assert claims.compared("said", "NoPPA", "DCT").verdict == verdict
-        assert f"| NoPPA against DCT | {points[0]:+.2f} ± 0." in gains.gains()
-    have(setting(1.0), setting(1.0, table_1.CLASSIFICATION[:3]))
-    with pytest.raises(KeyError, match="MPQA"):  # a page of fewer tasks would compare other means
-        claims.compared("said", "NoPPA", "DCT")
 
 
 def test_a_run_again_replaces_its_row(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import noppa
 from noppa import Average, Encoder, WordVectors
 from noppa.cli import COMMANDS, main
 from tests.command import run_command
-from tests.command_page import PAGE, page
+from tools.command_page import PAGE, page
 
 MODEL = Encoder(WordVectors(["a", "cake", "girl"], np.eye(3), [0.5, 0.3, 0.2]), Average())
 
@@ -262,4 +262,4 @@ def test_a_start_imports_nothing_heavy():
 
 
 def test_the_page_of_commands_is_what_they_say_of_themselves():
-    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tests.command_page"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tools.command_page"

@@ -1,4 +1,4 @@
-"""Every Python block of the README, of CONTRIBUTING and of docs/ runs, in order, as a reader would run it."""
+"""Run the code blocks of the documentation, and check its generated tables and verdicts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
 
-#: Each section of the first runs in an environment of its own: tools/try_extras.py; the other needs a hub: tests/test_hub.py.
+#: tools/try_extras.py runs each section of the first in its own environment; tests/test_hub.py runs the second.
 ELSEWHERE = {ROOT / "docs" / "integrations.md", ROOT / "docs" / "hub.md"}
 PAGES = [
     ROOT / "README.md",
@@ -23,7 +24,7 @@ PAGES = [
     *sorted({*(ROOT / "docs").glob("*.md")} - ELSEWHERE),
 ]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-#: A block, and what follows it in a block `text`.
+#: A block, and the expected output in a `text` block after it.
 OUTPUT = re.compile(BLOCK.pattern + r"(?:\n+^```text\n(.*?)^```)?", BLOCK.flags)
 END = "\x1e"
 
@@ -36,10 +37,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_blocks_run(page: Path, tmp_path: Path) -> None:
-    """The Python blocks as one program, then in the same folder each console line that starts with `$ `.
-
-    What stands under such a line, or in a block `text` right after a Python block, is what it prints.
-    """
+    """Run the Python blocks of a page as one program, then its console lines, and compare their outputs."""
     program, shown = program_of(page)
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True
@@ -63,7 +61,7 @@ def test_blocks_run(page: Path, tmp_path: Path) -> None:
 
 
 def test_no_block_escapes() -> None:
-    """Fenced blocks are Python, console or C++, which run, or what a Python block prints; and stand in pages that are run."""
+    """Check that every fenced block has a language that runs and is on a page that runs."""
     for page in {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")}:
         text = page.read_text(encoding="utf-8")
         kinds = [kind for kind, *_ in OUTPUT.findall(text)]
@@ -73,7 +71,7 @@ def test_no_block_escapes() -> None:
 
 
 def program_of(page: Path) -> tuple[str, list[str | None]]:
-    """The Python blocks of a page, with a mark printed after each; and what each must print, None where the page does not say."""
+    """Return the Python blocks as one program that prints END after each, and the output expected of each block."""
     program, shown = "", []
     for kind, body, under in OUTPUT.findall(page.read_text(encoding="utf-8")):
         if kind == "python":
@@ -83,7 +81,7 @@ def program_of(page: Path) -> tuple[str, list[str | None]]:
 
 
 def same(printed: str, block: str) -> bool:
-    """Whether both have the same words; their numbers may differ in the last digits, as instruction sets do."""
+    """Compare word by word; numbers may differ in the last digits, as instruction sets do."""
     pairs = [*itertools.zip_longest(printed.split(), block.split(), fillvalue="")]
     return all(left == right or close(left, right) for left, right in pairs)
 
@@ -96,25 +94,25 @@ def close(left: str, right: str) -> bool:
 
 
 def test_functions_cite_their_equations() -> None:
-    """The table at the end of docs/method.md holds, and no equation of the algorithm is missing from it."""
+    """Check the table of equations at the end of docs/method.md against the docstrings."""
     page = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \((\d+)\) \| `([\w.]+)` \|$", page, re.MULTILINE)
     assert {int(number) for number, _ in rows} == set(range(9, 16))
     for number, name in rows:
         module, _, function = name.rpartition(".")
-        told = getattr(importlib.import_module(module), function).__doc__
-        assert re.search(rf"[Ee]quations?\b[^.:]*\b{number}\b", told), (
+        docstring = getattr(importlib.import_module(module), function).__doc__
+        assert re.search(rf"[Ee]quations?\b[^.:]*\b{number}\b", docstring), (
             f"{name} cites no equation {number}"
         )
 
 
 def test_the_tree_names_every_module() -> None:
-    """The picture of the tree in CONTRIBUTING holds: every folder and file of the top, and nothing that is gone."""
+    """Check that the tree in CONTRIBUTING lists the top-level modules, and nothing else."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for top in ("noppa", "native"):
         tree = page.split(f"    src/{top}/")[1].split("\n    ")[1:]
-        own = itertools.takewhile(lambda line: line.startswith("  "), tree)
-        named = {line.split()[0].rstrip("/") for line in own if not line.startswith("    ")}
+        lines = itertools.takewhile(lambda line: line.startswith("  "), tree)
+        named = {line.split()[0].rstrip("/") for line in lines if not line.startswith("    ")}
         folder = ROOT / "src" / top
         there = {
             path.name if path.suffix == ".py" else path.stem
@@ -122,3 +120,37 @@ def test_the_tree_names_every_module() -> None:
             if path.name[:2] != "__" and path.suffix in ("", ".py", ".cpp")
         }
         assert named == there
+
+
+def test_generated_tables_are_current() -> None:
+    command = [sys.executable, str(ROOT / "bench" / "document.py"), "--check"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("gains", "verdict"),
+    [
+        ((1.0, 2.0), "held"),
+        ((1.0, 0.0), "held in 1 of 2 settings"),
+        ((0.1, -0.1), "did not hold: a tie"),
+        ((0.1, -2.0), "did not hold"),
+    ],
+)
+def test_a_claim_is_judged_in_every_setting(
+    gains: tuple[float, ...], verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    claims = importlib.import_module("paper_claims")
+
+    def setting(gain: float, tasks: tuple[str, ...] = claims.CLASSIFICATION) -> dict[str, Any]:
+        scores = {"NoPPA": 80.0 + gain, "DCT": 80.0}
+        return {name: {task: [score] for task in tasks} for name, score in scores.items()}
+
+    monkeypatch.setattr(claims, "settings", lambda: {f"{g}": setting(g) for g in gains})
+    assert claims.compare("NoPPA", "DCT", "").verdict == verdict
+    assert f"| NoPPA against DCT | {gains[0]:+.2f} ± 0." in claims.gains()
+    incomplete = setting(1.0, claims.CLASSIFICATION[:3])
+    monkeypatch.setattr(claims, "settings", lambda: {"incomplete": incomplete})
+    with pytest.raises(KeyError, match="MPQA"):
+        claims.compare("NoPPA", "DCT", "")

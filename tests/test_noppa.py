@@ -117,7 +117,7 @@ def test_figure_1(shared: Shared) -> None:
 def test_native_equals_twin_on_real_sentences(
     request: pytest.FixtureRequest, shared: Shared, instruction_set: str, vectors: str
 ) -> None:
-    """Every 40th sentence of SICK and SST; bench/accuracy.py takes them all."""
+    """Compare on every 40th sentence of SICK and SST."""
     words = request.getfixturevalue("glove") if vectors == "glove" else word2vec(shared)
     sick = shared("senteval", "downstream", "SICK", "SICK_train.txt").read_text().split("\n")[1:]
     sst = (

@@ -106,7 +106,9 @@ def commands(group: Any) -> Iterator[Any]:
 
 
 def option_count(command: Any) -> int:
-    return sum(p.param_type_name == "option" and not getattr(p, "hidden", False) for p in command.params)
+    return sum(
+        p.param_type_name == "option" and not getattr(p, "hidden", False) for p in command.params
+    )
 
 
 def traced(setup: str, call: str) -> str:
@@ -132,8 +134,14 @@ def main() -> None:
     print("modules imported by at most one other", len(rarely_imported()))
     print("lines of Python in tests", lines("tests"))
     print("lines of Python in bench, reliability, tools", lines("bench", "reliability", "tools"))
-    print("commands, groups included / top level", len(every), sum(not c.hidden for c in root.commands.values()))
-    print("options on all help pages / of serve", sum(map(option_count, every)), option_count(serve))
+    print(
+        "commands, groups included / top level",
+        len(every),
+        sum(not c.hidden for c in root.commands.values()),
+    )
+    print(
+        "options on all help pages / of serve", sum(map(option_count, every)), option_count(serve)
+    )
     for name, (setup, call) in CALLS.items():
         print(f"functions of noppa, distinct and calls: {name}", traced(setup, call))
 

@@ -19,7 +19,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = "docs/"
 # They mention everything, and are what few people look for.
-LOGS = ("changelog.md", "mistakes.md", "reliability.md")
+LOGS = ("changelog.md", "reliability.md")
 # Below `mkdocs`, so that --strict counts its warnings.
 log = logging.getLogger("mkdocs.hooks.pages")
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)

@@ -1,7 +1,6 @@
 """Stratified folds, the same as those of scikit-learn's `StratifiedKFold(shuffle=True)`, which SentEval uses.
 
-Not imported from there: that import costs each process of a pool 1.6 s of CPU, and the folds of MR take 2 ms
-(bench/probe_speed.py, bench/results/probe_speed.jsonl).
+Not imported from there: that import costs each process of a pool 1.6 s of CPU, and the folds of MR take 2 ms.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The rules of `noppa.text.tokens` become one regular expression, and the lookup becomes its WordLevel model or, with pieces,
 its WordPiece model. With pieces, a word of several parts (`mother-in-law`) stays whole only if it is in the vocabulary, so
 the expression lists those words. Not covered then: the inside of addresses and of initials (`U.S.S.R.`), and pieces of
-words whose accents must be removed first. `bench/model2vec_tokens.py` counts how often that matters.
+words whose accents must be removed first.
 """
 
 from __future__ import annotations

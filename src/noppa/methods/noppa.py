@@ -70,7 +70,7 @@ class NoPPA(Method):
     attends: ClassVar = True
     settable: ClassVar = ("a", "k", "parts", "position", "kernel")
     COST: ClassVar = "n² d"
-    #: The parts that forward selection on training and development data found best (bench/parts.py).
+    #: The parts that forward selection on training and development data found best.
     RICH: ClassVar[tuple[str, ...]] = (
         "context",
         "word",

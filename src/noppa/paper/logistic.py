@@ -5,8 +5,7 @@ products. The rows are rotated to their principal axes first: the l2 penalty doe
 nearly diagonal, which makes a good preconditioner.
 
 On vectors of the embedded model scikit-learn's LogisticRegression (lbfgs) needs 2.3 times the CPU time on MR, 1.9 on TREC
-and 0.55 on SICK-E, where the rotation of 3,336 columns is most of the work; its scores differ by a row or two:
-bench/probe_speed.py, bench/results/probe_speed.jsonl.
+and 0.55 on SICK-E, where the rotation of 3,336 columns is most of the work; its scores differ by a row or two.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ SentEval gives every network the same seed: all start from the same weights, and
 shuffle them alike. The steps are native (`kernels.network_steps`), one network after the other: its parameters and
 Adam's moments then fit the second-level cache, which four networks side by side do not.
 
-scikit-learn's MLPClassifier has no such stopping rule: bench/probe_speed.py compares the time up to the first check.
+scikit-learn's MLPClassifier has no such stopping rule.
 """
 
 from __future__ import annotations

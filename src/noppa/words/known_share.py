@@ -15,7 +15,7 @@ from noppa.words.word_table import WordTable
 
 #: Above this share of known words nothing is looked at any more.
 ENOUGH = 0.75
-#: Below this share of known words a batch is reported: bench/unknown_words.py measures it on English and on other languages.
+#: Below this share of known words a batch is reported.
 FEW, FEW_IN_CODE = 0.5, 0.45
 #: Standard deviations that a batch in Latin script must lie below it, and the words that it must have: a few unknown ones may
 #: all be names.

@@ -1,1 +1,0 @@
-"""Pages made of bench/results: one file a chapter."""
