@@ -126,7 +126,7 @@ def main() -> None:
 
     from noppa.cli import program
 
-    root = typer.main.get_command(program())
+    root: Any = typer.main.get_command(program())
     every = list(commands(root))
     serve = next(command for command in every if command.name == "serve")
     print("lines of Python in src/noppa", lines("src/noppa"))
