@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from noppa.classify.learning import learn, same_length
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport, report_of
 from noppa.classify.zero_shot import contents_of
 from noppa.display import Displayed, Table, View
+from noppa.encoder import embedded
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.internal import internal
 from noppa.io import hub, storage
@@ -288,16 +288,25 @@ class Classifier(Displayed):
         figures: Mapping[str, float] | None = None,
     ) -> str:
         """Save to a repository of the Hugging Face Hub: see `Encoder.push_to_hub`; right after `fit`, the accuracy stands in the card."""
-        from noppa.classify.classifier_card import classifier_card
-        from noppa.io.hub_transfer import Destination, push
-
-        def card(folder: Path) -> str:
-            report = self.report(0) if "training_" in self.__dict__ else None
-            return classifier_card(
-                repo_id, folder, self.contents, self._facts, report, license, figures
-            )
-
-        return push(Destination(repo_id, revision, private, token, message), self.save, card)
+        encoder = self.contents.features.encoder
+        results = {}
+        if "training_" in self.__dict__:
+            report = self.report(0)
+            results = {
+                "accuracy on held-out rows": report.accuracy,
+                "standard error over folds": report.error,
+                "calibration error": report.calibration_error,
+            }
+        card = hub.model_card(
+            repo_id,
+            task="text-classification",
+            summary=f"A text classifier with {len(self.contents.labels.classes)} classes that explains its decisions.",
+            usage=f'import noppa\nlabels = noppa.load_classifier("hf:{repo_id}").predict(["the first text"])',
+            facts=self._facts,
+            license=license or (None if encoder is None else embedded.license_of(encoder.words)),
+            figures={**results, **(figures or {})},
+        )
+        return hub.push(repo_id, self.save, card, revision, private, token, message)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process predicts; the rows that a report is made of stay here."""
@@ -352,7 +361,7 @@ def load_classifier(
     refresh: ask the hub again which commit a branch or a tag is.
     """
     verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
-    contents = classifier_folder.read(hub.located(path, refresh), tokenizer, verified)
+    contents = classifier_folder.read(hub.locate(path, refresh), tokenizer, verified)
     return Classifier._of(contents)
 
 

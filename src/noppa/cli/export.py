@@ -12,7 +12,7 @@ from noppa.classify.classifier_folder import KIND
 from noppa.cli.checked_output import output_of
 from noppa.export import FORMATS, export_classifier
 from noppa.export import export as write
-from noppa.io.hub import located
+from noppa.io.hub import locate
 from noppa.io.outputs import folders_of
 from noppa.io.storage import kind_of
 
@@ -51,7 +51,7 @@ def export(
     """
     if to not in FORMATS:
         raise typer.BadParameter(f"--to must be one of {', '.join(FORMATS)}, not {to!r}")
-    model = str(located(model))
+    model = str(locate(model))
     if kind_of(Path(model)) == KIND:
         classifier = noppa.load_classifier(model)
         output_of(output, [model])

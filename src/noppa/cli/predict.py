@@ -21,7 +21,7 @@ from noppa.errors import ParameterError
 from noppa.files.predictions import PredictJob
 from noppa.files.record_writers import RECORD_WRITERS
 from noppa.io.atomic import atomic_file
-from noppa.io.hub import located
+from noppa.io.hub import locate
 from noppa.plot import decision, save
 from noppa.plot.pictures import checked
 
@@ -57,7 +57,7 @@ def predict(
 
     Example: noppa predict model new.csv -o labelled.csv
     """
-    model = Path(located(str(model)))
+    model = Path(locate(str(model)))
     classifier = noppa.load_classifier(model)
     classifier.threads = threads
     if explain is not None:

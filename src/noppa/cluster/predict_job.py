@@ -27,7 +27,7 @@ from noppa.files.batch import Batch
 from noppa.files.places import Place
 from noppa.files.predictions import PROBABILITY
 from noppa.files.record_formats.parquet import pyarrow_parquet
-from noppa.io.hub import located
+from noppa.io.hub import locate
 from noppa.io.storage import header_checksum
 
 
@@ -56,7 +56,7 @@ def predict(
     """
     on_error = checked_on_error(on_error)
     options = RunOptions(engine, scheduler, workers, on_error, shard_size)
-    model = located(str(model))
+    model = locate(str(model))
     sent = SentClassifier(str(Path(model).absolute()), header_checksum(Path(model)))
     if sent.open().contents.features.paired:
         raise ParameterError("a classifier of pairs reads two columns: use `noppa predict` for it")

@@ -9,13 +9,20 @@ model/similarity/       another one
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from noppa.io import schema, storage
+
+if TYPE_CHECKING:
+    from noppa.words.word_vectors import WordVectors
 
 KIND = "model"
 FIELDS = {"presets": schema.is_texts}
 DEFAULT = "default"
+#: Of the word list and its frequencies.
+WORDS_LICENSE = "cc-by-sa-4.0"
 FOLDER = Path(__file__).parent / "model"
 
 
@@ -35,3 +42,11 @@ def presets() -> list[str]:
 
 def _header() -> dict[str, Any]:
     return storage.read_folder(FOLDER, KIND, FIELDS, storage.INSTALLED).header
+
+
+def license_of(words: WordVectors) -> str | None:
+    """Return the license of the embedded words if these are them, else None: only their owner knows it."""
+    text = storage.read_folder(FOLDER / "words", "words", {}, storage.INSTALLED).read(
+        {"text": "u1 bytes"}, {}
+    )["text"]
+    return WORDS_LICENSE if np.array_equal(text, words.lexicon.text) else None

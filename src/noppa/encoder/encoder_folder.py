@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from os import PathLike
-from os.path import islink, normpath
+from os.path import normpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -136,8 +136,6 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
 def _words(folder: Folder) -> tuple[WordVectors, str]:
     """The words of an encoder, with the columns and the scales that it takes, and the checksum of their header."""
     header, place = folder.header, _place_of_words(folder)
-    if islink(place) and folder.verified != storage.INSTALLED:
-        raise FileError(f"{place} is a symbolic link: copy the folder with its links followed")
     words = WordVectors.open_folder(place, verified=folder.verified)
     checksum = words.header_checksum
     assert checksum is not None, "words that come from a folder"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noppa.display import Displayed, Table, View, changed
-from noppa.encoder import encoder_folder
+from noppa.encoder import embedded, encoder_folder
 from noppa.encoder.encoder_folder import Contents
 from noppa.encoder.fitted import Fitted
 from noppa.encoder.identity import IN_MEMORY, Identity
@@ -190,14 +190,18 @@ class EncoderParts(Displayed):
         license, figures: for the model card, written where the repository has none: a licence by its name on the hub, and
         results by their names.
         """
-        from noppa.encoder.encoder_card import encoder_card, license_of
-        from noppa.io.hub_transfer import Destination, push
+        from noppa.io import hub
 
-        def card(folder: Path) -> str:
-            given = license or license_of(self.words)
-            return encoder_card(repo_id, folder, self._facts, given, figures)
-
-        return push(Destination(repo_id, revision, private, token, message), self.save, card)
+        card = hub.model_card(
+            repo_id,
+            task="feature-extraction",
+            summary=f"Sentence vectors: {self._facts['vectors']}.",
+            usage=f'import noppa\nvectors = noppa.load("hf:{repo_id}").encode(["a girl is eating"])',
+            facts=self._facts,
+            license=license or embedded.license_of(self.words),
+            figures=figures or {},
+        )
+        return hub.push(repo_id, self.save, card, revision, private, token, message)
 
     @property
     @internal

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from noppa.encoder import embedded, encoder_folder
-from noppa.errors import FileError
-from noppa.io import storage
-from noppa.io.repository import name_of, named
+from noppa.errors import NoppaError
+from noppa.io import hub, storage
 from noppa.text.tokenizer_settings import Tokenizer
 
 PRESET, FOLDER, HUB, MEMORY = "preset", "folder", "hub", "memory"
@@ -32,7 +31,7 @@ class Identity:
         """A preset and a repository go by their names, since they lie elsewhere on another machine."""
         if path.parent == embedded.FOLDER:
             return cls(PRESET, path.name, checksum)
-        if (name := name_of(path)) is not None:
+        if (name := hub.name_of(path)) is not None:
             return cls(HUB, name, checksum)
         return cls(FOLDER, str(path.absolute()), checksum)
 
@@ -42,8 +41,7 @@ class Identity:
         if self.kind == MEMORY:
             return None
         if self.kind == HUB:
-            repository = named(self.name)
-            return repository.folder / repository.revision
+            return hub.cached_folder(self.name)
         return embedded.FOLDER / self.name if self.kind == PRESET else Path(self.name)
 
     @property
@@ -73,7 +71,7 @@ class Identity:
         """Whether its folder is there and still holds the same encoder."""
         try:
             return self.path is not None and encoder_folder.checksum(self.path) == self.checksum
-        except FileError:
+        except NoppaError:
             return False
 
 

@@ -72,7 +72,7 @@ def load(
     if isinstance(name_or_path, str) and name_or_path in presets:
         verified = storage.EVERY_BYTE if verify else storage.INSTALLED
         return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
-    name_or_path = hub.located(name_or_path, refresh)
+    name_or_path = hub.locate(name_or_path, refresh)
     if not previous_if_missing(Path(name_or_path)).exists():
         raise FileError(
             f"{name_or_path} does not exist",

@@ -34,7 +34,7 @@ HEADER = "noppa.json"
 MOST_HEADER_BYTES = 1 << 20
 VERIFIED_BYTES = 16 << 20
 EVERY_BYTE = 1 << 62
-#: For folders inside the package: the installer verified the files, and may have made them symbolic links.
+#: For folders inside the package: the installer verified the files.
 INSTALLED = 0
 #: How often to read a folder again that is replaced while it is read.
 ATTEMPTS = 10
@@ -173,7 +173,7 @@ def read_folder(
     Args:
         verified: compare the checksums of files up to this size; of larger ones, compare only the size.
     """
-    header, checksum = read_header(path, links=verified == INSTALLED)
+    header, checksum = read_header(path)
     if header["kind"] != kind:
         raise FileError(f"{path} holds a saved {header['kind']}, not a saved {kind}")
     schema.check_fields(header, fields, path / HEADER)
@@ -236,9 +236,9 @@ COMMON_FIELDS: dict[str, Check] = {
 }
 
 
-def read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str]:
+def read_header(folder: Path) -> tuple[dict[str, Any], str]:
     """Return the header of a folder and its checksum."""
-    text, checksum = _split_header(folder, links)
+    text, checksum = _split_header(folder)
     try:
         header = _parse_json(text)
         version = header["format"]
@@ -256,16 +256,16 @@ def read_header(folder: Path, links: bool = False) -> tuple[dict[str, Any], str]
 
 def header_checksum(folder: Path) -> str:
     """Return the checksum stored in a header, which lists those of the files and so identifies all content."""
-    return _split_header(folder, links=True)[1]
+    return _split_header(folder)[1]
 
 
-def _split_header(folder: Path, links: bool) -> tuple[str, str]:
+def _split_header(folder: Path) -> tuple[str, str]:
     """Return the JSON of a header and the checksum after it."""
     if not folder.exists():
         raise FileError(f"{folder} does not exist")
     if not os.path.lexists(folder / HEADER):
         raise FileError(f"{folder} is not a saved noppa folder: it has no {HEADER}")
-    content = bytes(_open_bytes(folder / HEADER, MOST_HEADER_BYTES, links))
+    content = bytes(_open_bytes(folder / HEADER, MOST_HEADER_BYTES))
     try:
         text, _, checksum = content.decode().replace("\r\n", "\n").rstrip("\n").rpartition("\n")
     except ValueError as error:
@@ -297,7 +297,7 @@ def read_file(path: Path, entry: Mapping[str, Any], verified: int) -> Any:
     Raises:
         FileError: its size differs or, up to `verified` bytes, its checksum.
     """
-    content = _open_bytes(path, entry["bytes"], links=verified == INSTALLED)
+    content = _open_bytes(path, entry["bytes"])
     if len(content) != entry["bytes"]:
         raise FileError(
             f"{path} is damaged: it has {len(content)} of {entry['bytes']} bytes; copy it again"
@@ -329,16 +329,12 @@ def _parse_array(path: Path, content: Any, dtypes: str) -> NDArray[Any]:
     return np.frombuffer(content, dtype, offset=start).reshape(shape)
 
 
-def _open_bytes(path: Path, most: int, links: bool) -> Any:
+def _open_bytes(path: Path, most: int) -> Any:
     """Return the bytes of a regular file of at most `most` bytes, mapped if they are more than `MAPPED_BYTES`.
 
-    Opening never blocks on a pipe or a device. A symbolic link, which may lead out of the folder, is followed with `links`.
+    Opening never blocks on a pipe or a device. Symbolic links are followed: the cache of the hub consists of them.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    if not links:
-        if os.path.islink(path):
-            raise FileError(f"{path} is a symbolic link: copy the folder with cp -rL")
-        flags |= getattr(os, "O_NOFOLLOW", 0)
     try:
         handle = os.open(path, flags)
         try:

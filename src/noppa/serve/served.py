@@ -8,7 +8,7 @@ from pathlib import Path
 import noppa
 from noppa.classify.classifier_folder import KIND as CLASSIFIER
 from noppa.io import storage
-from noppa.io.hub import located
+from noppa.io.hub import locate
 from noppa.serve.served_classifier import ServedClassifier
 from noppa.serve.served_index import ServedIndex
 from noppa.serve.served_models import Models, name_of, preset_encoders
@@ -28,7 +28,7 @@ class Served:
         """What the settings name. Beside a classifier stand the presets, and its own encoder unless that is one of them."""
         threads = max(1, settings.encoding_threads // settings.running)
         index = None if settings.index is None else _index(settings.index, threads)
-        folder = located(settings.model)
+        folder = locate(settings.model)
         if folder is None or storage.kind_of(Path(folder)) != CLASSIFIER:
             return cls(Models.load(settings), index=index)
         name = settings.name or name_of(settings.model or "")

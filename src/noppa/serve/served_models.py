@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 import noppa
 from noppa import Encoder
 from noppa.encoder import embedded
-from noppa.io.repository import is_named, named
+from noppa.io.hub import is_hub_name, parse_name
 from noppa.methods.corpus import Ids
 from noppa.methods.k_means import interrupt
 from noppa.methods.windows import truncated
@@ -241,8 +241,8 @@ def preset_encoders(stem: str, tokenizer: str | None = None) -> dict[str, Encode
 
 def name_of(model: str) -> str:
     """What clients call a preset, the folder of a saved model or a repository."""
-    if is_named(model):
-        return named(model).id.partition("/")[2]
+    if is_hub_name(model):
+        return parse_name(model)[0].partition("/")[2]
     if model in embedded.presets():
         return f"noppa-{model}"
     return Path(model).absolute().name
