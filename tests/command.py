@@ -31,7 +31,7 @@ def run_command(command: str, given: bytes = b"", device: str | None = None) -> 
     with (
         mock.patch.object(sys, "argv", ["noppa", *shlex.split(command)]),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), "utf-8")),
-        mock.patch.object(cli, "_unwind_on_signals"),
+        mock.patch.object(cli, "_exit_on_signals"),
         warnings.catch_warnings(),
         redirect_stdout(output),
         redirect_stderr(errors),

@@ -223,7 +223,7 @@ def test_rows_without_labels_can_be_left_out(tmp_path: Path) -> None:
     path = table(tmp_path / "rows.csv", ("body", "topic"), rows)
     done = run(
         "train", path, "--text", "body", "--label", "topic", "-o", tmp_path / "model", "--on-error", "skip",
-        "--folds", 2, "--no-vectors", "--ngrams", "1-1",
+        "--folds", 2, "-m", "none", "--ngrams", "1-1",
     )  # fmt: skip
     assert "60 rows" in done.stdout
     assert noppa.load_classifier(tmp_path / "model").encoder_ is None

@@ -1,136 +1,397 @@
-"""The command line as a whole: its commands, its version, what a mistake gets."""
+"""The command line: its commands and options, tables and JSON, explanations, help and completion."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import noppa
-from noppa.cli import COMMANDS, program
-from noppa.cli.encoder_options import method_of
+from noppa import Average, Encoder, NoPPA, WordVectors
+from noppa.cli import COMMANDS, in_shell_words, main
+from noppa.cli.options import input_files, parse_method
+from noppa.encoder import embedded
 from noppa.errors import ParameterError
 from noppa.methods import registry
+from tests.command import run_command
+from tests.conftest import made_texts, made_words
+from tools.command_page import PAGE, page
+
+MODEL = Encoder(WordVectors(["a", "cake", "girl"], np.eye(3), [0.5, 0.3, 0.2]), Average())
 
 
-def names(app):
-    return list(typer.main.get_command(app).commands)
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    MODEL.save("model")
+    Path("r.csv").write_text("id;title;text\n7;a, b;cake\n8;;a girl\n9;c\n")
+    Path("t.txt").write_text("a cake\ngirl\n")
+    Path("glove.txt").write_text("a 1 0\ngirl 0.9 0.1\ncake 0 1\n")
+    return tmp_path
 
 
-@pytest.mark.parametrize("module", COMMANDS)
-def test_the_table_names_what_a_module_has(module):
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    import_module(f"noppa.cli.{module}").register(app)
-    assert tuple(names(app)) == COMMANDS[module]
+# The program
 
 
-@pytest.mark.parametrize("command", [name for commands in COMMANDS.values() for name in commands])
-def test_a_command_is_the_same_alone_and_among_all(command):
-    alone, among = (
-        CliRunner().invoke(app, [command, "--help"]) for app in (program(command), program())
-    )
-    assert alone.exit_code == 0
-    assert alone.output == among.output
-    assert command in alone.output
+def test_version_help_and_wrong_commands():
+    assert run_command("--version").output == noppa.__version__ + "\n"
+    assert all(f" {name} " in run_command("").output for name in COMMANDS)
+    wrong = run_command("encod")
+    assert (wrong.code, "Did you mean 'encode'" in wrong.errors) == (2, True)
 
 
-def test_version():
-    told = CliRunner().invoke(program(), ["--version"])
-    assert (told.exit_code, told.output) == (0, noppa.__version__ + "\n")
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_h_is_help(command):
+    done = run_command(f"{command} -h")
+    assert done.code == 0
+    assert f"Usage: noppa {command}".strip() in done.output
 
 
-def test_no_command_is_help_and_a_wrong_one_is_a_suggestion():
-    commands = typer.main.get_command(program()).commands
-    shown = [name for name, command in commands.items() if not command.hidden]
-    assert all(name in CliRunner().invoke(program(), []).output for name in shown)
-    assert set(commands) - set(shown) == {"clusters"}  # which says what else may be meant
-    told = CliRunner().invoke(program("encod"), ["encod"])
-    assert told.exit_code == 2
-    assert "Did you mean 'encode'" in told.output
+def test_the_page_of_commands_is_generated():
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tools.command_page"
 
 
-def test_a_command_loads_no_other():
+def test_a_start_imports_nothing_that_the_command_does_not_need():
     code = (
-        "import sys; from noppa.cli import COMMANDS, program; program('info');"
-        "print([name for name in COMMANDS if f'noppa.cli.{name}' in sys.modules])"
+        "import sys; from noppa.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: print([name for name in sys.modules if name.startswith("
+        "('rich', 'pyarrow', 'noppa.search', 'noppa.cli.e', *sys.argv[1:2]))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert done.stdout == b"['info']\n"
+    for arguments, unneeded in ((["a", "cake"], "typer"), (["a", "cake", "-m", "model"], "-")):
+        command = [
+            sys.executable,
+            "-c",
+            code.replace("*sys.argv[1:2]", f"{unneeded!r}"),
+            "similarity",
+        ]
+        done = subprocess.run([*command, *arguments], capture_output=True, check=True, text=True)
+        assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_two_texts_are_compared_without_typer(tmp_path):
-    texts = ["a girl eats \u202e", "the girl is eating"]
-    (tmp_path / "typer.py").write_text("raise ImportError('typer was imported')\n")
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-c", "from noppa_command import main; main()", "similarity", *texts]
-    run = partial(subprocess.run, capture_output=True, text=True, check=False)
-    quick = run(command, env={**os.environ, "PYTHONPATH": path})
-    assert (quick.returncode, quick.stderr) == (0, "")
-    assert quick.stdout == CliRunner().invoke(program(), ["similarity", *texts]).output
-    other = run([*command, "--json"], env={**os.environ, "PYTHONPATH": path})
-    assert (other.returncode, other.stderr) == (1, "noppa: typer was imported\n")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("noppa enc", "encode"),
+        ("noppa encode --norm", "--normalize"),
+        ("noppa vectors near", "nearest"),
+        ("noppa index comp", "compact"),
+    ],
+)
+def test_completion(words, expected, monkeypatch, capsys):
+    monkeypatch.setenv("_NOPPA_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    monkeypatch.setattr(sys, "argv", ["noppa"])
+    monkeypatch.setattr("noppa.cli._exit_on_signals", lambda: None)
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().out.split() == [expected]
+
+
+def test_messages_name_options_instead_of_arguments():
+    message = "t.txt, line 2 is bad: fix it, or pass on_error='skip'; normalize=True, other='x'"
+    assert in_shell_words(message, "encode") == (
+        "t.txt, line 2 is bad: fix it, or pass --on-error skip; --normalize, other='x'"
+    )
+    assert in_shell_words("threshold must be a number", "dedupe").startswith("--threshold must")
+    assert in_shell_words("threshold must be a number", "encode").startswith("threshold must")
+
+
+# Inputs
+
+
+def test_settings_of_the_input_format():
+    source = input_files(["r.csv"], "text", "csv:delimiter=;,header=no,encoding=cp1252")
+    assert (source.delimiter, source.header, source.encoding) == (";", False, "cp1252")
+    assert input_files(["r.csv"], None, "tsv:delimiter=tab").delimiter == "\t"
+    Path("latin.csv").write_bytes("text|n\ncaké|1\n".encode("cp1252"))
+    done = run_command("keywords latin.csv --from csv:delimiter=|,encoding=cp1252 --each")
+    assert (done.code, done.output) == (0, "caké\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ("xml", "--from must be one of lines"),
+        ("csv:header=maybe", "'header=maybe' is not a setting"),
+        ("csv:quote=x", "'quote=x' is not a setting"),
+        ("csv:encoding=klingon", "klingon"),
+        ("lines:delimiter=;", "delimiter"),
+    ],
+)
+def test_wrong_settings(form, message):
+    done = run_command(f"encode t.txt -m model --from {form}")
+    assert done.code == 2
+    assert message in done.errors
+
+
+def test_plain_lines_have_no_columns():
+    done = run_command("encode t.txt -m model --column body")
+    assert (done.code, "which have no column 'body'" in done.errors) == (2, True)
+
+
+# Columns to keep
+
+
+def rows_of(path):
+    if path.endswith(".jsonl"):
+        return [json.loads(line) for line in Path(path).read_text().splitlines()]
+    if path.endswith(".parquet"):
+        import pyarrow.parquet as parquet
+
+        return parquet.read_table(path).to_pylist()
+    return list(csv.DictReader(Path(path).read_text().splitlines()))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_columns_are_kept(form):
+    done = run_command(f"encode r.csv -m model --on-error skip --keep title,id -o v.{form}")
+    assert done.code == 0, done.errors
+    assert "1 of 3 records were bad and skipped" in done.errors
+    rows = rows_of(f"v.{form}")
+    assert [str(row["record"]) for row in rows] == ["1", "2"]
+    assert [(row["id"], row["title"]) for row in rows] == [("7", "a, b"), ("8", "")]
+    assert list(rows[0])[:3] == ["record", "title", "id"]
+    if form != "csv":
+        assert [row["vector"] for row in rows] == [[0, 1, 0], [0.5, 0, 0.5]]
+    done = run_command(f"encode r.csv -m model --on-error empty --keep all -o all.{form}")
+    assert done.code == 0, done.errors
+    assert [row["text"] or "" for row in rows_of(f"all.{form}")] == ["cake", "a girl", ""]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_kept_columns_have_the_types_of_json(form):
+    lines = [{"text": "cake", "n": 1, "tags": ["x"]}, {"text": "a", "n": None, "tags": None}]
+    Path("t.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert run_command(f"encode t.jsonl -m model --keep all -o v.{form}").code == 0
+    rows = rows_of(f"v.{form}")
+    assert [row["n"] for row in rows] == [1, None]
+    assert rows[0]["tags"] == (["x"] if form == "jsonl" else '["x"]')
+
+
+# Tables in a pipe and as JSON
+
+TABLES = {
+    "similarity 'a cake' girl -m model": lambda found: round(found["cosines"][0][0], 5) == 1,
+    "similarity 'a cake' girl a -m model": lambda found: len(found["cosines"]) == 3,
+    "explain 'a cake' -m model": lambda found: found["tokens"] == ["a", "cake"],
+    "info -m model": lambda found: found["dim"] == "3",
+    "topics t.txt -m model --outliers 1": lambda found: set(found) == {"score", "record", "text"},
+    "keywords t.txt -n 1": lambda found: found["text"] in ("cake", "girl"),
+    "topics t.txt -m model": lambda found: found["texts"] == 2,
+    "search t.txt girl -m model -n 1": lambda found: found["text"] == "girl",
+    "vectors info model/words": lambda found: found["words"] == "3",
+    "vectors nearest model/words girl -n 1": lambda found: found["cosine"] == 0,
+    "vectors coverage model/words t.txt": lambda found: found["known_tokens"] == 3,
+}
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_tables_as_json(command):
+    done = run_command(f"{command} --json")
+    assert done.code == 0, done.errors
+    [line] = done.output.splitlines()
+    assert TABLES[command](json.loads(line)), line
+
+
+def test_a_table_in_a_pipe_is_plain():
+    done = run_command("similarity 'a cake' girl 'a\tgirl' -m model")
+    assert done.output.splitlines() == [
+        "\t1\t2\t3\ttext",
+        "1\t1.000\t0.000\t0.500\ta cake",
+        "2\t0.000\t1.000\t0.707\tgirl",
+        "3\t0.500\t0.707\t1.000\ta girl",
+    ]
+
+
+def test_a_summary_ends_encode():
+    done = run_command("encode t.txt -m model -o v.npy")
+    summary = r"noppa: v.npy: 2 rows, 0 of 3 tokens unknown \(0.0%\), \d+\.\d s\n"
+    assert re.fullmatch(summary, done.errors)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fit t.txt -v glove.txt --ranks -p k=0 -o there",
+        "index t.txt -m model -o there",
+        "topics t.txt -m model -o there.json",
+        "explain cake -m model -o there.json",
+        "vectors counts t.txt -o there.json",
+        "export model --to word2vec -o there.bin",
+    ],
+)
+def test_a_note_says_that_an_output_is_replaced(command):
+    assert "replaced" not in run_command(command).errors
+    again = run_command(command)
+    assert again.code == 0, again.errors
+    name = command.split()[-1]
+    assert again.errors.count(f"noppa: {name} exists and will be replaced\n") == 1
+
+
+# Methods and their parameters
+
+
+def test_fit_works_on_the_embedded_words():
+    Path("many.txt").write_text("the girl is here\nthe sea is here\nthe cake is here\n")
+    assert run_command("fit many.txt -m small -o fitted").code == 0
+    assert noppa.load("fitted").dim == noppa.load("small").dim
+    assert run_command("fit many.txt --method sif -p components=1 -o sif").code == 0
+    assert noppa.load("sif").words.dim == noppa.load().words.dim
 
 
 @pytest.mark.found(
     "outside review", "fit -p attend_self=false saved an encoder that could not encode"
 )
-def test_parameters_of_the_command_line_have_the_type_of_their_field() -> None:
-    pairs = [
-        "attend_self=false",
-        "unknown_takes_position=True",
-        "a=none",
-        "k=0",
-        "parts=context, dct2",
-        "kernel=abs",
-        "max_tokens=7",
-        "pair_columns=(2, 5)",
-    ]
-    assert method_of("noppa", pairs) == noppa.NoPPA(
-        a=None, k=0, kernel="abs", parts=("context", "dct2"), attend_self=False, unknown_takes_position=True, max_tokens=7,
-        pair_columns=(2, 5),
-    )  # fmt: skip
-    assert method_of("noppa", ["parts=['word', 'max']", "a=1e-3"]) == noppa.NoPPA(
-        a=1e-3, parts=("word", "max")
+def test_parameters_have_the_type_of_their_field():
+    pairs = ["attend_self=false", "a=none", "k=0", "parts=context, dct2", "max_tokens=7", "pair_columns=(2, 5)"]  # fmt: skip
+    assert parse_method("noppa", pairs) == NoPPA(
+        a=None, k=0, parts=("context", "dct2"), attend_self=False, max_tokens=7, pair_columns=(2, 5)
     )
-    for pair, told in {
-        "attend_self=maybe": "attend_self must be True or False, not 'maybe'",
-        "parts=dct99999999999": "parts must be some of context",
-        "pair_columns=5": "pair_columns must be .start, stop.",
-        "k=1e3": "k must be a whole number from 0 on, not '1e3'",
+    for pair, message in {
+        "attend_self=maybe": "attend_self must be True or False",
+        "parts=dct99999999999": "parts must be",
+        "k=1e3": "k must be a whole number",
         "a=" + "9" * 5000: "a .* must be a number",
         "b": "give name=value with a name from a, k",
     }.items():
-        with pytest.raises(ParameterError, match=told):
-            method_of("noppa", [pair])
-    with pytest.raises(ParameterError, match="the method has no parameter"):
-        method_of("average", ["k=1"])
+        with pytest.raises(ParameterError, match=message):
+            parse_method("noppa", [pair])
+    with pytest.raises(ParameterError, match="the method has no parameters"):
+        parse_method("average", ["k=1"])
 
 
-def test_a_method_of_the_user_from_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_of_the_user_from_the_current_folder(monkeypatch):
     """Its parameters have the types of their annotations, or of their defaults."""
-    (tmp_path / "users_module.py").write_text(
+    Path("users_module.py").write_text(
         "class Power:\n"
         "    def __init__(self, exponent: float = 1, times=2):\n"
         "        self.exponent, self.times = exponent, times\n"
         "    def pool(self, vectors, weights):\n"
         "        return self.times * (vectors**self.exponent).mean(axis=0)\n"
     )
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
     monkeypatch.setattr(registry, "METHODS", dict(registry.METHODS))
-    method = method_of("users_module:Power", ["exponent=2", "times=3"])
-    assert (method.exponent, method.times) == (2.0, 3)
+    method = parse_method("users_module:Power", ["exponent=2", "times=3"])
     words = noppa.WordVectors(["a", "cake"], [[1.0, 2.0], [3.0, 4.0]])
     assert noppa.Encoder(words, method).encode("a cake").tolist() == [15.0, 30.0]
-    with pytest.raises(ParameterError, match="with a name from exponent, times"):
-        method_of("users_module:Power", ["power=2"])
+    done = run_command("encode t.txt -m model --method users_module:Power -o v.npy")
+    assert done.code == 0, done.errors
+    assert np.load("v.npy").tolist() == [[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
+
+
+# Explanations
+
+
+@pytest.fixture
+def noppa_model():
+    words = made_words()
+    Encoder(words, NoPPA(k=1)).fit(made_texts(60, words)).save("noppa")
+    return noppa.load("noppa")
+
+
+def test_an_explanation_in_a_pipe(noppa_model):
+    done = run_command("explain 'the girl zzqx' -m noppa")
+    head, *rows = (line.split("\t") for line in done.output.splitlines())
+    assert head[:3] == ["token", "known", "position"]
+    assert [row[:3] for row in rows[:3]] == [
+        ["the", "yes", "0"],
+        ["girl", "yes", "1"],
+        ["zzqx", "no", "none"],
+    ]
+    shares = noppa_model.explain("the girl zzqx").shares
+    assert [float(row[4]) for row in rows[:3]] == pytest.approx(shares, abs=1e-6)
+    assert rows[3][0].startswith("# NoiseRemoval(k=1, variant='paper') removed")
+    assert "\x1b" not in done.output
+
+
+def test_an_explanation_on_a_terminal(noppa_model, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = run_command("explain 'the girl zzqx' -m noppa").output
+    assert "┃ token" in shown.replace("\x1b[1m", "").replace("\x1b[0m", "")
+    assert "\x1b[" in shown
+
+
+def test_an_explanation_of_a_pair(noppa_model):
+    lines = run_command("explain 'the girl' --against 'a cake' -m noppa").output.splitlines()
+    cosine = noppa_model.similarity("the girl", "a cake")
+    assert sum(float(line.split("\t")[2]) for line in lines[1:5]) == pytest.approx(cosine, abs=1e-4)
+    assert lines[-1] == f"# cosine: {cosine:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("it.png", b"\x89PNG"), ("it.svg", b"<?xml"), ("it.html", b"<!doctype"), ("it.json", b"{")],
+)
+def test_pictures(noppa_model, name, start):
+    for more in ("", "--against 'a cake'"):
+        done = run_command(f"explain 'the girl eats' -m noppa -o {name} {more}")
+        assert (done.code, done.output) == (0, ""), done.errors
+        assert Path(name).read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("''", "the text is empty: give at least one word"),
+        ("a --against ' '", "--against is empty: give at least one word"),
+        ("a -o it.gif", "it.gif ends in .gif: give a name in"),
+        ("a -o no/it.png", "no/it.png cannot be written"),
+        ("a -m nowhere", "nowhere"),
+    ],
+)
+def test_mistakes_are_one_sentence(arguments, message):
+    done = run_command(f"explain {arguments}")
+    assert done.code != 0
+    assert message in done.errors
+    assert done.errors.count("\n") == 1
+
+
+# The state of the installation
+
+
+def test_info_checks_the_installation():
+    done = run_command("info --check --json")
+    facts = json.loads(done.output)
+    assert (done.code, facts["problems"]) == (0, "none")
+    for preset in embedded.presets():
+        assert facts[f"preset {preset}"].startswith("works, dim ")
+    assert facts["extra parquet"] == "installed"
+
+
+def test_info_reports_a_damaged_model_and_a_missing_folder(monkeypatch, tmp_path):
+    shutil.copytree(embedded.FOLDER, tmp_path / "embedded")
+    array = max((tmp_path / "embedded").rglob("*.npy"), key=lambda path: path.stat().st_size)
+    content = bytearray(array.read_bytes())
+    content[len(content) // 2] ^= 1
+    array.write_bytes(content)
+    monkeypatch.setattr(embedded, "FOLDER", tmp_path / "embedded")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    done = run_command("info --check --json")
+    facts = json.loads(done.output)
+    assert done.code == 1
+    assert "checksum" in facts["preset default"]
+    assert any("pip install" in problem for problem in facts["problems"])
+    assert any("TMPDIR" in problem for problem in facts["problems"])
+
+
+def test_info_names_the_line_that_installs_an_extra(monkeypatch):
+    monkeypatch.setattr("noppa.cli.info._is_installed", lambda name: name != "pyarrow")
+    facts = json.loads(run_command("info --check --json").output)
+    assert facts["extra parquet"] == "pip install 'noppa[parquet]'"
+
+
+def test_commands_run_where_the_output_is_not_utf8():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", "from noppa.cli import main; main()", "similarity", "é", "caké", "b"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert rb"\xe9" in done.stdout

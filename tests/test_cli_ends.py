@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from noppa import Average, Encoder, WordVectors
 from noppa.cli import program
-from noppa.cli.terminal import visible
+from noppa.cli.output import visible
 from noppa.files import FORMATS
 from tests.command import run_command
 from tests.runs import PATIENCE, wait_until
@@ -199,8 +199,7 @@ def test_a_full_standard_output(folder, command):
         "similarity a cake cake -m model --json",
         "explain cake -m model",
         "info",
-        "doctor",
-        "outliers texts.txt -m model",
+        "topics texts.txt -m model --outliers 2",
         "dedupe texts.txt -m model",
         "vectors counts texts.txt",
         "vectors get",
@@ -237,47 +236,6 @@ def test_ctrl_c_while_parquet_is_written(folder):
     assert done.returncode == 130
     assert done.stderr == b"noppa: interrupted: nothing was written\n"
     assert {path.name for path in folder.iterdir()} == {"model", "texts.txt"}
-
-
-@pytest.mark.found("outside review", "Ctrl-C before the command had begun gave a traceback.")
-@pytest.mark.parametrize("module", ["numpy", "typer"])
-def test_a_very_early_ctrl_c(folder, module):
-    """The first import of a large package waits until the signal has come."""
-    read, write = os.pipe()
-    (folder / "path").mkdir()
-    (folder / "path" / f"{module}.py").write_text(
-        f"import os, time\nos.write({write}, b'.')\ntime.sleep(600)\n"
-    )
-    path = os.pathsep.join([str(folder / "path"), os.environ.get("PYTHONPATH", "")])
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from noppa_command import main; main()", "info"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pass_fds=[write],
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    try:
-        assert os.read(read, 1) == b"."
-        process.send_signal(signal.SIGINT)
-        _, message = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-        os.close(read)
-        os.close(write)
-    assert (process.returncode, message) == (130, b"noppa: interrupted\n")
-
-
-def test_what_keeps_noppa_from_starting_is_one_sentence():
-    code = "from noppa_command import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "info"],
-        capture_output=True,
-        timeout=PATIENCE,
-        check=False,
-        env={**os.environ, "NOPPA_ISA": "abacus"},
-    )
-    assert done.returncode == 1
-    assert done.stderr.startswith(b"noppa: NOPPA_ISA=abacus is not available here, only base")
 
 
 # Damaged files

@@ -101,12 +101,10 @@ def test_file_to_file(model, tmp_path):
         (["none.txt"], 1, "noppa: none.txt does not exist"),
         (["--to", "npy"], 2, "cannot go to standard output"),
         (["--to", "xml"], 2, "must be one of"),
-        (["--on-error", "ignore"], 2, "--on-error must be one of raise, skip, empty"),
+        (["--on-error", "ignore"], 2, "'ignore' is not one of 'raise', 'skip', 'empty'"),
         (["-o", "v.xyz"], 2, "end the name in"),
         (["--wrong"], 2, "No such option"),
-        (["--threads", "0"], 2, "Invalid value for '--threads'"),
-        (["--threads", "10000"], 2, "1024"),
-        (["--dim", "2"], 2, "presets whose first dimensions matter most are similarity, small"),
+        (["--dim", "2"], 2, "the presets similarity, small"),
     ],
 )
 def test_mistakes_are_one_line_and_no_traceback(model, arguments, code, message):
@@ -131,7 +129,7 @@ def test_bad_records(model, tmp_path):
     done = run("encode", "-m", model, "-o", tmp_path / "v.npy", "--on-error", "empty", given=given)
     assert done.returncode == 0
     assert done.stderr.decode().splitlines()[:2] == [
-        "noppa: 1 of 2 records were bad and taken as empty:",
+        "noppa: 1 of 2 records were bad and treated as empty:",
         "  standard input, line 2: it is not UTF-8 (pass --encoding if it is something else)",
     ]
 
@@ -240,16 +238,13 @@ def test_fit(glove, tmp_path):
     (tmp_path / "counts.txt").write_text("the 50\ngirl 5\neats 3\na 40\n")
     (tmp_path / "t.txt").write_text("the girl eats\na cake\nthe cake\ngirl eats a cake\n")
     done = run(
-        "fit", tmp_path / "t.txt", "-v", glove, "--counts", tmp_path / "counts.txt", "--missing", "0",
+        "fit", tmp_path / "t.txt", "-v", glove, "--counts", tmp_path / "counts.txt",
         "-p", "a=0.1", "-p", "k=1", "-p", "kernel=abs", "-o", tmp_path / "m",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     fitted = noppa.load(tmp_path / "m")
     assert fitted.method == NoPPA(a=0.1, k=1, kernel="abs")
-    assert fitted.words.probabilities[list(fitted.words.words).index("cake")] == 0, (
-        "it has no count"
-    )
-    words = WordVectors.load(glove).with_counts(tmp_path / "counts.txt", missing=0)
+    words = WordVectors.load(glove).with_counts(tmp_path / "counts.txt")
     with pytest.warns(match="too few"), pytest.warns(match="no count"):
         ours = Encoder(words, fitted.method).fit((tmp_path / "t.txt").read_text().splitlines())
     np.testing.assert_array_equal(fitted.encode(["a girl"]), ours.encode(["a girl"]))
@@ -262,7 +257,7 @@ def test_fit(glove, tmp_path):
         (["-p", "a"], 2, "give name=value"),
         (["-p", "k=-1"], 2, "k must be a whole number"),
         (["--method", "bert"], 2, "there is no method"),
-        ([], 2, "needs word probabilities and these word vectors have none: give --counts FILE"),
+        ([], 2, "NoPPA needs word probabilities: give --counts FILE"),
         (["--ranks", "-p", "k=5"], 2, "noppa: "),
     ],
 )
@@ -285,7 +280,7 @@ def test_convert_and_info(glove, tmp_path):
     assert (tmp_path / "again.txt").read_text() == glove.read_text()
     message = run("vectors", "info", tmp_path / "v.bin").stdout.decode()
     assert "word2vec binary" in message
-    assert "dimensions:     8" in message
+    assert "dimensions      8" in message
     (tmp_path / "keep").write_text("girl\ncake\n")
     run(
         "vectors",

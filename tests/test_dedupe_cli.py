@@ -71,7 +71,7 @@ def test_records_stay_as_they_are(tmp_path: Path, suffix: str) -> None:
     assert result.exit_code == 0, result.output
     before = {row["id"]: row for row in read_rows(given)}
     assert read_rows(output) == [before[number] for number in KEPT]
-    assert "3 of 5 records kept, 2 repeat another (1 word for word)" in result.stderr
+    assert "3 of 5 records kept, 2 duplicates (1 exact)" in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == [given.name, output.name]
 
 

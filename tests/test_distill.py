@@ -252,7 +252,7 @@ def test_command_line_with_a_vocabulary_alone(made: Path, tmp_path: Path) -> Non
     words = tmp_path / "words.txt"
     words.write_text("ba\nkuku\nba\nna\n")
     out = tmp_path / "encoder"
-    invoke(str(made), "--vocabulary", str(words), "-o", str(out), "--dim", "2", "--kept", str(tmp_path / "kept"))  # fmt: skip
+    invoke(str(made), "--vocabulary", str(words), "-o", str(out), "--dim", "2", "--cache", str(tmp_path / "kept"))  # fmt: skip
     assert noppa.load(out).encode("kuku na").shape == (2,)
     assert list((tmp_path / "kept").iterdir())
 
@@ -268,13 +268,13 @@ def test_command_line_refuses(made: Path, tmp_path: Path) -> None:
     )
     empty = tmp_path / "empty.txt"
     empty.write_text("\n")
-    assert "not one word" in error(str(made), "--vocabulary", str(empty))
+    assert "hold no words" in error(str(made), "--vocabulary", str(empty))
     words = tmp_path / "words.txt"
     words.write_text("ba\n")
     told = error("none", "--vocabulary", str(words), "-o", str(tmp_path / "out"))
     assert told.startswith("none cannot be loaded by sentence-transformers (no such model): give")
     assert "/nowhere is not a folder" in error(f"{tmp_path}/nowhere", "--vocabulary", str(words))
     kept = tmp_path / "kept"
-    told = error(str(made), "--vocabulary", str(words), "--beside", "none", "--kept", str(kept))
+    told = error(str(made), "--vocabulary", str(words), "--beside", "none", "--cache", str(kept))
     assert told.startswith("none cannot be loaded")
     assert not list(kept.iterdir())  # the first model has not begun

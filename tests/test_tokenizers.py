@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -259,29 +258,31 @@ class TestEncoder:
             assert np.isfinite(encoder.encode(texts)).all()
 
 
-def test_the_command_line_and_the_cluster_take_a_name(tmp_path: Path) -> None:
+def test_fit_saves_a_tokenizer_by_its_name(tmp_path: Path) -> None:
     noppa.Encoder(TestEncoder.words, noppa.Average()).save(tmp_path / "words")
-    (tmp_path / "texts.txt").write_text("我喜欢音乐\n中国人的\n", encoding="utf-8")
-    expected = noppa.load(tmp_path / "words", "zh").encode(["我喜欢音乐", "中国人的"])
-
-    def run(*arguments: str) -> str:
-        done = CliRunner().invoke(
-            program(arguments[0]), [*arguments, "--tokenizer", "zh", "-m", str(tmp_path / "words")]
-        )
+    texts = tmp_path / "texts.txt"
+    texts.write_text("我喜欢音乐\n中国人的\n", encoding="utf-8")
+    for command in (
+        ["fit", texts, "-m", tmp_path / "words", "--tokenizer", "zh", "-o", tmp_path / "zh"],
+        ["encode", texts, "-m", tmp_path / "zh", "-o", tmp_path / "rows.npy"],
+    ):
+        done = CliRunner().invoke(program(), [str(part) for part in command])
         assert done.exit_code == 0, done.output
-        return done.stdout
-
-    texts = str(tmp_path / "texts.txt")
-    run("encode", texts, "-o", str(tmp_path / "rows.npy"))
+    expected = noppa.load(tmp_path / "words", "zh").encode(["我喜欢音乐", "中国人的"])
     assert np.load(tmp_path / "rows.npy").tobytes() == expected.tobytes()
-    assert run("similarity", "我 喜欢", "我喜欢").strip() == "1.0000"
-    run("cluster", "encode", texts, "-o", str(tmp_path / "parts"), "--engine", "single")
-    rows = pyarrow.parquet.read_table(tmp_path / "parts").column("embedding").to_pylist()
-    assert np.array(rows, np.float32).tobytes() == expected.tobytes()
-    for name, command in {"fitted": ("fit",), "cluster": ("cluster", "fit")}.items():
-        engine = ("--engine", "single") if name == "cluster" else ()
-        run(*command, texts, "-o", str(tmp_path / name), "--method", "tfidf", *engine)
-        assert noppa.load(tmp_path / name).words.tokenizer == Tokenizer.of("zh")
+    assert noppa.load(tmp_path / "zh").words.tokenizer == Tokenizer.of("zh")
+
+
+def test_an_index_keeps_its_tokenizer(tmp_path: Path) -> None:
+    words = noppa.WordVectors(WORDS, np.eye(len(WORDS), dtype=np.float32))
+    noppa.Encoder(words, noppa.Average()).save(tmp_path / "plain")
+    folder = tmp_path / "index"
+    noppa.Index.open(folder, noppa.load(tmp_path / "plain", "zh")).add(["我喜欢音乐", "中国人"])
+    index = noppa.Index.open(folder)
+    assert index.encoder.words.tokenizer == Tokenizer.of("zh")
+    assert [hit.text for hit in index.search("音乐", mode="words")] == ["我喜欢音乐"]
+    with pytest.raises(noppa.NoppaError, match=r"plain:segment=vocabulary"):
+        noppa.Index.open(folder, noppa.load(tmp_path / "plain"))
 
 
 SENTENCES = {
@@ -311,28 +312,3 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jieba", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'noppa\[jieba\]'"):
         jieba()
-
-
-def test_an_index_keeps_its_tokenizer(tmp_path: Path) -> None:
-    words = noppa.WordVectors(WORDS, np.eye(len(WORDS), dtype=np.float32))
-    noppa.Encoder(words, noppa.Average()).save(tmp_path / "plain")
-    text, folder = tmp_path / "texts.txt", str(tmp_path / "index")
-    text.write_text("我喜欢音乐\n中国人\n", encoding="utf-8")
-
-    def run(*arguments: object) -> str:
-        done = CliRunner().invoke(program(), [str(argument) for argument in arguments])
-        return f"{done.exit_code} {' '.join(done.output.split())}"
-
-    model = ("-m", tmp_path / "plain")
-    assert run("index", text, "-o", folder, *model, "--tokenizer", "zh").startswith("0")
-    assert noppa.Index.open(folder).encoder.words.tokenizer == Tokenizer.of("zh")
-    assert run("index", "add", folder, text).startswith("0")
-    assert run("index", "add", folder, text, *model, "--tokenizer", "zh").startswith("0")
-    assert "make the index again" in run("index", "add", folder, text, "--tokenizer", "fr")
-    assert run("search", folder, "音乐", "--mode", "words").count("我喜欢音乐") == 3
-    assert "我喜欢音乐" in run("search", text, "喜欢", *model, "--tokenizer", "zh")
-    with pytest.raises(noppa.NoppaError, match=r"made with the tokenizer plain:segment=vocabulary"):
-        noppa.Index.open(folder, noppa.load(tmp_path / "plain"))
-    preset = noppa.load("small", tokenizer="fr")
-    assert noppa.Index.open(tmp_path / "new", preset)._encoder.identity.name == "small"
-    assert noppa.Index.open(tmp_path / "new").encoder.words.tokenizer == Tokenizer.of("fr")

@@ -216,12 +216,12 @@ def test_topics_of_a_file(table: Path, tmp_path: Path, found: Topics) -> None:
 
 def test_outliers_of_lines(tmp_path: Path) -> None:
     lines = "\n".join([*made_lines(10)[:20], "quantum chromodynamics of gluons"]) + "\n"
-    result = run("outliers", "-n", 2, stdin=lines)
+    result = run("topics", "--outliers", 2, stdin=lines)
     score, record, text = result.stdout.splitlines()[0].split("\t")
     assert (record, text) == ("21", "quantum chromodynamics of gluons")
     assert float(score) > 0.5
     assert len(result.stdout.splitlines()) == 2
-    assert run("outliers", "-n", 3, "-o", tmp_path / "o.jsonl", stdin=lines).exit_code == 0
+    assert run("topics", "--outliers", 3, "-o", tmp_path / "o.jsonl", stdin=lines).exit_code == 0
     first = json.loads((tmp_path / "o.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert first["record"] == 21
 
@@ -237,15 +237,6 @@ def test_keywords_of_a_file_of_each_line_and_of_a_text(table: Path) -> None:
     )
 
 
-def test_who_types_clusters_hears_of_both() -> None:
-    result = run("clusters", "reviews.csv", "--column", "body")
-    assert result.exit_code == 1
-    assert "noppa topics groups texts, and noppa cluster runs on Dask or Spark" in str(
-        result.exception
-    )
-    assert "clusters" not in run("--help").stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -253,8 +244,14 @@ def test_who_types_clusters_hears_of_both() -> None:
         (["topics", "in.csv", "-c", "body", "-o", "in.csv"], "in.csv is an input"),
         (["topics", "none.txt"], "there are no texts"),
         (["topics", "gone.csv"], "gone.csv does not exist"),
-        (["outliers", "in.csv", "-c", "body", "-o", "o.txt"], "end the name in .csv"),
-        (["outliers", "in.csv", "-c", "body", "-o", "in.csv"], "in.csv is an input"),
+        (
+            ["topics", "--outliers", "3", "in.csv", "-c", "body", "-o", "o.txt"],
+            "end the name in .csv",
+        ),
+        (
+            ["topics", "--outliers", "3", "in.csv", "-c", "body", "-o", "in.csv"],
+            "in.csv is an input",
+        ),
         (["keywords", "gone.csv"], "gone.csv does not exist"),
     ],
 )

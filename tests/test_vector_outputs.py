@@ -182,8 +182,8 @@ def test_folders_that_cannot_be_written(folder, target):
 def test_words_cannot_command_the_terminal(folder, monkeypatch, command):
     Path("e.txt").write_text("a 1 0\n\u009b31mred 1 1\n")
     Path("texts.txt").write_text("b\u009b31m\n")
-    screen = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("noppa.cli.terminal.sys", screen)
+    screen = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True, write=print))
+    monkeypatch.setattr("noppa.cli.output.sys", screen)
     done = run(command)
     assert done.exit_code == 0, done.output
     assert "\u009b" not in done.output

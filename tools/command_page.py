@@ -6,18 +6,16 @@ python -m tools.command_page
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from noppa.cli import program
-from noppa.cli.record_options import Reading
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 #: Options of every command that reads files; the page lists them once.
-READING = {field.name for field in fields(Reading)}
+READING = {"form", "on_error"}
 
 HEAD = """# The command line
 

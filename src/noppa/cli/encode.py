@@ -1,123 +1,146 @@
-"""`noppa encode` and `noppa fit`: any amount of text through the library."""
+"""`noppa encode`, and the run of a job that it shares with `noppa predict`."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+import sys
+import time
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from noppa.cli.checked_output import output_of
-from noppa.cli.encoder_options import (
-    SMALLEST,
-    Counts,
-    FittedMethod,
-    Method,
-    MethodParameters,
-    Missing,
-    Ranks,
-    Vectors,
-    encoder_to_fit,
-    model_with,
-    refuse_dim,
-)
-from noppa.cli.options import Model, Threads, TokenizerName, expanded
-from noppa.cli.record_options import (
+import noppa
+from noppa.cli.inputs import print_faults
+from noppa.cli.options import (
     Column,
-    Dim,
+    Format,
     Inputs,
-    Normalize,
+    Model,
+    OnError,
     Output,
     Overwrite,
-    Reading,
     Resume,
-    texts_of_inputs,
+    input_files,
+    input_size,
+    unfitted_encoder,
 )
-from noppa.cli.run_job import Keep, KeepAll, columns_to_keep, run_job
+from noppa.cli.output import interruptible, note, records_bar, visible
+from noppa.encoder import embedded
 from noppa.errors import ParameterError
-from noppa.files import WRITERS, Job
-from noppa.io.outputs import folders_of
+from noppa.files import WRITERS, Job, Outcome
+from noppa.files.record_file import STDIN
+
+#: The value of `--keep` for all columns.
+ALL = "all"
 
 
-@expanded
 def encode(
-    reading: Reading,
     inputs: Inputs = None,
     model: Model = None,
-    method: Method = None,
-    parameters: MethodParameters = None,
-    tokenizer: TokenizerName = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="Another method over the model's words: its name, or package.module:Class.",
+            show_default=False,
+        ),
+    ] = None,
     output: Output = "-",
     to: Annotated[
-        str | None, typer.Option("--to", help=f"Output format: {', '.join(WRITERS)}.")
+        str | None,
+        typer.Option(
+            "--to",
+            help=f"Output format: {', '.join(WRITERS)}; by the file name if not given.",
+            show_default=False,
+        ),
     ] = None,
     column: Column = None,
-    keep: Keep = None,
-    keep_all: KeepAll = False,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            help="Input columns to write next to the vectors, separated by commas, or all.",
+            show_default=False,
+        ),
+    ] = None,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="Scale each vector to length one.")
+    ] = False,
+    dim: Annotated[
+        int | None, typer.Option(help="Keep only the first dimensions.", show_default=False)
+    ] = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
-    normalize: Normalize = False,
-    dim: Dim = None,
-    threads: Threads = None,
+    form: Format = None,
+    on_error: OnError = "raise",
 ) -> None:
-    """Vectors of texts: one record in, one row out.
+    """Encode texts as vectors: one record in, one row out.
 
     Example: noppa encode reviews.csv --column body -m my-encoder -o reviews.npy
     """
+    encoder = unfitted_encoder(model, None, None, False, method, [])
+    _check_dim(encoder, dim)
+    columns = None if keep == ALL else tuple(dict.fromkeys(_names(keep)))
     try:
-        encoder = model_with(model, method, parameters, tokenizer)
-        refuse_dim(encoder, dim)
         job = Job(
             model=encoder,
-            source=reading.input_of(inputs, column),
+            source=input_files(inputs, column, form),
             target=output,
             form=to,
-            on_error=reading.on_error,
+            on_error=on_error,
             resume=resume,
             overwrite=overwrite,
-            threads=threads,
             options={"normalize": normalize, "dim": dim},
-            keep=columns_to_keep(keep, keep_all, ()),
+            keep=columns,
         )
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     run_job(job, "encode")
 
 
-@expanded
-def fit(
-    reading: Reading,
-    inputs: Inputs = None,
-    model: Model = None,
-    vectors: Vectors = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for the encoder.")
-    ] = None,
-    counts: Counts = None,
-    missing: Missing = SMALLEST,
-    ranks: Ranks = False,
-    method: FittedMethod = None,
-    parameters: MethodParameters = None,
-    tokenizer: TokenizerName = None,
-    column: Column = None,
-    threads: Threads = None,
-) -> None:
-    """An encoder from word vectors, word counts and your own text; from the embedded words without --vectors.
+def _names(keep: str | None) -> list[str]:
+    names = [name.strip() for name in (keep or "").split(",") if name.strip()]
+    if keep is not None and not names:
+        raise typer.BadParameter("--keep names no column: give some, such as id,title, or all")
+    return names
 
-    Example: noppa fit corpus.txt -v glove.txt --counts counts.txt -p a=0.05 -p k=12 -o my-encoder
-    """
-    if output is None:
-        raise typer.BadParameter("give --output FOLDER for the encoder")
-    output_of(output, [vectors, counts, *(inputs or [])])
-    texts = texts_of_inputs(inputs, column, reading)
-    encoder = encoder_to_fit(
-        model, vectors, counts, ranks, method, parameters or [], tokenizer, missing
-    )
-    output_of(output, folders_of(encoder), said=True)
-    encoder.fit(texts, threads).save(output)
+
+def _check_dim(encoder: noppa.Encoder, dim: int | None) -> None:
+    """Raise if a vector cannot be cut to `dim`; name the presets whose vectors can."""
+    if dim is not None and not encoder.ordered:
+        ordered = [name for name in embedded.presets() if noppa.load(name).ordered]
+        raise typer.BadParameter(
+            f"--dim {dim} would keep an arbitrary part of this model's vectors; the first dimensions matter most with "
+            f"the presets {', '.join(ordered)}"
+        )
+    if dim is not None and not 1 <= dim <= encoder.dim:
+        raise typer.BadParameter(f"--dim {dim}: this model's vectors have {encoder.dim} dimensions")
+
+
+def run_job(job: Job, what: str) -> None:
+    """Run a job to its end and print a summary."""
+    message = ": finished rows are kept for --resume" if job.resume else ": nothing was written"
+    start = time.perf_counter()
+    try:
+        with (
+            interruptible("" if job.target == STDIN else message),
+            records_bar(what, input_size(job.source)) as progress,
+        ):
+            outcome = replace(job, progress=progress).run()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
+    print_faults(outcome, job.on_error)
+    note(_summary(job, outcome, time.perf_counter() - start))
+
+
+def _summary(job: Job, outcome: Outcome, seconds: float) -> str:
+    target = "standard output" if job.target == STDIN else visible(job.target)
+    facts = [f"{outcome.rows:,} row{'s' * (outcome.rows != 1)}"]
+    if outcome.tokens:
+        share = outcome.unknown / outcome.tokens
+        facts.append(f"{outcome.unknown:,} of {outcome.tokens:,} tokens unknown ({share:.1%})")
+    return f"{target}: {', '.join(facts)}, {seconds:.1f} s"
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     app.command()(encode)
-    app.command()(fit)

@@ -9,7 +9,7 @@ import typer
 
 import noppa
 from noppa.classify.classifier_folder import KIND
-from noppa.cli.checked_output import output_of
+from noppa.cli.output import check_output
 from noppa.export import FORMATS, export_classifier
 from noppa.export import export as write
 from noppa.io.hub import locate
@@ -20,9 +20,7 @@ from noppa.io.storage import kind_of
 def export(
     model: Annotated[
         str,
-        typer.Argument(
-            help="A preset of the embedded model (default, similarity), the folder of a saved encoder or classifier, or hf:owner/name."
-        ),
+        typer.Argument(help="A preset, the folder of an encoder or classifier, or hf:owner/name."),
     ],
     to: Annotated[str, typer.Option(help=f"The format: {', '.join(FORMATS)}.")],
     output: Annotated[
@@ -30,22 +28,20 @@ def export(
         typer.Option(
             "--output",
             "-o",
-            help="What to write: a folder for model2vec, else a name in .bin, .vec, .safetensors or .onnx.",
+            help="A folder for model2vec, else a file name in .bin, .vec, .safetensors or .onnx.",
         ),
     ],
     words_only: Annotated[
         bool,
         typer.Option(
-            "--words-only",
-            help="The average of the word vectors as they are, in place of the model's own method.",
+            "--words-only", help="Export the plain average of the words, not the model's method."
         ),
     ] = False,
 ) -> None:
-    """A model in the format of another program; what that cannot hold is refused with the reason.
+    """Write a model in the format of another program, or say why that format cannot hold it.
 
-    model2vec, word2vec and safetensors hold one vector a word, whose mean is the vector of a text: that is any average of
-    weighted words, such as the preset similarity or SIF, with its refinement. onnx holds the method itself, NoPPA too; it
-    takes ids, and the words lie beside it, one a line. A classifier goes to onnx.
+    model2vec, word2vec and safetensors hold one vector per word, whose mean is the vector of a text. They fit every
+    weighted average, such as the preset similarity or SIF, with its refinement. onnx also holds classifiers.
 
     Example: noppa export similarity --to model2vec -o similarity-model2vec
     """
@@ -54,17 +50,16 @@ def export(
     model = str(locate(model))
     if kind_of(Path(model)) == KIND:
         classifier = noppa.load_classifier(model)
-        output_of(output, [model])
+        check_output(output, [model])
         export_classifier(classifier, to, output)
         print(f"{output}: {to}, {len(classifier.classes_)} classes")
         return
     encoder = noppa.load(model)
-    output_of(output, folders_of(encoder))
+    check_output(output, folders_of(encoder))
     write(encoder, to, output, words_only=words_only)
     dim = encoder.words.dim if words_only else encoder.dim
     print(f"{output}: {to}, {encoder.words.lexicon.whole_words} words, {dim} dimensions")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command()(export)

@@ -1,65 +1,65 @@
-"""`noppa keywords`: the words that stand for texts."""
+"""`noppa keywords`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from noppa.cli.options import AsJson, expanded
-from noppa.cli.record_options import Reading, texts_of_inputs
-from noppa.cli.table_output import print_json, print_objects
-from noppa.cli.workspace import Comparing, print_rows
+import noppa
+from noppa.cli.inputs import read_texts
+from noppa.cli.options import AsJson, Column, Count, Format, Model, OnError, input_files
+from noppa.cli.output import print_json, print_objects, print_rows
+from noppa.encoder.models import SIMILARITY
 from noppa.topics.keywords import DIVERSITY, keywords_of
 from noppa.topics.word_candidates import Language
 
 
-@expanded
 def keywords(
-    comparing: Comparing,
-    reading: Reading,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="Files with text, or one text; - or none for standard input."),
+        typer.Argument(help="Files with text, or one text; standard input if none or -."),
     ] = None,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many to show.")] = 10,
+    count: Count = 10,
     each: Annotated[
-        bool,
-        typer.Option("--each", help="Of each text, on a line of its own, not of all together."),
+        bool, typer.Option("--each", help="Keywords of each text, one line per text.")
     ] = False,
-    diversity: Annotated[
-        float, typer.Option(min=0, max=1, help="How far the words must differ from each other.")
-    ] = DIVERSITY,
     as_json: AsJson = False,
+    column: Column = None,
+    model: Model = None,
+    form: Format = None,
+    on_error: OnError = "raise",
 ) -> None:
-    """Words and pairs of words nearest to all texts together: cosine, in how many texts, word.
+    """List the words and pairs of words nearest to all texts: cosine, number of texts, word.
 
     Example: noppa keywords reviews.csv --column body -n 20
     """
-    is_text = inputs is not None and len(inputs) == 1 and _is_text(inputs[0])
-    texts = iter(inputs or []) if is_text else texts_of_inputs(inputs, comparing.column, reading)  # fmt: skip
-    encoder, threads = comparing.encoder(), comparing.threads
-    language = Language(encoder)
-    if each:
-        for text in texts:
-            found = keywords_of([text], count, diversity, encoder, language, threads)
-            if as_json:
-                print_json([one.text for one in found])
-            else:
-                print_rows([[one.text for one in found]])
-        return
-    found = keywords_of(list(texts), count, diversity, encoder, language, threads)
-    rows = [(one.similarity, one.texts, one.text) for one in found]
-    if as_json:
-        print_objects(rows, ("similarity", "texts", "text"))
+    texts: Iterator[str]
+    # File names seldom hold spaces, so a single argument with one that is no file is a text.
+    if (
+        inputs is not None
+        and len(inputs) == 1
+        and " " in inputs[0]
+        and not Path(inputs[0]).exists()
+    ):
+        texts = iter(inputs)
     else:
-        print_rows(rows)
-
-
-def _is_text(given: str) -> bool:
-    """Whether it is no name of a file: names seldom hold spaces, and this one is of no file that is there."""
-    return " " in given and not Path(given).exists()
+        texts = read_texts(input_files(inputs, column, form), on_error)
+    encoder = noppa.load(model or SIMILARITY)
+    language = Language(encoder)
+    if not each:
+        found = keywords_of(list(texts), count, DIVERSITY, encoder, language, None)
+        rows = [(keyword.similarity, keyword.texts, keyword.text) for keyword in found]
+        return print_objects(rows, ("similarity", "texts", "text")) if as_json else print_rows(rows)
+    for text in texts:
+        found = keywords_of([text], count, DIVERSITY, encoder, language, None)
+        names = [keyword.text for keyword in found]
+        if as_json:
+            print_json(names)
+        else:
+            print_rows([names])
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`noppa topics`: groups of texts with names, and `noppa clusters`, which somebody may type for it."""
+"""`noppa topics`: groups of texts with names, or the texts that fit in no group."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from noppa.cli.options import AsJson, expanded
-from noppa.cli.record_options import Inputs, Reading
-from noppa.cli.table_output import print_json
-from noppa.cli.terminal import printable
-from noppa.cli.workspace import Comparing, all_texts, pulse
-from noppa.errors import InputError, ParameterError
+from noppa.cli.inputs import EncodedTexts, encoded_texts
+from noppa.cli.options import AsJson, Column, Format, Inputs, Model, OnError
+from noppa.cli.output import print_json, print_objects, print_rows, printable, progress_ticks
+from noppa.errors import InputError
 from noppa.files.collected import Collected
 from noppa.io.atomic import atomic_file
 from noppa.io.table_file import WRITERS, write_table
 from noppa.topics.find_topics import Topics, topics_of
+from noppa.topics.outliers import blocks, most_unlike, outlier_scores
 
-#: What can be written besides a table of all records.
+#: What can be written in addition to a table of all records.
 PAGE, SUMMARY = ".html", ".json"
 
 
-class Grouped(NamedTuple):
-    """A record, numbered from 1 on, with its topic, numbered from 1 on, and how near it is to the middle of that."""
+class TopicRow(NamedTuple):
+    """A record and its topic, both numbered from 1, and how near it is to the middle of that topic."""
 
     record: int
     topic: int
@@ -35,10 +34,15 @@ class Grouped(NamedTuple):
     text: str
 
 
-@expanded
+class Outlier(NamedTuple):
+    """How unlike all others a text is, from 0 to slightly above 1, and its record's number from 1."""
+
+    score: float
+    record: int
+    text: str
+
+
 def topics(
-    comparing: Comparing,
-    reading: Reading,
     inputs: Inputs = None,
     count: Annotated[
         int | None,
@@ -46,7 +50,15 @@ def topics(
             "--count",
             "-n",
             min=1,
-            help="How many topics; as many as differ if not given.",
+            help="How many topics; found automatically if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    outliers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="List this many texts that are most unlike all others, instead of topics.",
             show_default=False,
         ),
     ] = None,
@@ -55,76 +67,98 @@ def topics(
         typer.Option(
             "--output",
             "-o",
-            help="A page with a map (.html), the topics (.json), or each record with its topic (.csv, .jsonl, .parquet).",
+            help="A page with a map (.html), the topics (.json), or a table of all records (.csv, .jsonl, .parquet).",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
+    column: Column = None,
+    model: Model = None,
+    form: Format = None,
+    on_error: OnError = "raise",
 ) -> None:
-    """Groups of texts, the largest first, each with words that tell it from the others and a text from its middle.
+    """Group texts by topic, the largest first, each with its typical words and a text from its middle.
 
-    Example: noppa topics reviews.csv --column body -o topics.html
-    """  # fmt: skip
-    with all_texts(inputs, reading, comparing, output, (PAGE, SUMMARY)) as (
-        found,
-        vectors,
-        encoder,
-    ):
-        if not len(found.texts):
-            raise InputError("there are no texts, so there are no topics")
-        with pulse("group") as tick:
-            made = topics_of(found.texts, vectors, encoder, count, tick)
-        if output is None and as_json:
-            print_json(_numbered(made, found))
-        elif output is None:
-            print("\n".join(map(printable, str(made).splitlines())))
-        elif output.suffix.lower() in WRITERS:
-            write_table(output, Grouped, _rows(made, found))
+    Examples:
+
+    noppa topics reviews.csv --column body -o topics.html
+
+    noppa topics reviews.csv --column body --outliers 20
+    """
+    suffixes = () if outliers else (PAGE, SUMMARY)
+    with encoded_texts(inputs, column, form, on_error, model, output, suffixes) as encoded:
+        if outliers is not None:
+            _find_outliers(encoded, outliers, output, as_json)
         else:
-            _write(output, made, found)
+            _find_topics(encoded, count, output, as_json)
 
 
-def _rows(made: Topics, found: Collected) -> Iterator[Grouped]:
-    for row, text in enumerate(made.texts):
-        label = int(made.labels[row])
-        yield Grouped(
-            int(found.records[row]) + 1,
+def _find_topics(
+    encoded: EncodedTexts, count: int | None, output: Path | None, as_json: bool
+) -> None:
+    texts = encoded.collected
+    if not len(texts.texts):
+        raise InputError("there are no texts, so there are no topics")
+    with progress_ticks("group") as tick:
+        found = topics_of(texts.texts, encoded.vectors, encoded.encoder, count, tick)
+    if output is None and as_json:
+        print_json(_by_record(found, texts))
+    elif output is None:
+        print("\n".join(map(printable, str(found).splitlines())))
+    elif output.suffix.lower() in WRITERS:
+        write_table(output, TopicRow, _rows(found, texts))
+    else:
+        _write(output, found, texts)
+
+
+def _find_outliers(encoded: EncodedTexts, count: int, output: Path | None, as_json: bool) -> None:
+    texts, vectors = encoded.collected, encoded.vectors
+    with progress_ticks("compare", blocks(len(vectors))) as tick:
+        scores = outlier_scores(vectors, tick)
+    rows = [
+        Outlier(float(scores[row]), int(texts.records[row]) + 1, texts.texts[row])
+        for row in most_unlike(scores, count).tolist()
+    ]
+    if output is not None:
+        write_table(output, Outlier, rows)
+    elif as_json:
+        print_objects(rows, Outlier._fields)
+    else:
+        print_rows(rows)
+
+
+def _rows(found: Topics, texts: Collected) -> Iterator[TopicRow]:
+    for row, text in enumerate(found.texts):
+        label = int(found.labels[row])
+        yield TopicRow(
+            int(texts.records[row]) + 1,
             label + 1,
-            made.topics[label].name,
-            float(made.nearness[row]),
-            float(made.outlier_scores[row]),
+            found.topics[label].name,
+            float(found.nearness[row]),
+            float(found.outlier_scores[row]),
             text,
         )
 
 
-def _write(output: Path, made: Topics, found: Collected) -> None:
+def _write(output: Path, found: Topics, texts: Collected) -> None:
     if output.suffix.lower() == PAGE:
         from noppa.plot.topic_map import topic_page
 
-        content = topic_page(made)
+        content = topic_page(found)
     else:
-        content = json.dumps(_numbered(made, found), ensure_ascii=False, indent=1) + "\n"
+        content = json.dumps(_by_record(found, texts), ensure_ascii=False, indent=1) + "\n"
     with atomic_file(output) as new:
         new.write_text(content, encoding="utf-8", errors="replace")
 
 
-def _numbered(made: Topics, found: Collected) -> dict[str, Any]:
-    """As `described`, with the numbers of records in place of rows."""
-    described = made.to_dict()
-    listed = [described["outliers"], *(topic["representatives"] for topic in described["topics"])]
-    for one in (one for rows in listed for one in rows):
-        one["record"] = int(found.records[one.pop("row")]) + 1
-    return described
-
-
-def clusters() -> None:
-    """Not a command: two others may be meant."""
-    raise ParameterError(
-        "there is no command clusters: noppa topics groups texts, and noppa cluster runs on Dask or Spark"
-    )
+def _by_record(found: Topics, texts: Collected) -> dict[str, Any]:
+    """Return `found.to_dict()` with record numbers instead of row numbers."""
+    facts = found.to_dict()
+    lists = [facts["outliers"], *(topic["representatives"] for topic in facts["topics"])]
+    for entry in (entry for entries in lists for entry in entries):
+        entry["record"] = int(texts.records[entry.pop("row")]) + 1
+    return facts
 
 
 def register(app: typer.Typer) -> None:
     app.command()(topics)
-    settings = {"ignore_unknown_options": True, "allow_extra_args": True}
-    app.command(hidden=True, context_settings=settings)(clusters)
