@@ -41,8 +41,7 @@ from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
 from noppa.words import formats
 from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
-from noppa.words.formats.catalogue import CATALOGUE, every_set, language_sets
-from noppa.words.formats.download import download
+from noppa.words.formats.download import download, find_set, list_sets
 from noppa.words.nearest import nearest as nearest_words
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
@@ -217,32 +216,22 @@ def counts(
 def get(
     name: Annotated[
         str | None,
-        typer.Argument(help="Name of a set, or a language such as de; lists the sets if missing."),
+        typer.Argument(help="Name of a set; without one, all sets are listed."),
     ] = None,
     to: Annotated[
         Path | None, typer.Option(help="Folder for the file; noppa's cache folder if not given.")
     ] = None,
 ) -> None:
-    """Download a well-known set from its publisher and print the path of the file.
+    """Download a well-known set from its publisher, check it, and print the path of the file.
 
     Example: noppa vectors get glove.6B
     """
-    sets, languages = every_set(), language_sets()
-    if name is None or name in languages:
-        for entry in CATALOGUE.values() if name is None else languages[name]:
-            size = "" if entry.size is None else f"{entry.size / 1e9:.1f} GB"
-            print(f"{entry.name:<28}{size:<9}{entry.about}")
-        if name is None:
-            print(
-                f"{'de, fr, zh, ...':<28}{'':<9}lists the sets of one of {len(languages)} languages"
-            )
+    if name is None:
+        for known, about in list_sets().items():
+            print(f"{known:<28}{about}")
         return
-    if name not in sets:
-        raise typer.BadParameter(
-            f"there is no set {name!r}: choose from {', '.join(CATALOGUE)}, or give a language such as de to list its sets"
-        )
     with bytes_bar(name) as progress:
-        path = download(sets[name], to or home() / "vectors", progress)
+        path = download(find_set(name), to or home() / "vectors", progress)
     print(path)
 
 

@@ -40,7 +40,7 @@ TOKENIZERS = {"Chinese": "zh", "Japanese": "ja", "Thai": "th", "Lao": "lo", "Khm
 
 ADVICE = (
     "their vectors mean little with these word vectors: load some of that language "
-    "(noppa vectors get lists those that are published for 157 languages)"
+    "(noppa vectors get lists those that are published)"
 )
 SPLIT = (
     "the word vectors have words of it, but not of texts that are split at spaces: give --tokenizer {0} (tokenizer={0!r} in "

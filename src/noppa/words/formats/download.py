@@ -1,280 +1,156 @@
-"""Downloads: resumed, retried, verified, and under their name only when complete."""
+"""Well-known sets of word vectors, downloaded from their publishers by pooch."""
 
 from __future__ import annotations
 
-import hashlib
-import http.client
-import os
 import re
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from noppa.errors import FileError, warn
-from noppa.words.formats.catalogue import Entry
-from noppa.words.formats.load_options import Progress
+from noppa.errors import FileError, ParameterError
+from noppa.extras import needs
 
-PIECE = 1 << 18
+GLOVE = "https://nlp.stanford.edu/data/"
+FASTTEXT = "https://dl.fbaipublicfiles.com/fasttext/"
+GOOGLE_NEWS = "https://s3.amazonaws.com/dl4j-distribution/GoogleNews-vectors-negative300.bin.gz"
+NUMBERBATCH = "https://conceptnet.s3.amazonaws.com/downloads/2019/numberbatch/"
 
-#: An attempt that brings fewer bytes counts as failed, so that a trickle of bytes cannot make the retries endless.
-LEAST_PROGRESS = 1 << 20
-LONGEST_PAUSE = 60.0
-
-_PAGE = re.compile(rb"\s*<(!doctype|html|\?xml)", re.I)
-_RANGE = re.compile(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19})\Z")
-
-
-@dataclass(frozen=True)
-class Patience:
-    """Timeout of a silent server in seconds, failed attempts a URL, and the first pause between them."""
-
-    seconds: float = 30.0
-    attempts: int = 5
-    pause: float = 1.0
-
-    def back_off(self, failures: int) -> None:
-        """Sleep before a retry, twice as long after each failure."""
-        time.sleep(min(self.pause * 2**failures, LONGEST_PAUSE))
+TIMEOUT = 30.0
+ATTEMPTS = 3
+CHUNK_BYTES = 1 << 18
 
 
-class _Refused(Exception):
-    """Why a URL does not give the file; `retry` where another attempt may."""
+class VectorSet(NamedTuple):
+    """A published file; sha256 is "" if its publisher gives no checksum and nobody else pins one."""
 
-    def __init__(self, reason: str, retry: bool = False) -> None:
-        super().__init__(reason)
-        self.retry = retry
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to https alone: content over http or ftp can be tampered with."""
-
-    def redirect_request(
-        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> Any:
-        if not newurl.lower().startswith("https://"):
-            raise _Refused(f"the server leads to {newurl[:100]!r}, and only https is followed")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+    url: str
+    sha256: str
+    about: str
 
 
-def https_opener() -> urllib.request.OpenerDirector:
-    """An opener for https URLs alone: no http, ftp, file or data."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.UnknownHandler(),
-        _Redirects(),
-    ):
-        opener.add_handler(handler)
-    return opener
+#: The publishers give no checksums: these are the ones that JuliaText's Embeddings.jl pins.
+SETS = {
+    "glove.6B": VectorSet(
+        f"{GLOVE}glove.6B.zip",
+        "617afb2fe6cbd085c235baf7a465b96f4112bd7f7ccb2b2cbd649fed9cbcf2fb",
+        "0.9 GB: Wikipedia and Gigaword, 400,000 words, lower case; a zip archive of 50 to 300 dimensions",
+    ),
+    "glove.42B.300d": VectorSet(
+        f"{GLOVE}glove.42B.300d.zip",
+        "03d5d7fa28e58762ace4b85fb71fe86a345ef0b5ff39f5390c14869da0fc1970",
+        "1.9 GB: Common Crawl, 1.9 million words, lower case",
+    ),
+    "glove.840B.300d": VectorSet(
+        f"{GLOVE}glove.840B.300d.zip",
+        "c06db255e65095393609f19a4cfca20bf3a71e20cc53e892aafa490347e3849f",
+        "2.2 GB: Common Crawl, 2.2 million words, cased; the paper's vectors",
+    ),
+    "glove.twitter.27B": VectorSet(
+        f"{GLOVE}glove.twitter.27B.zip",
+        "792af52f795d1a32c9842a3240f5f3fe5e941a8ff6df5eb0f9d668092ebc019c",
+        "1.5 GB: Twitter, 1.2 million words, lower case; a zip archive of 25 to 200 dimensions",
+    ),
+    "fasttext.crawl-300d-2M": VectorSet(
+        f"{FASTTEXT}vectors-english/crawl-300d-2M.vec.zip",
+        "5bfffffbabdab299d4c9165c47275e8f982807a6eaca37ee1f71d3a79ddb544d",
+        "1.5 GB: Common Crawl, 2 million words, cased",
+    ),
+    "fasttext.wiki-news-300d-1M": VectorSet(
+        f"{FASTTEXT}vectors-english/wiki-news-300d-1M.vec.zip",
+        "bdeb85f44892c505953e3654183e9cb0d792ee51be0992460593e27198d746f8",
+        "0.7 GB: Wikipedia and news, 1 million words, cased",
+    ),
+    "word2vec.googlenews-300d": VectorSet(
+        GOOGLE_NEWS,
+        "21c05ae916a67a4da59b1d006903355cced7de7da1e42bff9f0504198c748da8",
+        "1.6 GB: Google News, 3 million words and phrases, cased",
+    ),
+    "numberbatch-19.08": VectorSet(
+        f"{NUMBERBATCH}numberbatch-19.08.txt.gz",
+        "",
+        "ConceptNet, 78 languages, 9 million words spelled /c/en/cake",
+    ),
+    "numberbatch-en-19.08": VectorSet(
+        f"{NUMBERBATCH}numberbatch-en-19.08.txt.gz",
+        "",
+        "ConceptNet, 516,000 English words and phrases, lower case",
+    ),
+}
+
+#: Sets for many languages: the pattern of their names, by the code of the language, and their URLs.
+LANGUAGE_SETS = {
+    "cc.CODE.300.vec": (
+        f"{FASTTEXT}vectors-crawl/{{name}}.gz",
+        "fastText, 157 languages: Common Crawl and Wikipedia, text",
+    ),
+    "cc.CODE.300.bin": (
+        f"{FASTTEXT}vectors-crawl/{{name}}.gz",
+        "fastText, 157 languages: the model, which also makes vectors of unknown words",
+    ),
+    "wiki.CODE.align.vec": (
+        f"{FASTTEXT}vectors-aligned/{{name}}",
+        "fastText, 44 languages: Wikipedia, in one space with the other aligned languages",
+    ),
+}
+
+
+def list_sets() -> dict[str, str]:
+    """Return the names of all sets with their descriptions; `CODE` in a name stands for the code of a language."""
+    languages = {name: about for name, (_, about) in LANGUAGE_SETS.items()}
+    return {name: entry.about for name, entry in SETS.items()} | languages
+
+
+def find_set(name: str) -> VectorSet:
+    """Return a set by its name."""
+    if name in SETS:
+        return SETS[name]
+    for pattern, (url, about) in LANGUAGE_SETS.items():
+        if re.fullmatch(re.escape(pattern).replace("CODE", "[a-z]{2,12}"), name):
+            return VectorSet(url.format(name=name), "", about)
+    raise ParameterError(f"there is no set {name!r}", f"choose from {', '.join(list_sets())}")
 
 
 def download(
-    entry: Entry,
-    folder: Path,
-    progress: Progress | None = None,
-    patience: Patience | None = None,
-    opener: urllib.request.OpenerDirector | None = None,
+    vectors: VectorSet, folder: Path, progress: Callable[[int, int], None] | None = None
 ) -> Path:
-    """The path of a verified copy of a file, downloaded where there is none yet.
+    """Return the path of the downloaded file; a file that exists with the right checksum is not downloaded again.
 
-    An interrupted download is resumed. The URLs of the entry are tried in turn. Where no checksum is published, only the
-    length that the server announces is compared, and a warning says so.
+    Raises:
+        FileError: the download failed, or its checksum is wrong.
     """
-    target = folder / entry.file
-    partial = folder / f".{entry.file}.partial"
-    with _explained(target):
-        if target.exists() and _fault(target, entry) is None:
-            return target
-        folder.mkdir(parents=True, exist_ok=True)
-        partial.touch()
-        if True:
-            fetch = _Fetch(
-                entry, partial, progress, patience or Patience(), opener or https_opener()
-            )
-            reasons = []
-            for url in entry.urls:
-                reason = fetch.with_retries(url)
-                if reason is None:
-                    if entry.sha256 is None:
-                        _warn_of_no_checksum(entry, partial)
-                    os.replace(partial, target)
-                    return target
-                reasons.append(f"{url}: {reason}")
-            if not _size(partial):
-                partial.unlink(missing_ok=True)
-    raise FileError(
-        f"{entry.name} could not be fetched ({'; '.join(reasons)}): try again later, which goes on where this stopped, "
-        f"or get the file elsewhere and put it at {target}"
-    )
-
-
-@contextmanager
-def _explained(target: Path) -> Iterator[None]:
-    """Errors of the disk as one sentence; those of the network are handled further in."""
+    with needs("download", "downloading word vectors"):
+        import pooch
+        from requests import RequestException
+    base, _, name = vectors.url.rpartition("/")
+    known = f"sha256:{vectors.sha256}" if vectors.sha256 else None
+    client = pooch.create(folder, f"{base}/", registry={name: known}, retry_if_failed=ATTEMPTS - 1)
+    bar = False if progress is None else _ProgressBar(progress)
+    downloader = pooch.HTTPDownloader(bar, CHUNK_BYTES, timeout=TIMEOUT)
     try:
-        yield
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
+        return Path(client.fetch(name, downloader=downloader))
+    except (OSError, ValueError, RequestException) as error:
+        reason = " ".join(str(error).split())
+        raise FileError(
+            f"{vectors.url} could not be downloaded: {reason}",
+            f"try again later, or put the file at {folder / name}",
+        ) from error
 
 
-@dataclass(frozen=True)
-class _Fetch:
-    """Downloads an entry into `partial`."""
+@dataclass
+class _ProgressBar:
+    """A progress bar with the interface that pooch expects."""
 
-    entry: Entry
-    partial: Path
-    progress: Progress | None
-    patience: Patience
-    opener: urllib.request.OpenerDirector
+    progress: Callable[[int, int], None]
+    total: int = 0
+    done: int = 0
 
-    def with_retries(self, url: str) -> str | None:
-        """Download the whole file from one URL, with retries; the reason of a failure, or None."""
-        failures = 0
-        while True:
-            size_before = _size(self.partial)
-            try:
-                self._once(url, size_before)
-                break
-            except _Refused as refusal:
-                progressed = _size(self.partial) >= size_before + LEAST_PROGRESS
-                failures = 0 if progressed else failures + 1
-                if not refusal.retry or failures >= self.patience.attempts:
-                    return str(refusal)
-                self.patience.back_off(failures)
-        fault = _fault(self.partial, self.entry)
-        if fault is not None:
-            os.truncate(self.partial, 0)  # complete but wrong: nothing to resume
-        return fault
+    def update(self, size: int) -> None:
+        self.done = min(self.done + size, self.total)
+        self.progress(self.done, self.total)
 
-    def _once(self, url: str, offset: int) -> None:
-        size = self.entry.size
-        if offset == size:
-            return
-        if size is not None and offset > size:
-            os.truncate(self.partial, 0)
-            offset = 0
-        request = urllib.request.Request(url, headers={"User-Agent": "noppa"})
-        if offset:
-            request.add_header("Range", f"bytes={offset}-")
-        with self._refusals(), self.opener.open(request, timeout=self.patience.seconds) as response:
-            offset, size = _start(response, offset, size)
-            for piece in _pieces(response, offset, size):
-                self._write(piece, offset)
-                offset += len(piece)
-                if self.progress is not None:
-                    self.progress(offset, size)
-            if offset < size:
-                raise _Refused(f"the connection ended after {offset} of {size} bytes", retry=True)
+    def reset(self) -> None:
+        self.done = 0
 
-    def _write(self, piece: bytes, at: int) -> None:
-        with _explained(self.partial), self.partial.open("r+b") as file:
-            file.truncate(at)  # drops bytes of an earlier attempt that this server does not resume
-            file.seek(at)
-            file.write(piece)
-
-    @contextmanager
-    def _refusals(self) -> Iterator[None]:
-        """Network errors as refusals, with or without a retry."""
-        seconds = self.patience.seconds
-        try:
-            yield
-        except FileError:
-            raise
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code == 416:  # Range Not Satisfiable
-                os.truncate(self.partial, 0)
-                raise _Refused("the part fetched before does not fit", retry=True) from error
-            raise _Refused(
-                f"the server answered {error.code} {error.reason}", error.code >= 500
-            ) from error
-        except TimeoutError as error:
-            raise _Refused(f"nothing came for {seconds:g} seconds", retry=True) from error
-        except urllib.error.URLError as error:
-            if isinstance(error.reason, TimeoutError):
-                raise _Refused(f"no answer for {seconds:g} seconds", retry=True) from error
-            raise _Refused(f"no connection ({error.reason}); is this machine offline?") from error
-        except (http.client.HTTPException, OSError) as error:
-            raise _Refused(
-                f"the connection broke ({error or type(error).__name__})", retry=True
-            ) from error
-
-
-def _start(response: Any, offset: int, size: int | None) -> tuple[int, int]:
-    """The offset in the file at which a response begins, checked against its headers, and the size of the file."""
-    if response.status == 206:
-        content_range = _RANGE.match(response.headers.get("Content-Range") or "")
-        if content_range is None or int(content_range[1]) != offset:
-            raise _Refused("the server resumed at another place than asked for")
-        total = int(content_range[3])
-    else:
-        offset = 0  # the server does not resume
-        length = response.headers.get("Content-Length") or ""
-        announced = int(length) if re.fullmatch(r"\d{1,19}", length) else size
-        if announced is None:
-            raise _Refused("the server does not say how long the file is, nor does its publisher")
-        total = announced
-    if size is not None and total != size:
-        _refuse_page(response.read1(PIECE) if not offset else b"")
-        raise _Refused(f"the server has {total} bytes where {size} were published")
-    return offset, total
-
-
-def _pieces(response: Any, offset: int, size: int) -> Iterator[bytes]:
-    """The content in pieces, refused beyond the published size."""
-    first = offset == 0
-    while piece := response.read1(min(PIECE, size - offset + 1)):
-        if first:
-            _refuse_page(piece)
-        first = False
-        offset += len(piece)
-        if offset > size:
-            raise _Refused(f"the server sends more than the {size} bytes that were published")
-        yield piece
-
-
-def _refuse_page(start: bytes) -> None:
-    if _PAGE.match(start):
-        raise _Refused("a web page came instead of the file")
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _fault(path: Path, entry: Entry) -> str | None:
-    """What is wrong with a complete file, None if nothing."""
-    size = path.stat().st_size
-    if entry.size is not None and size != entry.size:
-        return f"it has {size} bytes where {entry.size} were published"
-    if entry.sha256 is None:
-        return None
-    digest = _digest(path)
-    if digest != entry.sha256:
-        return f"its checksum {digest[:12]}… is not the published {entry.sha256[:12]}…"
-    return None
-
-
-def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
-def _warn_of_no_checksum(entry: Entry, path: Path) -> None:
-    warn(
-        f"no checksum of {entry.name} is published, so that only its {path.stat().st_size} bytes could be compared with "
-        f"what the server announced; its SHA-256 is {_digest(path)}: compare it with that of another copy"
-    )
+    def close(self) -> None:
+        pass
