@@ -31,14 +31,14 @@ import numpy as np
 from measure import tell
 
 import noppa
+from noppa._native import is_segmented
 from noppa.distill.pipeline import distill
 from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import chosen, counted
-from noppa.text.characters import DIGIT, IDEOGRAPH, LETTER, character_class, is_segmented
-from noppa.text.segmentation import may_break
-from noppa.text.segmenters import segmenter
-from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.characters import DIGIT, IDEOGRAPH, LETTER, character_kind
+from noppa.text.tokenizer import Tokenizer, segmenter
 from noppa.words.lexicon import Lexicon
+from tests.oracle.text import may_break
 
 #: Language: its name, the code of the declaration, the code of the messages.
 LANGUAGES = {
@@ -107,7 +107,7 @@ def vectors_of(sentences: list[list[str]]) -> noppa.WordVectors:
 
 
 def is_word(token: str) -> bool:
-    return character_class(token[0]) in (LETTER, DIGIT, IDEOGRAPH)
+    return character_kind(token[0]) in (LETTER, DIGIT, IDEOGRAPH)
 
 
 def known_share(words: noppa.WordVectors, texts: list[str]) -> float:
@@ -221,7 +221,7 @@ def segmentation(mediawiki: Path, code: str) -> None:
     expected = [cuts(public(run)) for run in runs]
     theirs = cpu_seconds(lambda: [public(run) for run in runs])
     for name, words in word_lists(code, texts[SENTENCES:], public).items():
-        lexicon = Lexicon.of(words, 0, "skip", "exact-then-lower", Tokenizer.of(code))
+        lexicon = Lexicon.of(words, 0, "skip", "exact-then-lower", Tokenizer.parse(code))
         lexicon.tokens("")
         ours = cpu_seconds(lambda lexicon=lexicon: [lexicon.tokens(run) for run in runs])
         rows = cpu_seconds(lambda lexicon=lexicon: lexicon.look_up(runs, 1))
@@ -246,7 +246,7 @@ def segmentation(mediawiki: Path, code: str) -> None:
 
 def distilled(mediawiki: Path, teacher_folder: Path, code: str) -> None:
     """Distillation end to end: how the cosines of held-out sentences follow the teacher's, by rank."""
-    how = Tokenizer.of(code)
+    how = Tokenizer.parse(code)
     texts = messages(mediawiki, LANGUAGES[code][2])[: TAUGHT + HELD_OUT]
     training, tried = texts[:-HELD_OUT], texts[-HELD_OUT:]
     with TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ import pytest
 import noppa
 from noppa import _native
 from noppa.words import word_folder
-from tests.oracle import reference
+from tests import oracle
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 
@@ -74,7 +74,7 @@ def test_words_that_collide_get_a_seeded_table() -> None:
     assert not len(repeated)
     assert longest_run(slots[:-1]) < 512
     assert (_native.build_slots(text, bounds)[0] == slots).all()  # the seed comes from the words
-    for module in (_native, reference):
+    for module in (_native, oracle):
         module.check_slots(slots, len(words))
     found = _native.Vocabulary(text, bounds, slots, 1, -1)
     assert [found.find(word.decode()) for word in words] == list(range(len(words)))
@@ -139,7 +139,7 @@ SLOTS = {
 @pytest.mark.found("outside review", "A stored table without an empty entry was searched for ever.")
 @pytest.mark.parametrize("slots", SLOTS.values(), ids=SLOTS)
 def test_damaged_slots_are_refused(slots: np.ndarray) -> None:
-    for module in (_native, reference):
+    for module in (_native, oracle):
         with pytest.raises(ValueError, match="damaged slots"):
             module.check_slots(slots, len(WORDS))
     with pytest.raises(ValueError, match="damaged slots"):

@@ -17,7 +17,7 @@ from noppa.classify.sparse_rows import sparse_rows
 from noppa.errors import FileError, NotFittedError, ParameterError
 from noppa.io import storage
 from noppa.plot import decision, training_page
-from tests.oracle import reference
+from tests import oracle
 from tests.test_classifier import LABELS, TEXTS, TOPIC_TEXTS, TOPICS, made
 
 
@@ -191,7 +191,7 @@ def test_sparse_products_agree_with_the_twin() -> None:
     )
     for columns in (1, 7, 33):
         matrix = random.normal(size=(97, columns)).astype(np.float32)
-        twin = reference.sparse_product(rows.values, rows.ids, rows.offsets, matrix, 1)
+        twin = oracle.sparse_product(rows.values, rows.ids, rows.offsets, matrix, 1)
         for threads in (1, 3):
             assert np.allclose(rows.times(matrix, threads), twin, atol=1e-5)
     dense = np.zeros((50, 97))

@@ -16,7 +16,7 @@ from noppa.distill import word_fit as fitting
 from noppa.distill.pipeline import distill, side_by_side
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.word_fit import Fit, fitted
-from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokenizer import Tokenizer
 
 #: A module that stands for sentence-transformers: each letter has a vector, and words weigh by their length.
 MADE = """
@@ -107,12 +107,12 @@ def test_vocabulary() -> None:
     assert counts["the"] == 2
     assert counts["'s"] == 1
     assert vocabulary.chosen({"b": 2, "a": 2, "c": 3, "two words": 9, "it's": 8}, 2) == ["c", "a"]
-    french = Tokenizer.of("fr")
+    french = Tokenizer.parse("fr")
     counts = vocabulary.counted(["L'homme d'aujourd'hui"], french)
     assert vocabulary.chosen(counts, 9, french) == ["aujourd'hui", "d'", "homme", "l'"]
-    assert vocabulary.counted(["IRMAK"], Tokenizer.of("tr")) == {"ırmak": 1}
+    assert vocabulary.counted(["IRMAK"], Tokenizer.parse("tr")) == {"ırmak": 1}
     with pytest.raises(noppa.NoppaError, match="there is none yet: give --vocabulary FILE"):
-        vocabulary.counted(["我喜欢音乐"], Tokenizer.of("zh"))
+        vocabulary.counted(["我喜欢音乐"], Tokenizer.parse("zh"))
     found = vocabulary.needed_pieces(["ba", "##da", "!", "##", "##!", "bi"], ["ba"])
     assert found == ["##da", "bi"]
 

@@ -136,7 +136,7 @@ def test_a_tokenizer_of_ones_own() -> None:
         ((WORDS, "noppa"), "method must be one of NoPPA"),
         ((WORDS, noppa.NoPPA(), "whiten"), "is no refinement"),
         ((WORDS, noppa.NoPPA(), None, "split"), "there is no tokenizer 'split'"),
-        ((WORDS, noppa.NoPPA(), None, 5), "tokenizer must be the name of one or a function"),
+        ((WORDS, noppa.NoPPA(), None, 5), "tokenizer must be a name or a function"),
     ],
 )
 def test_bad_construction(arguments: tuple[object, ...], message: str) -> None:

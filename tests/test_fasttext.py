@@ -21,8 +21,8 @@ from noppa.serve.app import Application
 from noppa.serve.served import Served
 from noppa.serve.settings import Settings
 from noppa.words.formats.fasttext import FastText
+from tests import oracle
 from tests.fasttext_files import made_model, unlabelled
-from tests.oracle import character_ngrams
 
 SYLLABLES = ["ka", "lo", "mi", "ré", "tü", "на", "ст", "wor", "xe", "一", "<", "-"]
 
@@ -157,14 +157,14 @@ def test_native_equals_the_twin(count: int) -> None:
     text = np.frombuffer(b"".join(words), np.uint8)
     for shortest, longest in ((1, 1), (2, 5), (3, 3), (0, 64), (5, 2)):
         arguments = text, bounds, shortest, longest, 97
-        ours, twin = _native.ngram_buckets(*arguments), character_ngrams.ngram_buckets(*arguments)
+        ours, twin = _native.ngram_buckets(*arguments), oracle.ngram_buckets(*arguments)
         assert [part.tolist() for part in ours] == [part.tolist() for part in twin]
     ids, offsets = _native.ngram_buckets(text, bounds, 2, 4, 97)
     data = np.random.default_rng(6).normal(size=97 * 5).astype("<f4").tobytes()
     rows = np.frombuffer(b"x" + data, np.uint8)
     for threads in (1, 2):
         means = _native.mean_rows(rows, 1, 97, 5, ids, offsets, threads)
-        expected = character_ngrams.mean_rows(rows, 1, 97, 5, ids, offsets, 1)
+        expected = oracle.mean_rows(rows, 1, 97, 5, ids, offsets, 1)
         assert np.asarray(means) == pytest.approx(expected, abs=1e-6)
 
 
@@ -185,7 +185,7 @@ def test_native_code_trusts_nothing() -> None:
         _native.ngram_buckets(np.zeros(0, np.uint8), none, 1, 2, 0)
     for start, count in ((0, 2**62), (41, 0), (-1, 1), (0, 5)):
         assert _native.parse_entries(data, start, count)[3] == -1
-        assert character_ngrams.parse_entries(data, start, count)[3] == -1
+        assert oracle.parse_entries(data, start, count)[3] == -1
 
 
 def test_every_cut_file_is_refused_in_one_sentence(model: Path) -> None:

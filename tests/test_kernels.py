@@ -13,7 +13,7 @@ import noppa
 from noppa import _native
 from noppa.methods.equations import positions
 from noppa.methods.numpy_form import NumpyPooler
-from tests.oracle import reference
+from tests import oracle
 
 SIZES = (0, 1, 2, 7, 63, 64, 65, 97, 200)
 DIMS = (1, 3, 8, 50, 100, 300)
@@ -228,7 +228,7 @@ def test_steps(instruction_set: str, kind: str, dim: int) -> None:
     known = np.ones(70, np.int32)
     known[3] = 0
     native = _native.apply_steps(rows, known, _native.Steps(steps_of(kind, dim, "float32")), 2)
-    twin = reference.apply_steps(rows, known, reference.Steps(steps_of(kind, dim, "float64")), 1)
+    twin = oracle.apply_steps(rows, known, oracle.Steps(steps_of(kind, dim, "float64")), 1)
     assert (native[3] == 0).all()
     assert np.abs(native - twin).max() <= 1e-5 * np.abs(twin).max()
 

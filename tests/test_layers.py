@@ -148,10 +148,10 @@ def made(folder: Path, files: Mapping[str, str]) -> Graph:
 )
 def test_every_way_to_import_a_later_layer_is_refused(tmp_path: Path, statement: str) -> None:
     others = {"__init__.py": "", "words/__init__.py": "", "words/lexicon.py": ""}
-    assert upward_imports(made(tmp_path, {**others, "text/tokens.py": "import numpy"})) == []
-    refused = upward_imports(made(tmp_path, {**others, "text/tokens.py": statement}))
+    assert upward_imports(made(tmp_path, {**others, "text/tokenizer.py": "import numpy"})) == []
+    refused = upward_imports(made(tmp_path, {**others, "text/tokenizer.py": statement}))
     assert refused
-    assert all(line.startswith("noppa.text.tokens imports noppa") for line in refused)
+    assert all(line.startswith("noppa.text.tokenizer imports noppa") for line in refused)
 
 
 def test_a_folder_without_a_place_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from noppa import _native as kernels
 from noppa.dedupe.near_duplicates import NearDuplicates
 from noppa.errors import ParameterError
-from tests.oracle import leaders as twin
+from tests import oracle
 
 
 def made_rows(count: int, dim: int = 24, seed: int = 0, noise: float = 0.08) -> np.ndarray:
@@ -78,8 +78,8 @@ def test_the_twin_decides_the_same() -> None:
     rows = made_rows(600, dim=33, seed=7)
     near = NearDuplicates(rows, exact=50, probes=3)
     cells = kernels.nearest_cells(rows, near.centroids, 3, 2)
-    assert cells.tolist() == twin.nearest_cells(rows, near.centroids, 3, 1).tolist()
-    search = twin.Leaders(rows, near.centroids, 3, 2, 0.9, 10)
+    assert cells.tolist() == oracle.nearest_cells(rows, near.centroids, 3, 1).tolist()
+    search = oracle.Leaders(rows, near.centroids, 3, 2, 0.9, 10)
     native = kernels.Leaders(rows, near.centroids, 3, 2, 0.9, 10)
     assert search.advance(600, 1)[0].tolist() == native.advance(600, 2)[0].tolist()
 

@@ -14,8 +14,8 @@ import noppa
 from noppa import _native
 from noppa.words import formats as files
 from noppa.words.nearest import nearest
+from tests import oracle
 from tests.conftest import made_texts
-from tests.oracle import reference
 from tests.test_methods import CASES
 
 WORDS = ["the", "cake", "token", "New", "new", "cafe", "'s", "well", "known", ".", "law", "中"]
@@ -123,7 +123,7 @@ def test_native_pieces_equal_the_twin(
     text = np.frombuffer(b"".join(encoded), np.uint8)
     bounds = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     found = []
-    for module in (_native, reference):
+    for module in (_native, oracle):
         slots = module.build_slots(text, bounds[: len(words) + 1])[0]
         piece_slots = module.build_slots(text, bounds[len(words) :])[0]
         vocabulary = module.Vocabulary(text, bounds, slots, case, -1, len(pieces), piece_slots)

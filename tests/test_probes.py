@@ -13,7 +13,7 @@ from noppa.paper import logistic, perceptron
 from noppa.paper.correlation import cosines, pearson, spearman
 from noppa.paper.perceptron import Stream, views
 from noppa.paper.probes import PROBES, ProbeData, ProbeResult
-from tests.oracle import reference
+from tests import oracle
 
 
 def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +85,7 @@ def test_native_steps_are_those_of_the_twin(dim: int, rows: int, classes: int) -
     start = perceptron._start(dim, classes, 1)
     settings = (points, labels, order, rows, 64, classes, 1e-2, 5)
     wanted = start.astype(np.float64)
-    reference.network_steps(wanted, *settings)
+    oracle.network_steps(wanted, *settings)
     live = _native.instruction_set()
     try:
         for name in _native.instruction_sets():
@@ -109,7 +109,7 @@ def test_the_twin_takes_the_step_of_the_formulas() -> None:
         likely = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
         return float(-np.log(likely[np.arange(40), labels]).mean())
 
-    reference.network_steps(state, rows, labels, np.arange(40), 40, 64, 2, 1e-1, 0)
+    oracle.network_steps(state, rows, labels, np.arange(40), 40, 64, 2, 1e-1, 0)
     slope = np.zeros_like(before)
     for part in (*views(np.arange(len(before)), 3, 2),):
         for at in part.ravel():

@@ -13,8 +13,8 @@ from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
 from noppa.encoder import model_writer
 from noppa.words import packed_rows
 from noppa.words.formats import write
+from tests import oracle
 from tests.conftest import made_texts, made_words
-from tests.oracle import reference
 
 WORDS = made_words(dim=50, extra=30)
 TEXTS = made_texts(30, WORDS)
@@ -82,7 +82,7 @@ def test_kernels_read_each_value_exactly(instruction_set: str) -> None:
     words = noppa.Encoder(few, noppa.Average())
     assert (words.encode_tokens([[word] for word in few.words]) == every_row(few)).all()
     ids = np.arange(len(few) + 1, dtype=np.int32)
-    twin = reference.Table(few.matrix, few.scales, few.rows.blocks, few.rows.bits).rows(ids)
+    twin = oracle.Table(few.matrix, few.scales, few.rows.blocks, few.rows.bits).rows(ids)
     assert not twin[-1].any()
     assert np.allclose(twin[:-1], every_row(few), rtol=1e-6)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import noppa
 from noppa.refine import Moments, Step, fit_steps
-from tests.oracle import reference
+from tests import oracle
 
 ROWS = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.linspace(3, 0.1, 12)) + 0.7
 
@@ -19,7 +19,7 @@ ROWS = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.linspace(3, 
 def applied(steps: list[Step], rows: np.ndarray) -> np.ndarray:
     """Rows through the steps in float64, as they were fitted."""
     exact = [(step.to_dict()[0], *vars(step).values()) for step in steps]
-    return reference.apply_steps(rows, None, reference.Steps(exact), 1)
+    return oracle.apply_steps(rows, None, oracle.Steps(exact), 1)
 
 
 def fitted(refinement: object, rows: np.ndarray) -> np.ndarray:

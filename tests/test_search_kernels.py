@@ -9,7 +9,7 @@ import pytest
 
 from noppa import _native
 from noppa.search.stored_vectors import nearest, stored, unit
-from tests.oracle import reference
+from tests import oracle
 
 DTYPES = ["float32", "float16", "int8"]
 
@@ -17,7 +17,7 @@ DTYPES = ["float32", "float16", "int8"]
 def tables(rows: np.ndarray, dtype: str) -> tuple[Any, Any]:
     arrays = stored(rows, dtype)
     return tuple(
-        module.Table(arrays["vectors"], arrays.get("scales")) for module in (_native, reference)
+        module.Table(arrays["vectors"], arrays.get("scales")) for module in (_native, oracle)
     )
 
 
@@ -43,7 +43,7 @@ def test_native_equals_twin(instruction_set: str, dtype: str, dim: int) -> None:
             (some, allowed, bonus),
         ):
             numbers, scores = _native.nearest_rows(native, *case, queries, 7, 2)
-            _, expected = reference.nearest_rows(twin, *case, queries, 7, 2)
+            _, expected = oracle.nearest_rows(twin, *case, queries, 7, 2)
             assert scores == pytest.approx(expected, abs=1e-5)
             for q, found in enumerate(numbers):
                 dots = twin.rows(found) @ queries[q] + (0 if case[2] is None else bonus[q, found])
@@ -80,7 +80,7 @@ def test_codes_are_searched_as_the_twin_does(instruction_set: str, dim: int) -> 
                     *cells,
                     made_rows(1, dim, 3)[0],
                 )
-                expected = reference.nearest_codes(*given, 9, 1)
+                expected = oracle.nearest_codes(*given, 9, 1)
                 for threads in (1, 3):
                     found = _native.nearest_codes(*given, 9, threads)
                     assert found.tolist() == expected.tolist()
@@ -147,7 +147,7 @@ def test_terms_are_added_as_the_twin_does() -> None:
         counts = rng.integers(1, 9, holding).astype(np.uint16)
         lengths = rng.integers(9, 50, texts).astype(np.uint32)
         found = []
-        for module in (_native, reference):
+        for module in (_native, oracle):
             scores = np.ones(texts, np.float32)
             module.add_term(scores, rows, counts, lengths, 2.5, 0.3, 0.02, 3)
             found.append(scores)

@@ -1,4 +1,4 @@
-"""Tokenizers of other languages: their rules, the native scanner against its twin, names, folders and packages."""
+"""Tokenizers of other languages: their rules, the native scanner against the oracle, names, folders and packages."""
 
 from __future__ import annotations
 
@@ -17,15 +17,11 @@ from noppa import _native
 from noppa.cli import program
 from noppa.errors import MissingPackageError, ParameterError
 from noppa.io.storage import HEADER
-from noppa.text.characters import is_segmented
-from noppa.text.languages import LANGUAGES
 from noppa.text.rules import FOLD, FORM, LONGEST_SEGMENT, RULE_SET, RUN
-from noppa.text.segmentation import word_cost
-from noppa.text.segmenters import SEGMENTERS
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
-from noppa.text.tokens import tokenize
+from noppa.text.tokenizer import LANGUAGES, PACKAGES, Tokenizer, segmenter
 from noppa.words.lexicon import Lexicon
-from tests.oracle import reference
+from tests import oracle
+from tests.oracle.text import word_cost
 
 #: Words of many languages, most frequent first; some hold joints, a mark of their own, or what another spelling has.
 WORDS = [
@@ -37,7 +33,7 @@ WORDS = [
 
 
 def lexicon(tokenizer: str, case: str = "exact-then-lower", words: list[str] = WORDS) -> Lexicon:
-    return Lexicon.of(words, 0, "skip", case, Tokenizer.of(tokenizer))
+    return Lexicon.of(words, 0, "skip", case, Tokenizer.parse(tokenizer))
 
 
 RULES = {
@@ -82,7 +78,7 @@ KNOWN = {
 
 @pytest.mark.parametrize(("name", "token", "word"), sorted(KNOWN))
 def test_other_spellings(name: str, token: str, word: str) -> None:
-    for module in (_native, reference):
+    for module in (_native, oracle):
         assert found(module, name)(token) == WORDS.index(word)
         assert found(module, "english")(token) != WORDS.index(word) or token.lower() == word
 
@@ -91,7 +87,7 @@ def found(module: object, name: str):
     words = lexicon(name)
     slots = _native.build_slots(words.text, words.bounds)[0]
     vocabulary = module.Vocabulary(  # type: ignore[attr-defined]
-        words.text, words.bounds, slots, 0, -1, how=words.tokenizer.splitting
+        words.text, words.bounds, slots, 0, -1, how=words.tokenizer.scanner_options
     )
     return lambda token: int(vocabulary.look_up_tokens([[token]])[0][0])
 
@@ -110,25 +106,25 @@ numbers = st.tuples(*(st.integers(0, len(names) - 1) for names in (RULE_SET, RUN
 )
 @example("เ" * 40 + "ก" + "\u0e34" * 60, (1, 1, 0, 0), 0)
 @example("a-b-a-b-a-b-a-b-a-b-a-b-a-b", (1, 0, 0, 0), 0)
-def test_native_equals_twin(text: str, how: tuple[int, int, int, int], case: int) -> None:
+def test_native_equals_the_oracle(text: str, how: tuple[int, int, int, int], case: int) -> None:
     """Tokens, with and without a vocabulary, and the rows of them."""
-    assert _native.tokenize(text, how) == tokenize(text, type(ENGLISH.splitting)(*how))
+    assert _native.tokenize(text, how) == oracle.tokenize(text, how)
     words = lexicon("english")
     slots = _native.build_slots(words.text, words.bounds)[0]
-    native, twin = (
+    native, plain = (
         module.Vocabulary(words.text, words.bounds, slots, case, -1, how=how)
-        for module in (_native, reference)
+        for module in (_native, oracle)
     )
-    assert native.tokenize(text) == twin.tokenize(text)
-    for one, other in zip(native.look_up([text], 1), twin.look_up([text], 1), strict=True):
+    assert native.tokenize(text) == plain.tokenize(text)
+    for one, other in zip(native.look_up([text], 1), plain.look_up([text], 1), strict=True):
         assert one.tolist() == other.tolist()
 
 
-def test_native_equals_twin_on_the_code_points_of_scripts() -> None:
-    how = Tokenizer.of("zh").splitting
+def test_native_equals_the_oracle_on_the_code_points_of_scripts() -> None:
+    how = Tokenizer.parse("zh").scanner_options
     for low in (*range(0, 0x20000, 0x8000), 0x2F800, 0xE0000):
         text = "".join(map(chr, range(low, low + 0x8000)))
-        assert _native.tokenize(text, how) == tokenize(text, how), hex(low)
+        assert _native.tokenize(text, how) == oracle.tokenize(text, how), hex(low)
 
 
 @pytest.mark.parametrize(
@@ -140,10 +136,10 @@ def test_a_megabyte_without_spaces(name: str, unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     words = lexicon(name, words=[*WORDS, *("中" * length for length in range(2, 30))])
     assert sum(map(len, words.tokens(text))) <= len(text)
-    twin = reference.Vocabulary(
-        words.text, words.bounds, words.slots, 0, -1, how=words.tokenizer.splitting
+    plain = oracle.Vocabulary(
+        words.text, words.bounds, words.slots, 0, -1, how=words.tokenizer.scanner_options
     )
-    assert words.tokens(unit * 200) == twin.tokenize(unit * 200)
+    assert words.tokens(unit * 200) == plain.tokenize(unit * 200)
 
 
 def test_words_longer_than_the_limit_are_not_found() -> None:
@@ -168,21 +164,21 @@ def test_a_crowded_table_of_beginnings_changes_nothing() -> None:
     ]
     words = list(dict.fromkeys(words))
     native = lexicon("zh", words=words)
-    twin = reference.Vocabulary(
-        native.text, native.bounds, native.slots, 0, -1, how=native.tokenizer.splitting
+    plain = oracle.Vocabulary(
+        native.text, native.bounds, native.slots, 0, -1, how=native.tokenizer.scanner_options
     )
     for _ in range(20):
         text = "".join(map(chr, rng.integers(0x4E00, 0x4E44, 200)))
-        assert native.tokens(text) == twin.tokenize(text)
+        assert native.tokens(text) == plain.tokenize(text)
 
 
 class TestNames:
     def test_every_language_is_a_tokenizer(self) -> None:
         assert len(LANGUAGES) >= 157
-        for name in (*LANGUAGES, *RULE_SET, *SEGMENTERS):
-            tokenizer = Tokenizer.of(name)
-            assert Tokenizer.of(str(tokenizer)) == tokenizer
-            assert Tokenizer.stored(tokenizer.entry()) == tokenizer
+        for name in (*LANGUAGES, *RULE_SET, *PACKAGES):
+            tokenizer = Tokenizer.parse(name)
+            assert Tokenizer.parse(str(tokenizer)) == tokenizer
+            assert Tokenizer.from_dict(tokenizer.to_dict()) == tokenizer
 
     @pytest.mark.parametrize(
         ("name", "message"),
@@ -193,12 +189,12 @@ class TestNames:
             ("fr:form", "'form' is no setting"),
             ("fr:form=NFD", "form must be one of NFC, NFKC, none, not 'NFD'"),
             ("zh:segment=mecab", "segment must be one of none, vocabulary, jieba"),
-            (3, "tokenizer must be the name of one or a function"),
+            (3, "tokenizer must be a name or a function"),
         ],
     )
     def test_mistakes(self, name: str, message: str) -> None:
         with pytest.raises(ParameterError) as error:
-            Tokenizer.of(name)
+            Tokenizer.parse(name)
         assert message in str(error.value)
 
 
@@ -270,7 +266,7 @@ def test_fit_saves_a_tokenizer_by_its_name(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
     expected = noppa.load(tmp_path / "words", "zh").encode(["我喜欢音乐", "中国人的"])
     assert np.load(tmp_path / "rows.npy").tobytes() == expected.tobytes()
-    assert noppa.load(tmp_path / "zh").words.tokenizer == Tokenizer.of("zh")
+    assert noppa.load(tmp_path / "zh").words.tokenizer == Tokenizer.parse("zh")
 
 
 def test_an_index_keeps_its_tokenizer(tmp_path: Path) -> None:
@@ -279,7 +275,7 @@ def test_an_index_keeps_its_tokenizer(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     noppa.Index.open(folder, noppa.load(tmp_path / "plain", "zh")).add(["我喜欢音乐", "中国人"])
     index = noppa.Index.open(folder)
-    assert index.encoder.words.tokenizer == Tokenizer.of("zh")
+    assert index.encoder.words.tokenizer == Tokenizer.parse("zh")
     assert [hit.text for hit in index.search("音乐", mode="words")] == ["我喜欢音乐"]
     with pytest.raises(noppa.NoppaError, match=r"plain:segment=vocabulary"):
         noppa.Index.open(folder, noppa.load(tmp_path / "plain"))
@@ -292,7 +288,7 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize("package", SEGMENTERS)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_packages(package: str) -> None:
     pytest.importorskip(package)
     text = SENTENCES[package]
@@ -303,12 +299,11 @@ def test_packages(package: str) -> None:
     assert len(tokens) > 4
     ids, _ = words.look_up([text], 1)
     assert (ids >= 0).sum() >= 2
-    assert all(is_segmented(token[0]) for token in tokens[:-2])
+    assert all(_native.is_segmented(token[0]) for token in tokens[:-2])
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from noppa.text.segmenters import jieba
-
     monkeypatch.setitem(sys.modules, "jieba", None)
+    segmenter.cache_clear()
     with pytest.raises(MissingPackageError, match=r"pip install 'noppa\[jieba\]'"):
-        jieba()
+        segmenter("jieba")

@@ -1,4 +1,4 @@
-"""The tokenizer: its rules, and the native scanner against its Python twin on any text."""
+"""The tokenizer: its rules, and the native scanner against the oracle on any text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from noppa import _native
-from noppa.text.tokens import tokenize
+from tests.oracle.text import tokenize
 
 RULES = {
     "": [],
@@ -31,13 +31,7 @@ RULES = {
     "Mr. Smith vs. St. Ives": ["Mr.", "Smith", "vs.", "St.", "Ives"],
     "AT&T R&D": ["AT&T", "R&D"],
     "mail me@foo.co.uk, or a.b+c@x.org.": ["mail", "me@foo.co.uk", ",", "or", "a.b+c@x.org", "."],
-    "(https://x.org/a?b=c,d) www.noppa.io.": [
-        "(",
-        "https://x.org/a?b=c,d",
-        ")",
-        "www.noppa.io",
-        ".",
-    ],
+    "(https://x.org/a?b=c,d) noppa.io.": ["(", "https://x.org/a?b=c,d", ")", "noppa.io", "."],
     "see google.com/foo. End.Start": ["see", "google.com/foo", ".", "End", ".", "Start"],
     "wait.... what--no": ["wait", "...", "what", "--", "no"],
     "日本語 text": ["日", "本", "語", "text"],
@@ -57,47 +51,10 @@ def test_rules(text: str) -> None:
 
 # Text that looks like text, and text that looks like nothing.
 pieces = st.sampled_from(
-    [
-        *".,:;!?'\"`-–—_/&@#$%()[]<>\\|~^*+= \t\n",
-        *[
-            "n't",
-            "'s",
-            "'ll",
-            "'VE",
-            "www.",
-            "http://",
-            "HTTPS://",
-            "Mr",
-            "a.b",
-            ".com",
-            ".de",
-            "...",
-            "--",
-            "''",
-            "x@y",
-        ],
-        *[
-            "a",
-            "b",
-            "I",
-            "the",
-            "Zürich",
-            "ΣΑΣ",
-            "İ",
-            "ǅ",
-            "1",
-            "22",
-            "٣",
-            "½",
-            "日",
-            "가",
-            "é",
-            "́",
-            "👍🏽",
-        ],
-        *"\u200d\ufe0f\u2019\u201c\u2011\x00\ud800\udfff\u2028",
-    ]
-)
+    [*".,:;!?'\"`-–—_/&@#$%()[]<>\\|~^*+= \t\n", "n't", "'s", "'ll", "'VE", "www.", "http://", "HTTPS://", "Mr", "a.b", ".com",
+     ".de", "...", "--", "''", "x@y", "a", "b", "I", "the", "Zürich", "ΣΑΣ", "İ", "ǅ", "1", "22", "٣", "½", "日", "가", "é", "\u0301",
+     "👍🏽", *"\u200d\ufe0f\u2019\u201c\u2011\x00\ud800\udfff\u2028"]
+)  # fmt: skip
 
 
 @settings(max_examples=500)
@@ -105,7 +62,7 @@ pieces = st.sampled_from(
 @example("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.b")
 @example("x" * 70 + "@y.com")
 @example("a" + ".b" * 200 + ".com")
-def test_native_equals_twin(text: str) -> None:
+def test_native_equals_the_oracle(text: str) -> None:
     assert _native.tokenize(text) == tokenize(text)
 
 
@@ -119,7 +76,7 @@ def test_normal_forms_give_the_same_tokens(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["a", "a.", "a-", "'s", "a@", "1.", "www.", "n't'", "x.com"])
 def test_a_megabyte_without_spaces(unit: str) -> None:
-    """Every look-ahead is bounded: a scanner that looked ahead without end would not come back from this."""
+    """Every look-ahead is bounded, so this returns."""
     text = unit * (1_000_000 // len(unit))
     tokens = _native.tokenize(text)
     assert sum(map(len, tokens)) <= len(text)

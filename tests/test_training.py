@@ -1,4 +1,4 @@
-"""The native trainer of FastSent and Sent2Vec against its float64 twin, and what it learns."""
+"""The native trainer of FastSent and Sent2Vec against the float64 oracle, and what it learns."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import pytest
 import noppa
 from noppa import _native
 from noppa.methods.sent2vec import with_pairs
-from tests.oracle import reference
+from tests import oracle
 
 from .conftest import made_words
+
+REAL = {_native: np.float32, oracle: np.float64}
 
 
 def after_training(module: Any, dim: int, buckets: int, adjacent: bool, itself: bool) -> Any:
     rng = np.random.default_rng(dim)
     words, sizes = 11, (4, 0, 1, 7, 2, 9)
-    source = rng.normal(size=(words + buckets, dim)).astype(module.REAL)
-    target = rng.normal(size=(words, dim)).astype(module.REAL)
+    source = rng.normal(size=(words + buckets, dim)).astype(REAL[module])
+    target = rng.normal(size=(words, dim)).astype(REAL[module])
     keep = rng.uniform(0.3, 1, words).astype(np.float32)
     noise = rng.integers(0, words, 64).astype(np.int32)
     ids = rng.integers(0, words, sum(sizes)).astype(np.int32)
@@ -34,9 +36,9 @@ def after_training(module: Any, dim: int, buckets: int, adjacent: bool, itself: 
     ("buckets", "adjacent", "itself"),
     [(0, False, False), (13, False, False), (0, True, False), (0, True, True)],
 )
-def test_native_equals_twin(dim: int, buckets: int, adjacent: bool, itself: bool) -> None:
+def test_native_equals_the_oracle(dim: int, buckets: int, adjacent: bool, itself: bool) -> None:
     found = after_training(_native, dim, buckets, adjacent, itself)
-    wanted = after_training(reference, dim, buckets, adjacent, itself)
+    wanted = after_training(oracle, dim, buckets, adjacent, itself)
     for a, b in zip(found, wanted, strict=True):
         assert np.abs(a - b).max() < 1e-4 * np.abs(b).max()
 
@@ -59,15 +61,15 @@ def test_words_of_one_topic_come_together(method: Any) -> None:
     assert apart(encoder) > apart(plain) + 0.2
 
 
-@pytest.mark.parametrize("module", [_native, reference])
+@pytest.mark.parametrize("module", [_native, oracle])
 @pytest.mark.parametrize(("sentence", "changed"), [([0, 1], False), ([0, 1, 2], True)])
 def test_a_word_is_not_predicted_by_the_pairs_that_hold_it(
     module: Any, sentence: list[int], changed: bool
 ) -> None:
     """Of two words each is in the only pair, which therefore learns nothing; of three, a pair predicts the third."""
     rng = np.random.default_rng(0)
-    source = rng.normal(size=(3 + 50, 4)).astype(module.REAL)
-    target = rng.normal(size=(3, 4)).astype(module.REAL)
+    source = rng.normal(size=(3 + 50, 4)).astype(REAL[module])
+    target = rng.normal(size=(3, 4)).astype(REAL[module])
     before = source[3:].copy()
     ids, offsets = np.array(sentence, np.int32), np.array([0, len(sentence)])
     keep, noise = np.ones(3, np.float32), np.array([2], np.int32)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from noppa import _native as kernels
-from tests.oracle import vector_text as twin
+from tests import oracle
 
 
 def compare(ours, theirs):
@@ -56,14 +56,14 @@ WORDS = ["the", "a b", "", " ", "é", "\u00a0", "12", "1.5", "a\tb"]
 def test_lines(lines, dim, ends):
     block = "\n".join(word + gap + gap.join(numbers) + end for word, gap, numbers, end in lines)
     block = (block + "\n" * ends).encode()
-    compare(kernels.parse_vectors(block, dim, 2), twin.parse_vectors(block, dim, 1))
+    compare(kernels.parse_vectors(block, dim, 2), oracle.parse_vectors(block, dim, 1))
 
 
 @given(st.binary(max_size=200), st.integers(1, 3))
 @settings(max_examples=150, deadline=None)
 def test_any_bytes(block, dim):
-    compare(kernels.parse_vectors(block, dim, 1), twin.parse_vectors(block, dim, 1))
-    compare(kernels.parse_records(block, dim, 5), twin.parse_records(block, dim, 5))
+    compare(kernels.parse_vectors(block, dim, 1), oracle.parse_vectors(block, dim, 1))
+    compare(kernels.parse_records(block, dim, 5), oracle.parse_records(block, dim, 5))
 
 
 @given(st.from_regex(r"-?[0-9]{1,25}(\.[0-9]{0,30})?(e-?[0-9]{1,2})?", fullmatch=True))
@@ -79,7 +79,7 @@ def test_any_bytes(block, dim):
 @settings(max_examples=500, deadline=None)
 def test_rounding(number):
     block = f"w {number}\n".encode()
-    ours, theirs = kernels.parse_vectors(block, 1, 1), twin.parse_vectors(block, 1, 1)
+    ours, theirs = kernels.parse_vectors(block, 1, 1), oracle.parse_vectors(block, 1, 1)
     compare(ours, theirs)
     if len(ours[2]):
         value = ours[2][0, 0]
@@ -99,7 +99,7 @@ def test_every_float_reads_back():
     assert not len(bad)
     np.testing.assert_array_equal(matrix.view(np.uint32), values.view(np.uint32))
     some = values[:500]
-    for ours, theirs in zip(lines, twin.format_rows(some, " ", 1), strict=False):
+    for ours, theirs in zip(lines, oracle.format_rows(some, " ", 1), strict=False):
         assert np.float32(ours) == np.float32(theirs)
 
 

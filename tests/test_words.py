@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import noppa
 from noppa import _native
 from noppa.words.frequencies import CLOSED_CLASS
+from tests import oracle
 from tests.conftest import made_words
-from tests.oracle import reference
 
 MATRIX = np.arange(12, dtype=np.float32).reshape(4, 3)
 NAMES = ["The", "the", "cake", "<unk>"]
@@ -66,7 +66,7 @@ def test_native_look_up_equals_twin(vocabulary: list[str], other: str) -> None:
             module.Vocabulary(text, bounds, module.build_slots(text, bounds)[0], case, -1)
             .look_up_tokens(sentences)[0]
             .tolist()
-            for module in (_native, reference)
+            for module in (_native, oracle)
         ]
         assert ids[0] == ids[1]
 

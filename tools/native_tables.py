@@ -1,7 +1,7 @@
 """The C++ headers of data that both languages need, and the tables of characters, pinned to one version of Unicode.
 
 `python tools/native_tables.py FOLDER` writes `character_tables.hpp`, `text_rules.hpp` and `kernel_constants.hpp`, with any
-Python: the build does. `python tools/native_tables.py` writes `src/noppa/text/character_data.py`, from which the first of
+Python: the build does. `python tools/native_tables.py` writes `tools/character_data.py`, from which the first of
 them is made, and needs the Python that has this version of Unicode (3.11).
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "noppa"
-DATA = PACKAGE / "text" / "character_data.py"
+DATA = Path(__file__).with_name("character_data.py")
 
 
 def values_of(path: Path) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def values(name: str) -> array[int]:
 '''
 
 TABLES = {
-    "kind": "what `characters.character_class` gives",
+    "kind": "one of KIND in src/noppa/text/rules.py",
     "lower": "the lower-case form, as a distance",
     "plain": "the form without case and accents, as a distance; NOTHING for a mark",
     "stable": "1: in Unicode 13.0, which every Python from 3.10 on knows, so that NFC never changes",

@@ -6,8 +6,8 @@ import numpy as np
 
 from noppa import _native as kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
+from tests import oracle
 from tests.fasttext_files import DICTIONARY, made_model
-from tests.oracle import character_ngrams as twin
 
 MODEL = made_model()
 QUANTIZED = MODEL[: DICTIONARY + 60] + b"\1" + MODEL[DICTIONARY + 60 :]
@@ -27,10 +27,10 @@ def once(data: bytes) -> None:
     content = np.frombuffer(block, np.uint8)
     start, count = head[1] % 16, head[1] // 16
     entries = kernels.parse_entries(content, start, count)
-    assert_same(entries[3:], twin.parse_entries(content, start, count)[3:])
+    assert_same(entries[3:], oracle.parse_entries(content, start, count)[3:])
     bounds = np.array([0, len(content) // 2, len(content)], np.int64)
     if len(content) <= 2048:
         arguments = content, bounds, start % 4, count % 7, 97
-        assert_same(kernels.ngram_buckets(*arguments), twin.ngram_buckets(*arguments))
+        assert_same(kernels.ngram_buckets(*arguments), oracle.ngram_buckets(*arguments))
     load(block, "model.bin", **options_of(head[0]))
     load(block, "model.bin", keep=["the", "kuchen", "\udcff"])

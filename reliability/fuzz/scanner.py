@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noppa import _native as kernels
-from noppa.text.tokens import tokenize
+from tests.oracle.text import tokenize
 
 SEEDS = [
     b"1It's 3.50 dollars, isn't it? Mail a.b@c.org, see www.x.com/y.",

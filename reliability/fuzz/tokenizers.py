@@ -6,9 +6,9 @@ import numpy as np
 
 from noppa import _native as kernels
 from noppa.text.rules import FOLD, FORM, RULE_SET, RUN
-from noppa.text.tokens import Splitting, tokenize
 from reliability.fuzz.scanner import text_of
-from tests.oracle import reference
+from tests import oracle
+from tests.oracle.text import Splitting, tokenize
 
 WORDS = (
     "l' d' -je 's homme aujourd'hui arc-en-ciel straße strasse ırmak istanbul 我 喜欢 音乐 中国 中 国人 東京 京都 東京都 に "
@@ -34,7 +34,7 @@ def once(data: bytes) -> None:
     slots = kernels.build_slots(TEXT, BOUNDS)[0]
     native, twin = (
         module.Vocabulary(TEXT, BOUNDS, slots, data[0] // 4 % 3, -1, how=how)
-        for module in (kernels, reference)
+        for module in (kernels, oracle)
     )
     assert native.tokenize(text) == twin.tokenize(text), f"{text!r} by {how}"
     rows = [vocabulary.look_up([text], 1)[0].tolist() for vocabulary in (native, twin)]

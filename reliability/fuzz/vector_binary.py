@@ -6,7 +6,7 @@ import struct
 
 from noppa import _native as kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
-from tests.oracle import vector_text as twin
+from tests import oracle
 
 ROW = struct.pack("<2f", 1.5, -1e-40)
 BAD = struct.pack("<2f", float("nan"), 1e30)
@@ -24,5 +24,5 @@ SEEDS = [
 def once(data: bytes) -> None:
     head, block = data[:2].ljust(2, b"\0"), data[2:]
     dim, most = head[1] % 5 + 1, head[1] // 5
-    assert_same(kernels.parse_records(block, dim, most), twin.parse_records(block, dim, most))
+    assert_same(kernels.parse_records(block, dim, most), oracle.parse_records(block, dim, most))
     load(block, "v.bin", **options_of(head[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from noppa import _native as kernels
 from reliability.fuzz._vector_files import assert_same, load, options_of
-from tests.oracle import vector_text as twin
+from tests import oracle
 
 #: A byte of options, a byte for the dimension, and the file.
 SEEDS = [
@@ -20,5 +20,5 @@ SEEDS = [
 def once(data: bytes) -> None:
     head, block = data[:2].ljust(2, b"\0"), data[2:]
     dim = head[1] % 6 + 1
-    assert_same(kernels.parse_vectors(block, dim, 1), twin.parse_vectors(block, dim, 1))
+    assert_same(kernels.parse_vectors(block, dim, 1), oracle.parse_vectors(block, dim, 1))
     load(block, "v.txt", **options_of(head[0]))

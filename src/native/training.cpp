@@ -8,7 +8,7 @@
 namespace noppa {
 namespace {
 
-// splitmix64, which NumPy's twin can repeat.
+// splitmix64, which the oracle can repeat.
 struct Random {
     uint64_t state;
     uint64_t next() {

@@ -45,7 +45,7 @@ from noppa.methods import (
     register,
 )
 from noppa.refine import CommonComponents, Moments, NoiseRemoval, Normalize, Refinement, Whitening
-from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokenizer import Tokenizer
 from noppa.words.word_vectors import WordVectors
 
 if TYPE_CHECKING:

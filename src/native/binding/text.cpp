@@ -32,19 +32,25 @@ class Strings {
         held_.reserve(count);
     }
 
-    // Text above U+02FF may need NFC, any but ASCII NFKC: Python's tables do it, unless a character is newer than the oldest
-    // Python we support.
+    // Text above U+02FF may need NFC, any but ASCII NFKC: Python's tables do it. Characters newer than the oldest Python we
+    // support stay as they are, so that the result is the same with every Python.
     void add_text(nb::handle text, int form) {
         add(nb::borrow(text));
         const Text here = texts.back();
         const Code safe = form == FORM_NFC ? 0x300 : form == FORM_NFKC ? 0x80 : 0x110000;
         if (largest_of(here) < safe) return;
-        bool stable = true;
-        for (int64_t at = 0; at < here.length; ++at) stable &= is_stable(code_at(here, at));
+        const nb::object normalize = nb::module_::import_("unicodedata").attr("normalize");
+        nb::list runs;
+        for (int64_t start = 0, end; start < here.length; start = end) {
+            const bool stable = is_stable(code_at(here, start));
+            for (end = start + 1; end < here.length && is_stable(code_at(here, end)) == stable;) ++end;
+            const nb::object run = nb::steal(PyUnicode_Substring(text.ptr(), Py_ssize_t(start), Py_ssize_t(end)));
+            if (!run.is_valid()) throw nb::python_error();
+            runs.append(stable ? normalize(form == FORM_NFC ? "NFC" : "NFKC", run) : run);
+        }
         copies_.pop_back();
         texts.pop_back();
-        if (stable) add(nb::module_::import_("unicodedata").attr("normalize")(form == FORM_NFC ? "NFC" : "NFKC", text));
-        else add(nb::module_::import_("noppa.text.characters").attr("normalize")(text, form));
+        add(nb::str("").attr("join")(runs));
     }
     void add(nb::object text) {
         require(PyUnicode_Check(text.ptr()), "every item must be a str");
@@ -73,7 +79,7 @@ class Strings {
     std::vector<std::vector<Code>> copies_;
 };
 
-// The numbers of a Splitting of noppa/text/tokens.py.
+// The numbers of Tokenizer.scanner_options in noppa/text/tokenizer.py.
 using Numbers = std::tuple<int, int, int, int>;
 
 Splitting checked_splitting(const Numbers& numbers) {
@@ -227,6 +233,41 @@ nb::tuple build_slots_py(Array1<uint8_t> text, Array1<int64_t> bounds) {
     return nb::make_tuple(numpy(slots), numpy(repeated));
 }
 
+// The only character of a str.
+Code only_code(nb::handle character) {
+    Strings strings;
+    strings.add(nb::borrow(character));
+    require(strings.texts[0].length == 1, "expected one character");
+    return code_at(strings.texts[0], 0);
+}
+
+// Lower case character by character, so that no letter depends on its neighbours (final sigma).
+nb::object lower_py(nb::handle text, int fold) {
+    Strings strings;
+    strings.add(nb::borrow(text));
+    const Text here = strings.texts[0];
+    PyObject* lowered;
+    if (here.width == 1 && fold != FOLD_TURKISH) {
+        std::string letters(static_cast<const char*>(here.data), size_t(here.length));
+        for (char& letter : letters) letter = char(lower(Code(letter)));
+        lowered = PyUnicode_FromStringAndSize(letters.data(), Py_ssize_t(letters.size()));
+    } else {
+        std::vector<Code> codes(static_cast<size_t>(here.length));
+        for (int64_t at = 0; at < here.length; ++at) codes[size_t(at)] = lower(code_at(here, at), fold);
+        int order = PY_LITTLE_ENDIAN ? -1 : 1;
+        lowered = PyUnicode_DecodeUTF32(reinterpret_cast<const char*>(codes.data()),
+                                        Py_ssize_t(codes.size() * sizeof(Code)), "surrogatepass", &order);
+    }
+    if (!lowered) throw nb::python_error();
+    return nb::steal(lowered);
+}
+
+bool is_mark(Code code) {
+    std::vector<Code> plain;
+    append_plain(code, &plain);
+    return plain.empty();
+}
+
 // The place of the first item that is not a str, or -1.
 int64_t first_other(nb::list items) {
     int64_t at = 0;
@@ -242,6 +283,12 @@ int64_t first_other(nb::list items) {
 void bind_text(nb::module_& module) {
     is_ascii_method =
         nb::borrow(reinterpret_cast<PyObject*>(&PyUnicode_Type)).attr("isascii").ptr();  // a type never goes
+    module.def("character_kind", [](nb::handle character) { return kind_of(only_code(character)); }, "character"_a);
+    module.def("is_mark", [](nb::handle character) { return is_mark(only_code(character)); }, "character"_a);
+    module.def(
+        "is_segmented", [](nb::handle character) { return bool(breaks_of(only_code(character)) & BREAKS_SEGMENTED); },
+        "character"_a);
+    module.def("lower", &lower_py, "text"_a, "fold"_a = 0);
     module.def("tokenize", &tokenize, "text"_a, "how"_a = Numbers{});
     module.def("first_other", &first_other, "items"_a);
     module.def("build_slots", &build_slots_py, "text"_a, "bounds"_a);

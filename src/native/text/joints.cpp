@@ -1,4 +1,11 @@
-// Words held together by hyphens and apostrophes: the twin of noppa/text/joints.py.
+// Words held together by hyphens, apostrophes and other JOINTS: whole or in parts, as the vocabulary has them.
+//
+// 1. A word that the vocabulary has stays whole.
+// 2. Else it is split at its joints, from left to right, each time at the last joint within JOINTS_LIMIT up to which the
+//    vocabulary has it. A part takes the apostrophe after it (`l'`), or the hyphen or apostrophe before it (`-je`, `'s`), if
+//    the vocabulary has it so; any other joint is left out.
+// 3. A word of which the vocabulary has no part stays whole; under the rules `elision`, and without a vocabulary, it is
+//    split after each apostrophe, until what is left is one of UNELIDED.
 #include <algorithm>
 
 #include "text/scanner.hpp"

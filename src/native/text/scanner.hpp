@@ -1,4 +1,4 @@
-// Text to tokens: the twin of noppa/text/tokens.py, which states the rules. Same names, same order.
+// Text to tokens, by the rules that noppa/text/tokenizer.py states. tests/oracle/scanner.py is the same in Python.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Token {
     int64_t length;
 };
 
-// How a text is split: see Splitting of noppa/text/tokens.py. The numbers are those of text_rules.hpp.
+// How a text is split. The numbers are those of text_rules.hpp.
 struct Splitting {
     int rules, run, fold, form;
 };
@@ -47,7 +47,7 @@ bool is_joiner(Code code);
 int breaks_of(Code code);
 // Whether every Python we run on knows the character, so that NFC of it never changes.
 bool is_stable(Code code);
-// The twin of characters.plain: appends up to three code points.
+// Appends the character without case and accents, up to three code points; a combining mark adds none.
 void append_plain(Code code, std::vector<Code>* out);
 
 class Scanner {

@@ -1,4 +1,12 @@
-// Runs of scripts without spaces to words: the twin of noppa/text/segmentation.py, which states the rules.
+// Runs of scripts without spaces to words: the best segmentation against a vocabulary.
+//
+// A run is letters and ideographs of SEGMENTED with nothing between them. Its words are the path of the least cost from its
+// begin to its end: a word costs the logarithm of its rank, since word vectors are sorted by frequency, and an unknown
+// character more than any word. Costs are integers, so that every machine finds the same path.
+//
+// 1. A word begins and ends where a character may: see NO_BREAK_BEFORE and NO_BREAK_AFTER.
+// 2. A word has at most LONGEST_SEGMENT characters, so the time is linear in the length of the run.
+// 3. Unknown letters in a row are one token; unknown ideographs are a token each.
 #include <algorithm>
 
 #include "text/scanner.hpp"

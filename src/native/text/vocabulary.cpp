@@ -289,7 +289,16 @@ int32_t Vocabulary::find_spelled(const Token& token, std::string* utf8) const {
     return -1;
 }
 
-// Runs of letters and digits, each ideograph alone; a token without any of them is one part. False if none has rows.
+// The pieces of an unknown word. A piece is a row of its own that no text matches as a word; one that continues a word is
+// spelled with PIECE_MARK before it (`##ing`).
+//
+// 1. The word is split into parts: runs of letters and digits, each ideograph alone; everything between them is left out. A
+//    word without any of them is one part.
+// 2. A part that is a word has that word's row.
+// 3. Else it is matched in lower case and without accents (as it is with case="exact"): the longest word or piece that
+//    begins it, then the longest marked piece that begins the rest, and so on to its end.
+// 4. A part that cannot be matched to its end has no row. A word of which no part has any, or of more than
+//    LONGEST_IN_PIECES characters, stays unknown: this returns false.
 bool Vocabulary::look_up_parts(const Token& token, Scratch* scratch, std::vector<int32_t>* ids) const {
     if (token.length > LONGEST_IN_PIECES) return false;
     const auto is_word = [&](int64_t at) {

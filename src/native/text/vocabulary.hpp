@@ -61,7 +61,9 @@ class Beginnings {
     int64_t slot_of(uint64_t key) const;
 };
 
-// How many words of a batch there were, and how many of them were found whole: the twin of text/telling.py.
+// How many words of a batch there were, and how many of them were found whole. Short words do not count, which many
+// languages share, nor do codes, names of variables and abbreviations: unknown tokens with anything but letters, or with an
+// upper-case letter after the first.
 struct KnownWords {
     int64_t words = 0, known = 0;
 

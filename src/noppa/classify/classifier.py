@@ -25,8 +25,7 @@ from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.internal import internal
 from noppa.io import hub, storage
 from noppa.parameters import short_repr, whole
-from noppa.text.tokenizer_settings import Tokenizer
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split, Tokenizer
 from noppa.threads import thread_count
 
 Float = NDArray[np.float64]

@@ -22,8 +22,7 @@ from noppa.encoder.models import load
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.storage import HEADER, Folder
-from noppa.text.tokenizer_settings import Tokenizer
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split, Tokenizer
 from noppa.words.lexicon import Lexicon
 
 KIND = "classifier"

@@ -13,7 +13,7 @@ from noppa.classify.ngrams import Ngrams
 from noppa.classify.sparse_rows import SparseRows, sparse_rows
 from noppa.display import dataclass_repr
 from noppa.errors import InputError
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 from noppa.words.texts import texts_of
 
 Array = NDArray[np.float32]

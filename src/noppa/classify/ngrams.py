@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from noppa import _native as kernels
 from noppa.classify.sparse_rows import SparseRows, sparse_rows
 from noppa.text.characters import lower
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import tokens_of
 

@@ -18,7 +18,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.methods import Average
 from noppa.progress_bar import counts_bar
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words import frequencies
 from noppa.words.formats.arrays import read_words
 
@@ -70,7 +70,7 @@ def distill(
 
     Example: noppa distill all-MiniLM-L6-v2 sentences.txt -o my-encoder
     """
-    split = Tokenizer.of(tokenizer or ENGLISH)
+    split = Tokenizer.parse(tokenizer or ENGLISH)
     models = [model, *(beside or [])]
     local = [name for name in models if Path(name).exists()]
     check_output(output, [*local, vocabulary, cache, *(inputs or [])])

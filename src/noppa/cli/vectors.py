@@ -37,7 +37,7 @@ from noppa.io.atomic import atomic_file, scratch_folder
 from noppa.io.home import home
 from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import is_saved_folder
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words import formats
 from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
@@ -83,7 +83,7 @@ def convert(
     Example: noppa vectors convert glove.840B.300d.zip glove --dtype float16
     """
     check_output(target, (source, keep, texts, counts, vocabulary))
-    split = Tokenizer.of(tokenizer or ENGLISH)
+    split = Tokenizer.parse(tokenizer or ENGLISH)
     kept = _words_to_keep(keep, texts, split)
     with scratch_folder(target) as scratch:
         try:
@@ -201,7 +201,7 @@ def counts(
     """
     check_output(output, inputs or ())
     token_counts: Counter[str] = Counter()
-    split = split_without_words(Tokenizer.of(tokenizer or ENGLISH))
+    split = split_without_words(Tokenizer.parse(tokenizer or ENGLISH))
     for text in read_texts(input_files(inputs, column, form), on_error):
         token_counts.update(split(text))
     lines = "".join(f"{word} {count}\n" for word, count in token_counts.most_common())

@@ -34,7 +34,7 @@ from noppa.files.places import Place
 from noppa.files.write import PartWriter
 from noppa.io.outputs import folders_of
 from noppa.parameters import one_of
-from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokenizer import Tokenizer
 
 DTYPES = ("float32", "float16")
 

@@ -19,7 +19,7 @@ from noppa.encoder.identity import Identity
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.files.places import Place
 from noppa.methods import registry
-from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokenizer import Tokenizer
 
 #: What became of a shard, as JSON can hold it: its number and counts, or one of "error", "missing" (the model), "bad".
 Outcome = dict[str, Any]
@@ -108,7 +108,7 @@ class Model:
             for name, part in zip(names, parts, strict=True)
             if name not in registry.BUILT_IN
         ]
-        how = None if tokenizer is None else str(Tokenizer.of(tokenizer))
+        how = None if tokenizer is None else str(Tokenizer.parse(tokenizer))
         return cls(encoder.identity, registered=tuple(own), tokenizer=how)
 
     def open(self) -> Encoder:

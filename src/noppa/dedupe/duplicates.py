@@ -17,7 +17,7 @@ from noppa.errors import ParameterError
 from noppa.io.table_file import arrow_table, write_table
 from noppa.parameters import number, whole
 from noppa.text.characters import is_word_character, lower
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 
 #: The lowest threshold, and how many steps of `down_to` lie between it and 1.
 LOWEST, STEPS = 0.5, 500

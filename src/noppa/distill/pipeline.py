@@ -18,7 +18,7 @@ from noppa.distill.word_fit import Fit, fitted
 from noppa.errors import ParameterError
 from noppa.methods.weighting import inverse_frequency_weight
 from noppa.parameters import whole
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words.formats import in_dtype
 from noppa.words.lexicon import Lexicon
 from noppa.words.word_vectors import WordVectors

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from noppa import _native as kernels
 from noppa.errors import ParameterError
-from noppa.text.characters import DIGIT, LETTER, character_class, lower
+from noppa.text.characters import DIGIT, LETTER, character_kind, lower
 from noppa.text.rules import FOLD, PIECE_MARK
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words.lexicon import Lexicon
 
 
@@ -20,11 +20,11 @@ def counted(texts: Iterable[str], tokenizer: Tokenizer = ENGLISH) -> Counter[str
             f"the tokenizer {tokenizer} finds words of a vocabulary, and there is none yet: give --vocabulary FILE, or a "
             "package that segments, such as --tokenizer jieba, fugashi or pythainlp"
         )
-    fold = tokenizer.splitting.fold
+    fold = FOLD[tokenizer.fold]
     lowered = str.lower if fold == FOLD["none"] else lambda token: lower(token, fold)
     counts: Counter[str] = Counter()
     for text in texts:
-        tokens = tokenizer.segmented(kernels.tokenize(text, tokenizer.splitting))
+        tokens = tokenizer.segment_runs(kernels.tokenize(text, tokenizer.scanner_options))
         counts.update(map(lowered, tokens))
     return counts
 
@@ -51,6 +51,6 @@ def needed_pieces(pieces: Sequence[str], words: Iterable[str]) -> list[str]:
         piece
         for piece in pieces
         if piece not in whole_words
-        and all(character_class(c) in (LETTER, DIGIT) for c in piece.removeprefix(PIECE_MARK))
+        and all(character_kind(c) in (LETTER, DIGIT) for c in piece.removeprefix(PIECE_MARK))
         and piece != PIECE_MARK
     ]

@@ -23,7 +23,7 @@ from noppa.parameters import boolean, whole
 from noppa.progress_bar import followed
 from noppa.refine import Moments
 from noppa.threads import thread_count
-from noppa.words.known_share import KnownShare, has_enough
+from noppa.words.coverage import KnownShare
 from noppa.words.texts import blocks_of, texts_of, token_lists_of, tokens_of
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Encoder(EncoderParts):
 
     def known_share(self) -> KnownShare:
         """Counts how many words are known whole of the texts that it is given to `look_up` with."""
-        return KnownShare(self.words, self.split)
+        return KnownShare()
 
     def encode_ids(
         self,
@@ -262,10 +262,9 @@ class Encoder(EncoderParts):
 
     def _ids(self, texts: list[str], threads: int, share: KnownShare | None = None) -> Ids:
         """Ids with a warning of few known words; `share` is that of a call with many blocks, which warns once."""
-        counts = [0, 0] if share is None else share.counts
-        ids = self._counted_ids(texts, threads, counts)
-        if not has_enough(counts):
-            (share or KnownShare(self.words, self.split, counts)).warn_of_few(texts)
+        share = share or KnownShare()
+        ids = self._counted_ids(texts, threads, share.counts)
+        share.warn_if_few()
         return ids
 
     def _counted_ids(self, texts: list[str], threads: int, counts: list[int]) -> Ids:

@@ -21,8 +21,7 @@ from noppa.methods import registry
 from noppa.methods.protocol import Method
 from noppa.parameters import short_repr
 from noppa.refine import Map, Refinement, steps_without_text
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import ENGLISH, Split, Tokenizer
 from noppa.words.word_vectors import WordVectors
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from noppa.encoder import embedded, encoder_folder
 from noppa.errors import NoppaError
 from noppa.io import hub, storage
-from noppa.text.tokenizer_settings import Tokenizer
+from noppa.text.tokenizer import Tokenizer
 
 PRESET, FOLDER, HUB, MEMORY = "preset", "folder", "hub", "memory"
 

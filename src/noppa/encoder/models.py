@@ -24,8 +24,7 @@ from noppa.extras import needs
 from noppa.io import hub, storage
 from noppa.io.atomic import previous_if_missing
 from noppa.parameters import short_repr
-from noppa.text.tokenizer_settings import Tokenizer
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split, Tokenizer
 from noppa.threads import thread_count
 from noppa.words.texts import texts_of
 

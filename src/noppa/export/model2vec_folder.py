@@ -13,7 +13,7 @@ from noppa.export.means import is_unit, mean_words
 from noppa.export.tokenizer import cased, tokenizer_json
 from noppa.io.atomic import atomic_folder
 from noppa.text.characters import lower
-from noppa.text.tokenizer_settings import ENGLISH
+from noppa.text.tokenizer import ENGLISH
 from noppa.words.formats.safetensors import write_tensors
 
 FILES = ("model.safetensors", "tokenizer.json", "config.json")

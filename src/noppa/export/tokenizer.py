@@ -1,6 +1,6 @@
 """Our tokenizer and lookup as a `tokenizer.json` of Hugging Face's tokenizers.
 
-The rules of `noppa.text.tokens` become one regular expression, and the lookup becomes its WordLevel model or, with pieces,
+The rules of `noppa.text.tokenizer` become one regular expression, and the lookup becomes its WordLevel model or, with pieces,
 its WordPiece model. With pieces, a word of several parts (`mother-in-law`) stays whole only if it is in the vocabulary, so
 the expression lists those words. Not covered then: the inside of addresses and of initials (`U.S.S.R.`), and pieces of
 words whose accents must be removed first.
@@ -44,7 +44,7 @@ END = rf"(?!{WORD}|{JOINT})"
 CUT = rf"(?=(?:(?i:n't)|{CLITIC}){{0,{CLITICS_LIMIT}}}{END})"
 DOMAIN = rf"(?i:{'|'.join(sorted(DOMAINS, key=len, reverse=True))})(?!{WORD})"
 
-#: The rules in the order of `noppa.text.tokens`.
+#: The rules in the order of `noppa.text.tokenizer`.
 RULES = (
     rf"(?i:https?://|ftp://|www\.){WORD}{TAIL}",
     rf"{WORD}(?:{WORD}|[.+-]){{0,{LOCAL_LIMIT - 1}}}@{WORD}+(?:-{WORD}+)*\.{WORD}+(?:[.-]{WORD}+)*",

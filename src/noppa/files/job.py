@@ -34,7 +34,7 @@ from noppa.files.record_file import STDIN
 from noppa.files.write import WRITERS, Writer
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.parameters import one_of
-from noppa.words.known_share import KnownShare
+from noppa.words.coverage import KnownShare
 
 ON_ERROR = ("raise", "skip", "empty")
 #: How many words are encoded to tell a model that was never saved from another one.
@@ -197,7 +197,7 @@ class Job:
             return np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
         encoder = self.model.for_texts(texts, self.threads)
         ids, offsets = encoder.look_up(texts, self.threads, share)
-        share.warn_of_few(texts)
+        share.warn_if_few()
         outcome.tokens += len(ids)
         outcome.unknown += int(np.count_nonzero(ids < 0))
         return np.asarray(encoder.encode_ids(ids, offsets, self.threads, **self.options)[0])

@@ -11,7 +11,7 @@ from noppa.encoder.models import resolve_model
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema
 from noppa.parameters import short_repr
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 from noppa.words.word_vectors import WordVectors
 
 #: Letters of a piece, on the average of a word, above which its pieces mean something: of random strings 1 % have more, of the

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from noppa.errors import ParameterError
 from noppa.search.row_table import Row
 from noppa.search.segment import Segment
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 
 #: The place of a part and the number of a row in it, by id.
 Places = dict[str, tuple[int, int]]

@@ -14,7 +14,7 @@ import numpy as np
 
 from noppa.errors import InputError, ParameterError
 from noppa.parameters import short_repr
-from noppa.text.characters import DROP, SPACE, character_class, replaced_surrogate
+from noppa.text.characters import DROP, SPACE, character_kind, replace_surrogates
 
 #: SQLite's whole numbers.
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -52,8 +52,8 @@ def _checked_id(one: Any) -> str:
 
 def _is_visible(character: str) -> bool:
     """Whether a character shows, with every Python alike: no control character, no space but the plain one, no half of a pair."""
-    hidden = character_class(character) in (SPACE, DROP)
-    return character == " " or not (hidden or character != replaced_surrogate(character))
+    hidden = character_kind(character) in (SPACE, DROP)
+    return character == " " or not (hidden or character != replace_surrogates(character))
 
 
 def checked_metadata(metadata: Any, count: int) -> list[Metadata]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from noppa.search.postings import Term, terms_of
 from noppa.text.characters import has_digit
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 from noppa.words.word_vectors import WordVectors
 
 #: Hits that are compared word by word; more change next to nothing.

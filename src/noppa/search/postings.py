@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from noppa import _native as kernels
 from noppa.io import schema
 from noppa.text.characters import is_word_character, lower
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 
 #: BM25's saturation of repeated words, and how far a long text is held against itself.
 K1, B = 1.2, 0.75

@@ -25,7 +25,7 @@ from noppa.search.row_table import Row
 from noppa.search.segment import Segment
 from noppa.search.stored_vectors import Vectors, float_rows
 from noppa.search.where import Condition
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 from noppa.words.word_vectors import WordVectors
 
 HYBRID, MEANING, WORDS = "hybrid", "meaning", "words"

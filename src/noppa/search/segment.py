@@ -16,7 +16,7 @@ from noppa.search import cells, postings
 from noppa.search.cells import Cells
 from noppa.search.postings import Postings
 from noppa.search.row_table import Row, RowTable
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 
 KIND = "index segment"
 TABLE = "rows.sqlite"

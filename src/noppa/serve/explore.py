@@ -35,7 +35,7 @@ from noppa.serve.served_classifier import ServedClassifier
 from noppa.serve.served_models import Counts, Watch
 from noppa.serve.service import Service
 from noppa.serve.variants import about
-from noppa.words.known_share import KnownShare
+from noppa.words.coverage import KnownShare
 
 #: Tokens of an explanation, which holds several tables of tokens × tokens.
 EXPLAINED = 256
@@ -70,7 +70,7 @@ def operations(service: Service) -> list[Operation]:
             encoder = variants.encoder(key, session, 1, watch, threads)
             share = encoder.known_share()
             explanation = encoder.explain(explicable(encoder, text, "text", share))
-            notes = {**about(encoder, key, session.own), "warning": share.complaint([text])}
+            notes = {**about(encoder, key, session.own), "warning": share.message}
             return dumped({**explained(explanation, full), **notes})
 
         return Response(await service.work(request, job), media_type="application/json")

@@ -23,7 +23,7 @@ from noppa.serve.fields import Field, Schema, whole
 from noppa.serve.problems import Problem, busy, invalid, too_large
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
-from noppa.words.known_share import KnownShare
+from noppa.words.coverage import KnownShare
 
 COSINES = "similarity"
 BLOCK_TEXTS = 1024
@@ -164,7 +164,7 @@ class Models:
             parts.append(rows)
             counts += Counts.of(ids, known)
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return rows, replace(counts, warning=share.complaint(texts))
+        return rows, replace(counts, warning=share.message)
 
     def pieces(
         self,

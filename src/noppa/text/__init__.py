@@ -1,1 +1,1 @@
-"""text -> tokens: what a character is, the tokenizer's rules, and how an unknown word falls into pieces."""
+"""Text to tokens: what a character is, the tokenizers of each language, and the numbers of their rules."""

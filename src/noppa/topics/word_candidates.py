@@ -13,7 +13,7 @@ from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SIMILARITY, External, load
 from noppa.text.characters import is_letter, lower
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 from noppa.words.word_vectors import WordVectors
 
 #: Words with a larger share of all text stand for no topic: in English some 120, such as "the" and "over".

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from noppa.display import dataclass_repr
 from noppa.errors import ParameterError
 from noppa.text.characters import lower
-from noppa.text.tokenizer_settings import Tokenizer
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split, Tokenizer
 from noppa.words.frequencies import Probabilities, filled
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import blocks_of, texts_of, tokens_of

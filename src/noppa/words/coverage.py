@@ -1,7 +1,8 @@
-"""How much of some texts a vocabulary knows."""
+"""How much of some texts a vocabulary knows: a report on request, and a warning when few words are known."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,12 +11,49 @@ from typing import Any
 import numpy as np
 
 from noppa.display import Displayed, Table, View, dataclass_repr, frame
-from noppa.text.tokens import Split
+from noppa.errors import UnknownWordsWarning, warn
+from noppa.text.tokenizer import Split
 from noppa.words.lexicon import Lexicon
 from noppa.words.texts import blocks_of, texts_of, tokens_of
 
 BLOCK = 4096
 WHOLE, PIECES, UNKNOWN = range(3)
+
+#: Fewer words say nothing about a language: they may be names.
+MIN_WORDS = 3
+
+
+class KnownShare:
+    """Counts known words during a call, and warns once if there are few.
+
+    counts: words that were looked up, and those found whole. A word has at least four letters, or begins with a letter
+    beyond ASCII; unknown tokens that look like codes or names are left out (`KnownWords` of src/native/text/vocabulary.hpp).
+    """
+
+    __slots__ = ("_has_warned", "counts")
+
+    def __init__(self) -> None:
+        self.counts = [0, 0]
+        self._has_warned = False
+
+    @property
+    def message(self) -> str | None:
+        """Return the warning about the words counted so far, None if enough are known."""
+        words, known = self.counts
+        # One standard deviation below half: a few unknown words in a short text are no other language.
+        if words < MIN_WORDS or known >= (words - math.sqrt(words)) / 2:
+            return None
+        return (
+            f"{known} of {words} longer words ({known / words:.0%}) are known, so the vectors mean little: this looks like "
+            "another language, or like many names and codes; load word vectors of that language, with its tokenizer"
+        )
+
+    def warn_if_few(self) -> None:
+        """Warn if few words are known, unless this has warned before."""
+        message = None if self._has_warned else self.message
+        if message is not None:
+            self._has_warned = True
+            warn(message, UnknownWordsWarning)
 
 
 @dataclass(frozen=True)
@@ -37,7 +75,7 @@ class Coverage(Displayed):
     __repr__ = dataclass_repr
 
     def to_pandas(self) -> Any:
-        """The unknown words with their counts, most frequent first."""
+        """Return the unknown words with their counts, most frequent first."""
         words, counts = zip(*self.unknown, strict=True) if self.unknown else ((), ())
         return frame({"word": list(words), "count": list(counts)})
 
@@ -47,35 +85,33 @@ class Coverage(Displayed):
 
     @property
     def token_share(self) -> float:
-        """The share of all tokens that are known."""
+        """Return the share of all tokens that are known."""
         return self.known_tokens / self.tokens if self.tokens else 0.0
 
     @property
     def type_share(self) -> float:
-        """The share of the different words that are known."""
+        """Return the share of the different words that are known."""
         return self.known_types / self.types if self.types else 0.0
 
     def __str__(self) -> str:
-        most_frequent = ", ".join(f"{word} ({count})" for word, count in self.unknown[:5])
-        return (
-            f"{self.token_share:.1%} of {self.tokens} tokens and {self.type_share:.1%} of {self.types} "
-            f"different words are known; "
-            + (
-                f"{self.piece_tokens} more tokens are known by pieces; "
-                if self.piece_tokens
-                else ""
-            )
-            + f"{len(self.empty)} texts have no known word"
-            + (f"; most frequent unknown: {most_frequent}" if most_frequent else "")
-        )
+        parts = [
+            f"{self.token_share:.1%} of {self.tokens} tokens and {self.type_share:.1%} of {self.types} different words are known",
+        ]
+        if self.piece_tokens:
+            parts.append(f"{self.piece_tokens} more tokens are known by pieces")
+        parts.append(f"{len(self.empty)} texts have no known word")
+        if self.unknown:
+            most_frequent = ", ".join(f"{word} ({count})" for word, count in self.unknown[:5])
+            parts.append(f"most frequent unknown: {most_frequent}")
+        return "; ".join(parts)
 
 
-def coverage_of(
-    lexicon_of: Callable[[list[str]], Lexicon], texts: Iterable[str], split: Split
+def measure_coverage(
+    lexicon_for: Callable[[list[str]], Lexicon], texts: Iterable[str], split: Split
 ) -> Coverage:
-    """Count the tokens and different words that are whole words, known by pieces (if that is the policy), or unknown.
+    """Count the tokens and different words that are whole words, known by pieces, or unknown.
 
-    lexicon_of: the vocabulary for some words, which may be composed for them.
+    lexicon_for: returns the vocabulary for some words, which may be composed for them.
     """
     words: Counter[str] = Counter()
     empty = []
@@ -84,11 +120,11 @@ def coverage_of(
     for block in blocks_of(texts, BLOCK):
         sentences = tokens_of(texts_of(block), split)
         new = list({token for tokens in sentences for token in tokens} - kinds.keys())
-        kinds.update(zip(new, _kinds(lexicon_of(new), new), strict=True))
-        for at, tokens in enumerate(sentences):
+        kinds.update(zip(new, _kinds(lexicon_for(new), new), strict=True))
+        for row, tokens in enumerate(sentences, first):
             words.update(tokens)
             if all(kinds[token] == UNKNOWN for token in tokens):
-                empty.append(first + at)
+                empty.append(row)
         first += len(sentences)
     types = Counter(kinds.values())
     tokens_of_kind: Counter[int] = Counter()
@@ -107,7 +143,7 @@ def coverage_of(
 
 
 def _kinds(lexicon: Lexicon, words: list[str]) -> list[int]:
-    """The kind of each word: WHOLE, PIECES or UNKNOWN."""
+    """Return for each word whether it is WHOLE, known by PIECES, or UNKNOWN."""
     kinds = np.where(lexicon.known.look_up_tokens([words])[0] >= 0, WHOLE, UNKNOWN)
     if lexicon.unknown in ("pieces", "ngrams"):
         ids, offsets = lexicon.vocabulary.look_up_tokens([[word] for word in words])

@@ -20,7 +20,8 @@ from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.io.inputs import read_whole
 from noppa.parameters import one_of, real, short_repr
-from noppa.text.characters import lower, replaced
+from noppa.text.characters import lower
+from noppa.text.rules import REPLACED
 
 #: Share of all tokens for what counts files leave out: punctuation, clitics, digits. Counted by
 #: `tools/count_closed_class.py` over 640,000 English sentences of mixed sources.
@@ -49,6 +50,9 @@ MARKS = {
     **dict.fromkeys("！¡", "!"), **dict.fromkeys("；؛", ";"), "：": ":", "（": "(", "）": ")",
     **dict.fromkeys("«»‹›「」『』《》〈〉", '"'), **dict.fromkeys("・·", "-"), "％": "%",
 }  # fmt: skip
+
+#: Typographic quotes and hyphens to their ASCII forms.
+ASCII = str.maketrans(REPLACED)
 
 #: What counts are called that the package wordfreq has of a language: `wordfreq:de`.
 WORDFREQ = "wordfreq:"
@@ -222,7 +226,7 @@ def filled(
     counted = values > 0
     if isinstance(missing, str) and missing == "smallest":
         smallest = values[counted].min() if counted.any() else 1e-9
-        plain = ("".join(map(replaced, form)) for form in forms)
+        plain = (form.translate(ASCII) for form in forms)
         fill = np.array(
             [CLOSED_CLASS.get(MARKS.get(form, form), smallest) for form in plain], float
         )

@@ -14,7 +14,7 @@ from noppa import _native as kernels
 from noppa.constants import CASE, DROPPED
 from noppa.errors import ParameterError
 from noppa.parameters import one_of, whole
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokenizer import ENGLISH, Tokenizer
 
 UNKNOWN = ("skip", "zero", "unk", "pieces", "ngrams")
 UNK = "<unk>"
@@ -118,21 +118,26 @@ class Lexicon:
         if self.unknown in ("pieces", "ngrams"):
             return kernels.Vocabulary(
                 self.text, self.bounds, self.slots, CASE[self.case], DROPPED, self.pieces, self._piece_index[0],
-                self.tokenizer.splitting, self.unknown == "ngrams",
+                self.tokenizer.scanner_options, self.unknown == "ngrams",
             )  # fmt: skip
         return self._vocabulary(len(self) if self.unknown == "zero" else self.known.find(UNK))
 
     def _vocabulary(self, unknown: int) -> kernels.Vocabulary:
         bounds = self.bounds[: self.whole_words + 1]
         return kernels.Vocabulary(
-            self.text, bounds, self.slots, CASE[self.case], unknown, how=self.tokenizer.splitting
+            self.text,
+            bounds,
+            self.slots,
+            CASE[self.case],
+            unknown,
+            how=self.tokenizer.scanner_options,
         )
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of a text, split for these words."""
         if self._base is not None:
             return self._base.tokens(text)
-        return self.tokenizer.segmented(self.vocabulary.tokenize(text))
+        return self.tokenizer.segment_runs(self.vocabulary.tokenize(text))
 
     def look_up(
         self, texts: list[str], threads: int, seen: list[int] | None = None
@@ -141,7 +146,7 @@ class Lexicon:
 
         seen: telling words and how many of them are known whole, to which those of the texts are added.
         """
-        if self.tokenizer.by_package or self._base is not None:
+        if self.tokenizer.uses_package or self._base is not None:
             return self.vocabulary.look_up_tokens([self.tokens(text) for text in texts], seen)
         return self.vocabulary.look_up(texts, threads, seen)
 

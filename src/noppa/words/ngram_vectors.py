@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from noppa import _native as kernels
 from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
-from noppa.text.characters import replaced_surrogate
+from noppa.text.characters import replace_surrogates
 
 #: What fastText writes at the end of a line; it has a row of its own and no n-grams.
 SENTENCE_END = "</s>"
@@ -122,8 +122,5 @@ class NgramVectors:
 
 
 def _utf8(word: str) -> bytes:
-    """As the look-up compares words: half of a surrogate pair is U+FFFD."""
-    try:
-        return word.encode()
-    except UnicodeEncodeError:
-        return "".join(map(replaced_surrogate, word)).encode()
+    """Encode a word as the lookup does, with U+FFFD for half of a surrogate pair."""
+    return replace_surrogates(word).encode()

@@ -9,7 +9,7 @@ from typing import Any
 from noppa import _native as kernels
 from noppa.errors import InputError, ParameterError
 from noppa.parameters import one_of, short_repr
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import Split
 
 ON_ERROR = ("raise", "empty")
 

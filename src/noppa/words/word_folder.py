@@ -15,7 +15,7 @@ from noppa.constants import CASE
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.storage import Folder
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words import packed_rows
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import UNKNOWN, Lexicon
@@ -82,7 +82,7 @@ def write(path: str | PathLike[str], words: WordTable) -> None:
         "probabilities": None if probabilities is None else probabilities.source,
     }
     if lexicon.tokenizer != ENGLISH:
-        header["tokenizer"] = lexicon.tokenizer.entry()
+        header["tokenizer"] = lexicon.tokenizer.to_dict()
     if rows.bits:
         header["bits"] = rows.bits
     if words.ngrams is not None:
@@ -161,7 +161,7 @@ def _tokenizer(folder: Folder) -> Tokenizer:
     if "tokenizer" not in folder.header:
         return ENGLISH
     try:
-        return Tokenizer.stored(folder.header["tokenizer"])
+        return Tokenizer.from_dict(folder.header["tokenizer"])
     except (TypeError, ParameterError) as error:
         raise FileError(
             f"{folder.path / storage.HEADER} has a tokenizer that cannot be understood ({error}): it is damaged, or a newer "

@@ -13,7 +13,7 @@ from noppa.display import Displayed, Table, View
 from noppa.errors import ParameterError, UnknownWordError
 from noppa.internal import internal
 from noppa.parameters import numbers, short_repr
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
+from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
@@ -198,7 +198,7 @@ class WordTable(Displayed):
 
     def with_tokenizer(self: T, tokenizer: Tokenizer | str) -> T:
         """The same words for texts that are split in another way: see `Tokenizer`; a name such as `fr` or `zh` will do."""
-        how = Tokenizer.of(tokenizer)
+        how = Tokenizer.parse(tokenizer)
         return (
             self
             if how == self.tokenizer

@@ -14,12 +14,11 @@ from noppa.errors import ParameterError, warn
 from noppa.internal import internal
 from noppa.io import storage
 from noppa.parameters import boolean, numbers
-from noppa.text.tokenizer_settings import ENGLISH, Tokenizer
-from noppa.text.tokens import Split
+from noppa.text.tokenizer import ENGLISH, Split, Tokenizer
 from noppa.threads import thread_count
 from noppa.words import frequencies, quantization, word_folder
 from noppa.words.counting import BLOCK, WordCounts, counts_of, words_of_texts
-from noppa.words.coverage import Coverage, coverage_of
+from noppa.words.coverage import Coverage, measure_coverage
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import Lexicon
 from noppa.words.matrix import Matrix
@@ -76,7 +75,7 @@ class WordVectors(WordTable):
     ) -> None:
         if isinstance(unknown, str) and unknown == "ngrams":
             raise ParameterError(NO_NGRAMS)
-        words, how = texts_of(words), Tokenizer.of(tokenizer)
+        words, how = texts_of(words), Tokenizer.parse(tokenizer)
         rows = Matrix.of(words, matrix, scales, blocks, bits)
         super().__init__(Lexicon.of(words, pieces, unknown, case, how), rows)
         if boolean(ordered, "ordered"):
@@ -170,7 +169,7 @@ class WordVectors(WordTable):
         self, texts: Iterable[str], tokenizer: Split | Tokenizer | str | None = None
     ) -> Coverage:
         """How many tokens and different words of the texts are known, and which frequent ones are not."""
-        return coverage_of(
+        return measure_coverage(
             lambda words: self.for_tokens([words], 1).lexicon, texts, self._split(tokenizer)
         )
 
@@ -256,7 +255,7 @@ class WordVectors(WordTable):
         progress: called with the bytes read so far and in all.
         verify: compare the checksums of a saved folder's large files too, which reads them whole.
         """
-        how = None if tokenizer is None else Tokenizer.of(tokenizer)
+        how = None if tokenizer is None else Tokenizer.parse(tokenizer)
         if texts is not None:
             keep = words_of_texts(texts, how or ENGLISH) | set(keep or ())
         saved = None

@@ -23,7 +23,7 @@ def values(name: str) -> array[int]:
 
 
 TABLES = {
-    # what `characters.character_class` gives
+    # one of KIND in src/noppa/text/rules.py
     "kind": """
 21 f:5 a:3 7:5 1a:2 4:5 1:2 1:5 1a:2 4:5 22 9:5 1:2 2:5 1:1 4:5 2:2 1:5 1:2 3:5 2:2 1:5 3:2 1:5 17:2
 1:5 1f:2 1:5 1ca:2 4:5 c:2 e:5 5:2 7:5 1:2 1:5 1:2 11:5 75:2 1:5 2:2 2:5 4:2 1:5 1:2 6:5 1:2 1:5 3:2
