@@ -16,7 +16,7 @@ import zstandard
 
 from noppa import NoppaError, NoppaWarning, WordVectors
 from noppa.files import Input, read
-from noppa.io import members
+from noppa.io import compression
 from noppa.io.compression import open_plain
 
 TEXT = b"".join(b"w%d 0.%d 1.5\n" % (at, at * 7919 % 100_000) for at in range(3000))
@@ -155,7 +155,7 @@ def test_names_of_members_are_shown_safely(tmp_path):
 @pytest.mark.parametrize("kind", [*PACK, "zip"])
 def test_what_grows_is_taken_in_pieces(tmp_path, monkeypatch, kind):
     """24 MB of zeros in some kilobytes: only what was asked for, or what a piece of zstd becomes, is in memory."""
-    monkeypatch.setattr(members, "ZSTD_PIECE", 64)
+    monkeypatch.setattr(compression, "ZSTD_PIECE", 64)
     path = tmp_path / "v"
     path.write_bytes(PACK.get(kind, zipped)(bytes(24 << 20)))
     tracemalloc.start()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from noppa import NoppaError, NoppaWarning, WordVectors
-from noppa.io.whole_lines import whole_lines
+from noppa.io.compression import whole_lines
 from noppa.words.formats import sniff
 from noppa.words.formats import text_lines as text
 from tests.oracle import vector_text as twin

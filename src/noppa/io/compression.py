@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from noppa.errors import FileError, ParameterError
-from noppa.io.members import Members, bz2_members, gzip_members, xz_members, zstd_members
+from noppa.extras import needs
 
 MAGIC = {
     b"\x1f\x8b": "gz",
@@ -21,62 +24,23 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
 }
 
-#: What documents that are zip archives hold: what they are, and what to do.
-DOCUMENTS = {
-    "xl/workbook.xml": (
-        "an Excel workbook",
-        "save it as CSV in UTF-8, or run soffice --headless --convert-to csv {name}",
-    ),
-    "word/document.xml": (
-        "a Word document",
-        "save it as plain text in UTF-8, or run soffice --headless --convert-to txt {name}",
-    ),
-    "ppt/presentation.xml": ("a PowerPoint document", "save its text as plain text in UTF-8"),
-    "META-INF/manifest.xml": (
-        "an OpenDocument file",
-        "save it as CSV or as plain text in UTF-8, with LibreOffice: soffice --headless --convert-to csv {name}",
-    ),
-    "META-INF/container.xml": (
-        "an e-book",
-        "get its text first: pandoc {name} -t plain -o {name}.txt",
-    ),
-}
+#: Documents that are zip archives are recognized by one of their members.
+DOCUMENTS = (
+    "xl/workbook.xml",
+    "word/document.xml",
+    "ppt/presentation.xml",
+    "META-INF/manifest.xml",
+    "META-INF/container.xml",
+)
 
 BUFFER = 1 << 20
-
+#: Compressed bytes read at a time. zstd expands them up to 32768 times at once; the others bound their output.
+PIECE, ZSTD_PIECE = 1 << 17, 1 << 12
 #: Bytes read at a time from zip methods for which zipfile does not bound the size of the output.
 UNBOUNDED_PIECE = 1 << 12
+#: `xz -9` needs 65 MB; a header may ask for 4 GB.
+XZ_MEMORY = 1 << 28
 ENCRYPTED = 1
-
-
-class _Stream(io.RawIOBase):
-    """Decompressed content; the errors of the libraries below become a FileError."""
-
-    def __init__(self, inner: Any, name: str, most: int = BUFFER) -> None:
-        self._inner = inner
-        self._name = name
-        self._most = most
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            part = self._inner.read(min(len(buffer), self._most))
-        # zlib, lzma, zipfile and zstandard each raise errors of their own.
-        except Exception as error:
-            raise FileError(f"{self._name} {damage(error)}: fetch it again") from error
-        buffer[: len(part)] = part
-        return len(part)
-
-    def close(self) -> None:
-        self._inner.close()
-        super().close()
-
-
-def damage(error: BaseException | None) -> str:
-    """The predicate of an error message about a file that cannot be read on."""
-    return f"is damaged or cut short ({str(error) or type(error).__name__})"
 
 
 class Source:
@@ -91,26 +55,29 @@ class Source:
         self.name = name
         self.size = size
         self._ahead = b""
+        self._error: FileError | None = None
 
     def read(self, size: int) -> bytes:
-        """Up to `size` bytes, fewer only at the end; a damaged stream raises once all readable bytes were returned."""
+        """Return up to `size` bytes, fewer only at the end; an error is raised after all readable bytes."""
         parts = [self._ahead[:size]]
         self._ahead = self._ahead[size:]
-        missing = size - len(parts[0])
+        missing = 0 if self._error else size - len(parts[0])
         try:
             # In steps of BUFFER: read1(size) allocates all of `size` before it knows how much there is.
             while missing and (part := self.stream.read1(min(missing, BUFFER))):
                 parts.append(part)
                 missing -= len(part)
+        except FileError as error:
+            self._error = error
         except (OSError, ValueError) as error:
-            if not any(parts):
-                if isinstance(error, FileError):
-                    raise
-                raise FileError(f"{self.name} {damage(error)}: fetch it again") from error
+            self._error = FileError(f"{self.name} {damage(error)}: fetch it again")
+            self._error.__cause__ = error
+        if self._error is not None and size and not any(parts):
+            raise self._error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def peek(self, size: int) -> bytes:
-        """Up to `size` bytes, which `read` returns again."""
+        """Return up to `size` bytes, which `read` returns again."""
         start = self.read(size)
         self._ahead = start + self._ahead
         return start
@@ -123,8 +90,13 @@ class Source:
         self.file.close()
 
 
+def damage(error: BaseException | None) -> str:
+    """Return the predicate of an error message about a file that cannot be read to its end."""
+    return f"is damaged or cut short ({str(error) or type(error).__name__})"
+
+
 def open_plain(path: Path, member: str | None = None) -> Source:
-    """The content of a file, whatever it is compressed with."""
+    """Open a file and decompress it; `member` chooses a file of a zip archive."""
     try:
         file = path.open("rb")
     except OSError as error:
@@ -133,66 +105,207 @@ def open_plain(path: Path, member: str | None = None) -> Source:
 
 
 def plain(file: io.BufferedReader, name: str, size: int, member: str | None = None) -> Source:
-    """The content of an open file of `size` bytes; closes the file on an error."""
+    """Decompress an open file of `size` bytes; close it on an error."""
     try:
         start = file.peek(8)
         kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "none")
         if member is not None and kind != "zip":
-            raise ParameterError(
-                f"member={member!r} chooses a file of a zip archive, and {name} is none"
-            )
+            raise ParameterError(f"member={member!r} is given, but {name} is not a zip archive")
         if kind == "none":
             return Source(file, kind, file, size, name)
-        stream = (
-            _zip(file, name, member) if kind == "zip" else _Stream(_OPENERS[kind](file, name), name)
+        stream: Any
+        most = BUFFER
+        if kind == "zip":
+            stream, most = _open_zip(file, name, member)
+        elif kind == "gz":
+            stream = gzip.GzipFile(fileobj=file)
+        else:
+            stream = _Members(file, *_DECOMPRESSORS[kind](name))
+        return Source(
+            io.BufferedReader(_Stream(stream, name, most), BUFFER), kind, file, size, name
         )
-        return Source(io.BufferedReader(stream, BUFFER), kind, file, size, name)
     except BaseException:
         file.close()
         raise
 
 
-_OPENERS: dict[str, Callable[[IO[bytes], str], Members]] = {
-    "gz": lambda file, name: gzip_members(file),
-    "bz2": lambda file, name: bz2_members(file),
-    "xz": lambda file, name: xz_members(file),
-    "zst": zstd_members,
+class _Stream(io.RawIOBase):
+    """A decompressed stream that raises whatever a library raises as a FileError."""
+
+    def __init__(self, inner: Any, name: str, most: int) -> None:
+        self._inner, self._name, self._most = inner, name, most
+        # GzipFile.read discards what it has read if the file ends too early.
+        self._read = inner.read1 if isinstance(inner, gzip.GzipFile) else inner.read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            part = self._read(min(len(buffer), self._most))
+        # zlib, lzma, zipfile and zstandard each have their own errors.
+        except Exception as error:
+            raise FileError(f"{self._name} {damage(error)}: fetch it again") from error
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+
+class _Decompressor(Protocol):
+    """Decompresses one member; input that did not fit into `size` bytes of output is used by the next call."""
+
+    def decompress(self, data: bytes, size: int, /) -> bytes: ...
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+
+class _Members(io.RawIOBase):
+    """The members (streams, frames) of a bz2, xz or zstd file, one after the other.
+
+    The usual readers lose data silently: bz2 and lzma of the standard library ignore a member whose beginning is damaged as
+    trailing garbage, and zstandard ends at a truncated frame. Here only another member or zero bytes may follow a member.
+    """
+
+    def __init__(self, file: IO[bytes], start: Callable[[], _Decompressor], piece: int) -> None:
+        self._file, self._start, self._piece = file, start, piece
+        self._member: _Decompressor | None = None
+        self._compressed = b""
+        self._decompressed = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._decompressed:
+            self._decompressed = memoryview(self._next(len(buffer)))
+        part = self._decompressed[: len(buffer)]
+        self._decompressed = self._decompressed[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def _next(self, size: int) -> bytes:
+        """Return about `size` decompressed bytes at most, none at the end of the file."""
+        while (member := self._member or self._next_member()) is not None:
+            output = member.decompress(self._compressed, size)
+            self._compressed, self._member = b"", member
+            if member.eof:
+                self._compressed, self._member = member.unused_data, None
+            if output:
+                return bytes(output)
+            if not member.eof:
+                self._compressed = self._file.read(self._piece)
+                if not self._compressed:
+                    raise EOFError("the compressed data ends too early")
+        return b""
+
+    def _next_member(self) -> _Decompressor | None:
+        """Return a decompressor for the next member, after the zero bytes that pad blocks of tapes and of xz."""
+        self._compressed = self._compressed.lstrip(b"\0")
+        while not self._compressed:
+            piece = self._file.read(self._piece)
+            if not piece:
+                return None
+            self._compressed = piece.lstrip(b"\0")
+        return self._start()
+
+
+def _zstd(name: str) -> tuple[Callable[[], Any], int]:
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
+
+        return zstd.ZstdDecompressor, PIECE
+    except ImportError:
+        pass
+    with needs("zst", f"{name}, which is compressed with zstd,"):
+        import zstandard
+    return lambda: _ZstdFrame(zstandard.ZstdDecompressor().decompressobj()), ZSTD_PIECE
+
+
+class _ZstdFrame:
+    """A zstandard decompressor with the interface of those of the standard library."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def decompress(self, data: bytes, size: int, /) -> bytes:
+        return bytes(self._frame.decompress(data)) if data else b""
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._frame.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._frame.unused_data)
+
+
+_DECOMPRESSORS: dict[str, Callable[[str], tuple[Callable[[], Any], int]]] = {
+    "bz2": lambda name: (bz2.BZ2Decompressor, PIECE),
+    "xz": lambda name: (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY), PIECE),
+    "zst": _zstd,
 }
 
 
-def _zip(file: IO[bytes], name: str, member: str | None) -> _Stream:
+def _open_zip(file: IO[bytes], name: str, member: str | None) -> tuple[IO[bytes], int]:
+    """Open a file of a zip archive; return how many bytes to read at a time, too."""
     if not file.seekable():
-        raise FileError(
-            f"{name} is a zip archive in a pipe, and its table stands at its end: save it first"
-        )
+        raise FileError(f"{name} is a zip archive in a pipe, which cannot be read: save it first")
     try:
         archive = zipfile.ZipFile(file)
-    except Exception as error:  # a damaged directory makes zipfile raise errors of many kinds
-        raise FileError(
-            f"{name} is a zip archive that is damaged or cut short ({error}): download it again"
-        ) from error
-    names = [inside for inside in archive.namelist() if not inside.endswith("/")]
-    listed = ", ".join(inside if inside.isprintable() else repr(inside) for inside in names[:10])
+        names = [inside for inside in archive.namelist() if not inside.endswith("/")]
+    except Exception as error:  # a damaged directory raises errors of many kinds
+        raise FileError(f"{name} {damage(error)}: fetch it again") from error
     if any(inside.endswith("data.pkl") for inside in names):
         raise FileError(
-            f"{name} is a PyTorch file, which noppa does not unpickle: "
-            "save its matrix with numpy.save and its words one a line"
+            f"{name} is a PyTorch file, which is a pickle",
+            "save its matrix with numpy.save and its words, one per line",
         )
-    for inside, (what, advice) in DOCUMENTS.items():
-        if inside in names:
-            raise FileError(f"{name} is {what} and no text: {advice.format(name=name)}")
+    if any(inside in names for inside in DOCUMENTS):
+        raise FileError(
+            f"{name} is an office document or an e-book", "save its content as plain text or CSV"
+        )
+    listed = ", ".join(inside if inside.isprintable() else repr(inside) for inside in names[:10])
     if member is None and len(names) != 1:
         raise FileError(
-            f"{name} holds {len(names)} files: choose one with member=, from {listed or 'none'}"
+            f"{name} holds {len(names)} files", f"choose one with member=, from {listed or 'none'}"
         )
     if member is not None and member not in names:
         raise FileError(f"{name} holds no {member!r}, only {listed or 'nothing'}")
     entry = archive.getinfo(member or names[0])
     if entry.flag_bits & ENCRYPTED:
-        raise FileError(f"{name} is an encrypted zip archive: unpack it with its password first")
+        raise FileError(f"{name} is an encrypted zip archive", "unpack it with its password first")
     try:
         content = archive.open(entry)
     except Exception as error:
-        raise FileError(f"{name} {damage(error)}: download it again") from error
+        raise FileError(f"{name} {damage(error)}: fetch it again") from error
     bounded = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    return _Stream(content, name, BUFFER if bounded else UNBOUNDED_PIECE)
+    return content, BUFFER if bounded else UNBOUNDED_PIECE
+
+
+def whole_lines(blocks: Iterable[bytes], longest: int | None = None) -> Iterator[bytes]:
+    """Yield the same bytes in blocks that end at the end of a line; the last one may lack its newline.
+
+    Args:
+        longest: yield only the beginning of a longer line, and then nothing more.
+    """
+    # Joined once per line: appending to bytes would copy a long line for each of its blocks.
+    pending: list[bytes] = []
+    size = 0
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*pending, block[:end]])
+            pending, size = [], 0
+        pending.append(block[end:])
+        size += len(block) - end
+        if longest is not None and size > longest:
+            break
+    if size:
+        yield b"".join(pending)

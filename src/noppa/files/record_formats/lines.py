@@ -11,8 +11,7 @@ from noppa.files.columns import TEXT, Fields, Selection
 from noppa.files.record_file import CuttableFile, WholeFile
 from noppa.files.record_formats.byte_ranges import LineFormat, open_lines
 from noppa.files.text_source import not_utf8, text_source
-from noppa.io.compression import Source
-from noppa.io.whole_lines import whole_lines
+from noppa.io.compression import Source, whole_lines
 
 #: Bytes to read at a time.
 PIECE = 1 << 18

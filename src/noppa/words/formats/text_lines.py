@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from noppa import _native as kernels
 from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
-from noppa.io.compression import Source, damage
-from noppa.io.whole_lines import whole_lines
+from noppa.io.compression import Source, damage, whole_lines
 from noppa.threads import thread_count
 from noppa.words.formats.load_options import Options
 from noppa.words.formats.load_report import Report
