@@ -29,7 +29,7 @@ from corpora import arguments, sst
 from measure import tell
 
 import noppa
-from noppa.search import cells
+from noppa.search import vectors as cells
 
 #: Queries that are reported, ranks that recall counts and how much of them is wanted, and texts that are added and deleted at the end.
 QUERIES, RANKS, WANTED, ADDED = 200, 10, 0.95, 1000

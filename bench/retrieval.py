@@ -5,7 +5,7 @@ python bench/retrieval.py > bench/results/retrieval.jsonl    # needs pip install
 Each set is cut in two. On the `tuning` queries, on the same pairs turned round, and on the rows of STS-B that make no query of a test,
 the ways to join meaning and words are compared: for each set the gain over the better of the two, and its standard error over the
 queries. Taken is, of the ways whose chance to lose on no set is within a hundredth of the largest, the one with the largest mean gain,
-where each gain is taken as normally distributed around what was measured (`WORDS_COUNT` of noppa.search.query, noppa.search.overlap). The
+where each gain is taken as normally distributed around what was measured (`WORD_WEIGHT` of noppa.search.query, noppa.search.terms). The
 `test` queries are what the page reports.
 """
 
@@ -25,9 +25,9 @@ from measure import tell
 from retrieval_sets import SETS, Retrieval, sts, turned
 
 import noppa
-from noppa.search.overlap import overlaps, tells
-from noppa.search.postings import K1, B, Term, terms_of
+from noppa.encoder.models import unit_vectors
 from noppa.search.query import MODES, Collection
+from noppa.search.terms import K1, B, Term, has_distinct_vector, overlaps, split_terms
 
 #: Ranks that count.
 RANKS = 10
@@ -153,27 +153,27 @@ FUSIONS: dict[str, Callable[[Scores], Any]] = {
 
 def in_pairs(text: str) -> str:
     """The pairs of neighbouring words of a text as words."""
-    return " ".join(f"{a}_{b}" for a, b in pairwise(terms_of(text)))
+    return " ".join(f"{a}_{b}" for a, b in pairwise(split_terms(text)))
 
 
 def seen(made: Retrieval, queries: Iterable[str]) -> Iterator[Scores]:
     """The scores of all texts of a set for each query."""
     index = indexed(made.texts)
-    collection = Collection(index._now())
-    of_pairs = Collection(indexed([in_pairs(text) for text in made.texts])._now())
+    collection = Collection(index._current())
+    of_pairs = Collection(indexed([in_pairs(text) for text in made.texts])._current())
     rows = np.concatenate([part.segment.vectors for part in collection.parts])
     words = index.encoder.words
     for query in queries:
-        vectors, known = index._query_vectors([query], "hybrid")
-        cosines = rows @ vectors[0] * known[0]
-        terms = collection.terms(query)
+        tokens = words.tokens(query)
+        cosines = rows @ unit_vectors(index.encoder, [query])[0] * index._has_meaning(tokens)
+        terms = collection.terms(tokens)
         most = sum(term.weight for term in terms)
         shares = (
             sum(term.weight for term in terms if is_known(term.text)) / most
-            for is_known in (words.__contains__, partial(tells, words))
+            for is_known in (words.__contains__, partial(has_distinct_vector, words))
         )
         bm25, pairs = (
-            np.concatenate(own.word_scores(own.terms(text)))
+            own.bm25(own.terms(words.tokens(text)))
             for own, text in ((collection, query), (of_pairs, in_pairs(query)))
         )
         best = min(1.0, max(0.0, float(cosines.max())))
@@ -254,10 +254,10 @@ def beside_bm25s(name: str, index: noppa.Index, texts: list[str], queries: list[
     import bm25s
 
     model = bm25s.BM25(method="lucene", k1=K1, b=B)
-    model.index([terms_of(text) for text in texts], show_progress=False)
+    model.index([split_terms(text) for text in texts], show_progress=False)
     largest, agreeing = 0.0, Counter[bool]()
     for query in queries:
-        terms = [term for term in terms_of(query) if term in model.vocab_dict]
+        terms = [term for term in split_terms(query) if term in model.vocab_dict]
         hits = index.search(query, RANKS, mode="words")
         scores = model.get_scores(terms) if terms else np.zeros(len(texts))
         for hit in hits:

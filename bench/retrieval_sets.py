@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from noppa.search.postings import terms_of
+from noppa.search.terms import split_terms
 
 #: Pairs of STS-B and SICK match from this similarity on.
 ALIKE = 4.0
@@ -109,7 +109,7 @@ def _documented() -> Iterator[tuple[str, str]]:
         for thing in [module, *_members(module)]:
             title, _, body = (inspect.getdoc(thing) or "").partition("\n")
             body = " ".join(body.split())
-            if len(terms_of(title)) > 2 and len(body.split()) >= LEAST_WORDS:
+            if len(split_terms(title)) > 2 and len(body.split()) >= LEAST_WORDS:
                 yield title.strip(), body
 
 

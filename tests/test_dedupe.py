@@ -11,8 +11,7 @@ import pyarrow.parquet
 import pytest
 
 import noppa
-from noppa.dedupe.duplicates import shared_words
-from noppa.dedupe.same_text import first_of_same
+from noppa.dedupe.deduplicate import first_occurrences, shared_words
 from noppa.errors import ParameterError
 from tests.test_near_duplicates import made_rows
 
@@ -119,13 +118,21 @@ def test_shared_words_are_the_same_with_every_python() -> None:
 
 
 def test_same_texts() -> None:
-    assert first_of_same([]).tolist() == []
-    assert first_of_same(["b", "a", "b", "", "a", "", "\ud800"]).tolist() == [0, 1, 0, 3, 1, 3, 6]
+    assert first_occurrences([]).tolist() == []
+    assert first_occurrences(["b", "a", "b", "", "a", "", "\ud800"]).tolist() == [
+        0,
+        1,
+        0,
+        3,
+        1,
+        3,
+        6,
+    ]
 
 
 def test_it_prints() -> None:
     found = noppa.deduplicate(TEXTS)
-    assert repr(found) == "Duplicates(4 kept, 4 removed, threshold=0.9)"
+    assert repr(found) == "DeduplicationResult(4 kept, 4 removed, threshold=0.9)"
     first, second, *_ = str(found).splitlines()
     assert first == "8 texts: 4 kept, 4 repeat another with a cosine of 0.9 or more"
     assert second.endswith("row 2 'A red car on the road!' repeats row 0 'a red car on the road'")
@@ -165,7 +172,7 @@ def test_nothing_at_all() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"texts": "one text"}, "a single text repeats nothing"),
+        ({"texts": "one text"}, "a single text was given"),
         ({"texts": ["a", None]}, "item 1 is missing"),
         ({"texts": ["a"], "threshold": 0.2}, "threshold must be a number from 0.5 to 1, not 0.2"),
         ({"texts": ["a"], "threshold": "high"}, "threshold must be a number"),
@@ -180,7 +187,7 @@ def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
 
 
 def test_bad_numbers_of_rows() -> None:
-    with pytest.raises(ParameterError, match="rows must be a whole number from 1 on"):
+    with pytest.raises(ParameterError, match="n must be a whole number from 1"):
         noppa.deduplicate(TEXTS).down_to(0)
 
 

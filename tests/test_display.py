@@ -33,7 +33,7 @@ def objects():
     coverage = similar.words.coverage([HOSTILE, "zzqx <script>"])
     made = [
         similar, noppa.load(), similar.words, explanation, similar.explain_pair(HOSTILE, HOSTILE), model, noppa.Classifier(),
-        decision, model.report(), index, hits, hits[0], hits[0].explain(), hits[0].asked, index.get(hits[0].id), found, found.removed,
+        decision, model.report(), index, hits, hits[0], hits[0].explain(), hits[0].context, index.get(hits[0].id), found, found.removed,
         found.removed[0], found.compared, topics, topics.topics[0], coverage, model.contents, model.training_, decision.sides[0],
         decision.ngrams[0], model.nearest("a fine film")[0], similar.fitted, similar.words.word_probabilities,
         noppa.Encoder(similar.words, noppa.NoPPA(), [noppa.Whitening(), noppa.Normalize()]),
@@ -136,7 +136,7 @@ def test_frames(objects):
     assert topics.to_pandas()["topic"].tolist() == topics.labels.tolist()
     decision = objects["7 Decision"]
     assert decision.to_pandas().sum().to_numpy() == pytest.approx(decision.logits)
-    assert objects["15 Duplicates"].to_pandas()["row"].tolist() == [*range(4, 12)]
+    assert objects["15 DeduplicationResult"].to_pandas()["row"].tolist() == [*range(4, 12)]
     assert "<" in objects["21 Coverage"].to_pandas()["word"].tolist()
     assert objects["8 TrainingReport"].to_pandas().columns[0] == "row"
 
@@ -165,7 +165,7 @@ def test_nothing_found_is_shown_as_that():
     hits = noppa.Index().search("anything")
     assert "no hits" in hits._repr_html_()
     assert hits.to_pandas().empty
-    assert "Duplicates(0 kept" in repr(noppa.deduplicate([]))
+    assert "DeduplicationResult(0 kept" in repr(noppa.deduplicate([]))
     assert noppa.load("similarity").explain("")._repr_html_()
 
 

@@ -18,11 +18,10 @@ from noppa import _native as kernels
 from noppa.errors import NoppaError
 from noppa.explain.explain import MOST_TOKENS
 from noppa.methods.k_means import interrupt
-from noppa.search import cells, index_model, row_blocks
+from noppa.search import segment, vectors
 from noppa.search.index import Index
-from noppa.search.overlap import COMPARED, MOST_WORDS
-from noppa.search.postings import K1, B, terms_of
-from noppa.search.query import MODES, WORDS_COUNT, Collection
+from noppa.search.query import MODES, WORD_WEIGHT, Collection
+from noppa.search.terms import COMPARED, K1, MOST_WORDS, B, split_terms
 from tests.conftest import made_texts, made_words
 
 WORDS = made_words(dim=8, extra=40)
@@ -43,10 +42,10 @@ def made_index(texts: list[str] = TEXTS, **options: Any) -> Index:
 
 def bm25_of(query: str, texts: list[str]) -> np.ndarray:
     """BM25 straight from its formula, in float64."""
-    split = [Counter(terms_of(text)) for text in texts]
+    split = [Counter(split_terms(text)) for text in texts]
     lengths = np.array([counts.total() for counts in split])
     scores = np.zeros(len(texts))
-    for term in terms_of(query):
+    for term in split_terms(query):
         counts = np.array([own[term] for own in split])
         holding = np.count_nonzero(counts)
         weight = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
@@ -56,9 +55,9 @@ def bm25_of(query: str, texts: list[str]) -> np.ndarray:
 
 def weights_of(query: str, texts: list[str]) -> dict[str, float]:
     """What each term of a query is worth."""
-    split = [set(terms_of(text)) for text in texts]
+    split = [set(split_terms(text)) for text in texts]
     weights: dict[str, float] = {}
-    for term in terms_of(query):
+    for term in split_terms(query):
         holding = sum(term in own for own in split)
         worth = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
         weights[term] = weights.get(term, 0.0) + worth
@@ -83,7 +82,7 @@ def nearness(a: str, b: str) -> float:
 
 def overlap_of(weights: dict[str, float], text: str) -> float:
     """The overlap straight from its formula, in float64."""
-    own = [*dict.fromkeys(terms_of(text))]
+    own = [*dict.fromkeys(split_terms(text))]
     if not own:
         return 0.0
     known = [np.linalg.norm(WORDS[word]) for word in own if word in WORDS]
@@ -111,7 +110,7 @@ def test_the_scores_are_those_of_the_formulas(query: str) -> None:
     bm25 = bm25_of(query, TEXTS)
     weights = weights_of(query, TEXTS)
     unsure = unsure_of(weights, cosines.max())
-    both = cosines + WORDS_COUNT * unsure**2 / sum(weights.values()) ** 0.5 * bm25
+    both = cosines + WORD_WEIGHT * unsure**2 / sum(weights.values()) ** 0.5 * bm25
     overlaps = np.zeros(len(TEXTS))
     if cosines.any():
         for row in np.lexsort((np.arange(len(both)), -both.round(6)))[:COMPARED]:
@@ -159,7 +158,7 @@ def test_long_texts_overlap_by_their_first_words_and_long_queries_by_their_rares
     first, second = (index.search("a girl eats", mode="hybrid")[at] for at in (0, 1))
     assert (first.id, second.id) == ("0", "1")
     assert first.overlap > second.overlap
-    assert len(first.explain().nearest) == len(terms_of("a girl eats")) + MOST_WORDS
+    assert len(first.explain().nearest) == len(split_terms("a girl eats")) + MOST_WORDS
     assert index.search("cake " + " ".join(rest))[0].explain().to_dict()["overlap weight"] > 0
     long = index.search(" ".join(["cake", *rest, "girl"]))[0]
     assert len(long.explain().nearest) == 2 * MOST_WORDS
@@ -188,10 +187,10 @@ def test_bm25_is_that_of_bm25s() -> None:
     import bm25s
 
     model = bm25s.BM25(method="lucene", k1=K1, b=B)
-    model.index([terms_of(text) for text in TEXTS], show_progress=False)
+    model.index([split_terms(text) for text in TEXTS], show_progress=False)
     index = made_index()
     for query in ("a girl eats cake", "the the girl", "w3 w4 café"):
-        scores = model.get_scores([term for term in terms_of(query) if term in model.vocab_dict])
+        scores = model.get_scores([term for term in split_terms(query) if term in model.vocab_dict])
         hits = index.search(query, len(TEXTS), mode="words")
         assert len(hits) == np.count_nonzero(scores)
         for hit in hits:
@@ -199,7 +198,7 @@ def test_bm25_is_that_of_bm25s() -> None:
 
 
 def test_terms_are_tokens_in_lower_case_without_punctuation() -> None:
-    assert terms_of("It's 3.50, ISN'T it? — Ünï-code U.S. 東京 ...") == [
+    assert split_terms("It's 3.50, ISN'T it? — Ünï-code U.S. 東京 ...") == [
         "it", "'s", "3.50", "is", "n't", "it", "ünï-code", "u.s.", "東", "京",
     ]  # fmt: skip
 
@@ -264,14 +263,14 @@ def test_comparing_some_rows_finds_what_comparing_all_does(count: int) -> None:
     index.delete([str(row) for row in range(0, 2000, 7)])
     collection = Collection(index._state)
     for query in made_texts(20, WORDS, seed=10):
-        vector = index._query_vectors([query], "hybrid")[0][0]
-        every = collection.word_scores(collection.terms(query))
+        vector = encoder().encode(query, normalize=True)
+        bm25 = collection.bm25(collection.terms(query.split()))
         for weight in (0.02, 0.1, 0.5):
-            bonus = [scores * np.float32(weight) for scores in every]
+            bonus = bm25 * np.float32(weight)
             wanted = collection.nearest(vector, count, 2, bonus=bonus)
             for more in (0, 50):
                 near = collection.nearest(vector, count + more, 2)
-                found = collection.nearest_with(bonus, vector, near, count, 2)
+                found = collection.nearest_with_bonus(bonus, vector, near, count, 2)
                 assert found[0].tolist() == wanted[0].tolist()
                 assert found[1].tobytes() == wanted[1].tobytes()
 
@@ -311,7 +310,7 @@ def test_smaller_vectors_give_nearly_the_same_cosines(dtype: str) -> None:
 
 @pytest.mark.parametrize("mode", ["meaning", "hybrid"])
 def test_cells_find_nearly_all_by_meaning(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setattr(cells, "EXACT", 1000)
+    monkeypatch.setattr(segment, "EXACT", 1000)
     texts = made_texts(4000, WORDS, seed=5)
     indexes = [Index(encoder()), Index(encoder(), threads=1)]
     for index in indexes:
@@ -349,7 +348,7 @@ def test_a_hit_says_why() -> None:
         "cake",
     }
     assert "cake→cake" in str(why)
-    parts = hit.asked.word_weight * hit.bm25 + hit.asked.overlap_weight * hit.overlap
+    parts = hit.context.word_weight * hit.bm25 + hit.context.overlap_weight * hit.overlap
     assert hit.score == pytest.approx(hit.cosine + parts, abs=1e-5)
     assert why.to_dict()["terms"] == why.terms
     by_words = made_index().search("a girl eats cake", 1, mode="words")[0].explain()
@@ -391,8 +390,8 @@ def test_hits_print_and_go_to_json() -> None:
         (" \n", "words", "the query is empty"),
         ("unheard", "meaning", "no word of 'unheard' is known"),
         ("unheard", "hybrid", "no word of 'unheard' is known"),
-        ("unheard", "words", "no text holds a word of 'unheard'"),
-        ("...", "words", "no text holds"),
+        ("unheard", "words", "no text contains a word of 'unheard'"),
+        ("...", "words", "no text contains"),
     ],
 )
 def test_a_query_that_finds_nothing_says_why(query: str, mode: str, note: str) -> None:
@@ -409,7 +408,7 @@ class Stopped(Exception):
 @pytest.mark.parametrize("after", [0, 3, 5, 11])
 def test_whoever_waits_can_stop_a_search(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between terms, and between steps of the pass over the rows."""
-    monkeypatch.setattr(row_blocks, "BLOCK", 8)
+    monkeypatch.setattr(vectors, "BLOCK", 8)
     index, calls = made_index(), Counter[str]()
 
     def check() -> None:
@@ -432,7 +431,7 @@ def test_a_pass_in_steps_finds_the_same(
 ) -> None:
     found = []
     for rows in (1, 7, 1000):
-        monkeypatch.setattr(row_blocks, "BLOCK", rows)
+        monkeypatch.setattr(vectors, "BLOCK", rows)
         index = Index(encoder(), dtype="int8")
         index.add(TEXTS, metadata=[{"kind": at % 4} for at in range(len(TEXTS))])
         index.delete(["0", "9"])
@@ -450,7 +449,7 @@ def test_a_signal_stops_a_search_before_the_next_step(monkeypatch: pytest.Monkey
             signal.raise_signal(signal.SIGINT)
         return compare(*arguments)
 
-    monkeypatch.setattr(row_blocks, "BLOCK", 10)
+    monkeypatch.setattr(vectors, "BLOCK", 10)
     only = SimpleNamespace(nearest_rows=compared)
     monkeypatch.setattr("noppa.search.query.kernels", only)
     with pytest.raises(KeyboardInterrupt):
@@ -465,7 +464,7 @@ def test_nothing_to_search() -> None:
     assert index.search("cake", where={"year": 1}).note == "no text satisfies where"
     assert (
         index.search("cake", where={"yeear": 1}).note
-        == "where asks for 'yeear', which no text has: the fields are 'lang', 'year'"
+        == "no text has the field 'yeear' of where: the fields are 'lang', 'year'"
     )
 
 
@@ -487,8 +486,8 @@ def test_any_encoder_in_memory() -> None:
     hit = index.search("a a", 1)[0]
     assert hit.id == "0"
     assert hit.explain().pair is None
-    with pytest.raises(NoppaError, match="in memory alone"):
-        index_model.fields_of(peer)
+    with pytest.raises(NoppaError, match="is only in memory"):
+        Index.open("unsaved", peer)
 
 
 def test_vectors_that_are_known_already() -> None:
@@ -522,24 +521,24 @@ def test_an_encoder_that_keeps_no_promise(encode: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda i: i.add(["x"], ids=["1"]), "the id '1' is in the index already"),
+        (lambda i: i.add(["x"], ids=["1"]), "the id '1' is already in the index"),
         (lambda i: i.add(["x", "y"], ids=["n", "n"]), "the id 'n' is given twice"),
-        (lambda i: i.add(["x"], ids=["n", "m"]), "1 texts need as many ids, not 2"),
-        (lambda i: i.add(["x"], ids=[1.5]), "an id must be a str or a whole number, not 1.5"),
-        (lambda i: i.add(["x"], ids=["a\nb"]), "an id must be printable"),
+        (lambda i: i.add(["x"], ids=["n", "m"]), "there are 1 texts and 2 ids"),
+        (lambda i: i.add(["x"], ids=[1.5]), "an id must be a string or an integer, not 1.5"),
+        (lambda i: i.add(["x"], ids=["a\nb"]), "an id must consist of printable"),
         (lambda i: i.delete(1.5), "ids must be a list"),
         (lambda i: i.add([5]), "item 0 is a int"),
         (lambda i: i.add(["x", None]), "is missing .NoneType.: fill it, or leave it out"),
-        (lambda i: i.add(["x"], metadata=[{}, {}]), "1 texts need as many dicts"),
-        (lambda i: i.add(["x"], metadata={"a": [1]}), "metadata must be a list of dicts"),
-        (lambda i: i.add(["x"], metadata=[5]), "metadata 0 is 5: it must be a dict"),
+        (lambda i: i.add(["x"], metadata=[{}, {}]), "there are 1 texts and 2 dicts"),
+        (lambda i: i.add(["x"], metadata={"a": [1]}), "metadata must be a list with one dict"),
+        (lambda i: i.add(["x"], metadata=[5]), "metadata 0 must be a dict, not 5"),
         (lambda i: i.add(["x"], metadata=[{1: 2}]), "has the name 1"),
         (lambda i: i.add(["x"], metadata=[{"a": object}]), "'a' of metadata 0 is"),
         (lambda i: i.add(["x"], metadata=[{"a": 1 << 70}]), "'a' of metadata 0 is"),
         (lambda i: i.add(["x"], metadata=[{str(n): 1 for n in range(1001)}]), "1001 different"),
         (lambda i: i.delete(["1", "99"]), "there is no text with the id '99'"),
         (lambda i: i.update(["1", "99"], ["x", "y"]), "there is no text with the id '99'"),
-        (lambda i: i.update(["1"], ["x", "y"]), "1 ids need as many texts"),
+        (lambda i: i.update(["1"], ["x", "y"]), "there are 1 ids and 2 texts"),
         (lambda i: i.get("99"), "there is no text with the id '99'"),
         (lambda i: i.search("x", 0), "n must be a whole number from 1"),
         (lambda i: i.search("x", mode="both"), "mode must be one of"),
@@ -547,8 +546,8 @@ def test_an_encoder_that_keeps_no_promise(encode: Any, message: str) -> None:
         (lambda i: i.search("x", where=["a"]), "where must be a dict"),
         (lambda i: Index(5), "5 cannot encode: give the name or path"),
         (lambda i: Index.open(5), "a path is a text or a pathlib.Path, not 5"),
-        (lambda i: i.add(["x"], ids=["\u202e1"]), "an id must be printable"),
-        (lambda i: i.add(["x"], metadata=[{"": 2}]), "must be a str that is not empty"),
+        (lambda i: i.add(["x"], ids=["\u202e1"]), "an id must consist of printable"),
+        (lambda i: i.add(["x"], metadata=[{"": 2}]), "a name must be a non-empty string"),
         (lambda i: Index(dtype="float64"), "dtype must be one of"),
     ],
 )
@@ -594,7 +593,7 @@ def test_short_pieces_of_unknown_words_mean_nothing() -> None:
 
 @pytest.mark.parametrize("value", [math.inf, [1, -math.inf], [[[[[[[[[1]]]]]]]]]])
 def test_metadata_that_no_json_holds(value: object) -> None:
-    with pytest.raises(noppa.NoppaError, match=r"finite number|nested too deeply: up to 8"):
+    with pytest.raises(noppa.NoppaError, match=r"finite number|nested too deeply: at most 8"):
         noppa.Index().add(["a cake"], metadata=[{"far": value}])
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
-from noppa.search.where import parsed_where
+from noppa.search.where import parse_expressions
 from tests.conftest import made_words
 
 #: Values of one field, by id; what is missing, a list and a text among numbers.
@@ -87,14 +87,14 @@ def test_a_value_is_never_sql(index: noppa.Index) -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ({"x": {"like": 1}}, "'x' has the operator 'like': choose from ="),
-        ({"x": {">": None}}, "'x' is compared with a text, a number"),
-        ({"x": {">": [1]}}, "'x' in where is .1.: use a text"),
+        ({"x": {"like": 1}}, "'x' has the operator 'like': use one of ="),
+        ({"x": {">": None}}, "'x' can be compared with a string, a number"),
+        ({"x": {">": [1]}}, "'x' in where is .1.: use a string"),
         ({"x": {"in": "abc"}}, "in of 'x' needs a list"),
         ({"x": {"in": [0] * 10_001}}, "10001 values"),
-        ({"x": {"contains": 5}}, "contains of 'x' needs a text"),
+        ({"x": {"contains": 5}}, "contains of 'x' needs a string"),
         ({"x": {"missing": 1}}, "missing of 'x' must be True or False"),
-        ({1: 2}, "a field of where must be a str"),
+        ({1: 2}, "a field in where must be a string"),
         ("x > 1", "where must be a dict"),
     ],
 )
@@ -121,7 +121,7 @@ def test_bad_filters(index: noppa.Index, where: Any, message: str) -> None:
     ],
 )  # fmt: skip
 def test_expressions(expressions: list[str], where: Any) -> None:
-    assert parsed_where(expressions) == where
+    assert parse_expressions(expressions) == where
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ def test_expressions(expressions: list[str], where: Any) -> None:
      "x ! 1", "x = = 1", "a b c", "x = 1 y = 2", "'x = 1", "x is 5"],
 )  # fmt: skip
 def test_unclear_expressions(expression: str) -> None:
-    with pytest.raises(NoppaError, match="cannot be read: for example") as raised:
-        parsed_where([expression])
+    with pytest.raises(NoppaError, match="cannot parse the filter") as raised:
+        parse_expressions([expression])
     assert "\n" not in str(raised.value)
 
 
 def test_the_same_comparison_twice() -> None:
     with pytest.raises(NoppaError, match="compared by > twice"):
-        parsed_where(["year > 1", "year > 2"])
+        parse_expressions(["year > 1", "year > 2"])

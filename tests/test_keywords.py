@@ -7,8 +7,8 @@ import pytest
 
 import noppa
 from noppa.errors import InputError, ParameterError
-from noppa.topics.keywords import diverse
-from noppa.topics.word_candidates import Language, spread, words_and_pairs
+from noppa.topics.groups import spread
+from noppa.topics.keywords import Language, count_words_and_pairs, select_diverse
 
 HOTEL = (
     "The hotel was lovely but the breakfast was cold, and the swimming pool was closed for repairs. "
@@ -44,20 +44,24 @@ def test_maximal_marginal_relevance() -> None:
     vectors = np.array([[1, 0], [0.99, 0.14], [0, 1], [-1, 0]], float)
     nearness = np.array([0.9, 0.89, 0.3, -0.9])
     names = ["a b", "c", "d", "e"]
-    assert diverse(vectors, nearness, 4, 0, names) == [0, 1, 2]
-    assert diverse(vectors, nearness, 2, 0.5, names) == [0, 2]
-    assert diverse(vectors, nearness, 3, 0.01, ["a b", "b", "d", "e"]) == [0, 2]
-    assert diverse(vectors, nearness, 3, 0, ["a b", "b", "d", "e"]) == [0, 1, 2]
+    assert select_diverse(vectors, nearness, 4, 0, names) == [0, 1, 2]
+    assert select_diverse(vectors, nearness, 2, 0.5, names) == [0, 2]
+    assert select_diverse(vectors, nearness, 3, 0.01, ["a b", "b", "d", "e"]) == [0, 2]
+    assert select_diverse(vectors, nearness, 3, 0, ["a b", "b", "d", "e"]) == [0, 1, 2]
 
 
 def test_pairs_do_not_cross_punctuation_or_frequent_words() -> None:
-    counts = words_and_pairs(["red wine, green tea and black coffee isn't tea"], Language())
+    counts = count_words_and_pairs(["red wine, green tea and black coffee isn't tea"], Language())
     assert {"red wine", "green tea", "black coffee"} <= counts.keys()
     assert not {"wine green", "tea black", "and", "n't", "n't tea"} & counts.keys()
 
 
 def test_numerals_are_no_words() -> None:
-    assert [*Language().runs("½ cup milk Ⅳ ② eggs, 3 m² ٣")] == [["cup", "milk"], ["eggs"], ["m²"]]
+    assert [*Language().phrases("½ cup milk Ⅳ ② eggs, 3 m² ٣")] == [
+        ["cup", "milk"],
+        ["eggs"],
+        ["m²"],
+    ]
 
 
 def test_the_encoder_s_own_frequencies_say_what_is_common() -> None:

@@ -123,7 +123,7 @@ def test_the_binding_refuses_what_does_not_fit(
 
 
 def test_too_many_dimensions() -> None:
-    with pytest.raises(ParameterError, match="65537 dimensions cannot be compared here"):
+    with pytest.raises(ParameterError, match="65537 dimensions cannot be compared"):
         NearDuplicates(np.zeros((1, 65537), np.float32))
 
 

@@ -206,7 +206,7 @@ def test_wrong_structure_under_right_checksums_is_refused(tmp_path: Path, damage
     files = copy.deepcopy(folders()[kind])
     change(files)
     write(files, tmp_path / "saved")
-    load = {"segment": Segment.read, "cells": Segment.read}.get(
+    load = {"segment": Segment.open, "cells": Segment.open}.get(
         kind, noppa.load if "method" in folders()[kind][HEADER] else noppa.WordVectors.load
     )
     with pytest.raises(noppa.NoppaError, match=message) as raised:

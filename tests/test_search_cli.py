@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import noppa
 from noppa.cli import program
 from noppa.errors import NoppaError
-from noppa.search import segment_log
+from noppa.search import storage
 from tests.conftest import made_texts, made_words
 from tests.serving import PROGRAM, made_encoder
 
@@ -90,7 +90,7 @@ def test_an_index_grows_and_shrinks(folder: Path) -> None:
     assert run("index|add|idx", stdin="more cake\n") == "idx: 1 text added, 4 in all\n"
     assert run("index|delete|idx|1|2") == "idx: 2 texts left\n"
     assert "no text with the id '9'" in run("index|delete|idx|4|9", 1)
-    assert "an id must be printable characters, not ''" in run("index|delete|idx|", 1)
+    assert "an id must consist of printable characters, not ''" in run("index|delete|idx|", 1)
     assert run("index|delete|idx|-", stdin="4\n") == "idx: 1 text left\n"
     facts = json.loads(run("index|info|idx|--json"))
     assert (facts["texts"], facts["deleted"], facts["dtype"]) == (1, 2, "float16")
@@ -143,14 +143,14 @@ def test_why(folder: Path) -> None:
     [
         ("search|idx||-n|3", "nothing was found: the query is empty"),
         ("search|idx|unheard", "nothing was found: no word of 'unheard' is known"),
-        ("search|idx|unheard|--mode|words", "nothing was found: no text holds a word"),
+        ("search|idx|unheard|--mode|words", "nothing was found: no text contains a word"),
         ("search|rows.csv|unheard|-c|body|-m|model", "nothing was found: no word of 'unheard'"),
-        ("search|idx|cake|--where|year >", "cannot be read: for example"),
+        ("search|idx|cake|--where|year >", "cannot parse the filter"),
         ("search|idx|cake|-m|similarity", "made with another encoder than similarity"),
         ("search|model|cake", "holds a saved encoder, not a saved text index"),
         ("search|none|cake", "none does not exist"),
-        ("index|add|none|rows.csv", "none does not exist: make it with noppa index"),
-        ("index|add|idx|rows.csv|--column|body|--id|key", "the id 'a1' is in the index already"),
+        ("index|add|none|rows.csv", "none does not exist"),
+        ("index|add|idx|rows.csv|--column|body|--id|key", "the id 'a1' is already in the index"),
         ("index|add|idx|rows.csv|--column|body|--id|price", "has no 'price' for its id"),
         ("index|rows.csv|--column|body|-o|rows.csv", "choose another output"),
         ("index|rows.csv|--column|body|-o|other", "other exists and is not an index"),
@@ -182,9 +182,9 @@ def test_the_exit_code_of_a_process(folder: Path) -> None:
 def test_an_index_that_is_being_written_is_not_replaced(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment_log, "PATIENCE", 0.05)
+    monkeypatch.setattr(storage, "PATIENCE", 0.05)
     line = f"index|{written('csv')}|--column|body|-o|idx|-m|model"
     run(line)
-    with segment_log.SegmentLog(folder / "idx").writing():
+    with storage.IndexStorage(folder / "idx").lock():
         assert "another process is writing" in run(line, 1)
         assert len(run("search|idx|cake").splitlines()) == 3

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from noppa import _native
-from noppa.search.stored_vectors import nearest, stored, unit
+from noppa.encoder.models import unit_rows
+from noppa.search.vectors import nearest, to_stored
 from tests import oracle
 
 DTYPES = ["float32", "float16", "int8"]
 
 
 def tables(rows: np.ndarray, dtype: str) -> tuple[Any, Any]:
-    arrays = stored(rows, dtype)
+    arrays = to_stored(rows, dtype)
     return tuple(
         module.Table(arrays["vectors"], arrays.get("scales")) for module in (_native, oracle)
     )
@@ -23,7 +24,7 @@ def tables(rows: np.ndarray, dtype: str) -> tuple[Any, Any]:
 
 def made_rows(count: int, dim: int, seed: int = 0) -> np.ndarray:
     rows = np.random.default_rng(seed).normal(size=(count, dim)).astype(np.float32)
-    return np.asarray(unit(rows))
+    return np.asarray(unit_rows(rows))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -65,7 +66,7 @@ def test_a_query_gets_the_same_bytes_in_any_batch_and_with_any_threads(dtype: st
 @pytest.mark.parametrize("dim", [1, 7, 33, 128])
 def test_codes_are_searched_as_the_twin_does(instruction_set: str, dim: int) -> None:
     for count in (1, 2, 97, 40_000):
-        coded = stored(made_rows(count, dim), "int8")
+        coded = to_stored(made_rows(count, dim), "int8")
         rng = np.random.default_rng(count)
         rows = rng.permutation(count).astype(np.int32)
         allowed = (rng.random(count) < 0.7).astype(np.uint8)
@@ -114,7 +115,7 @@ def test_what_codes_are_searched_with_is_checked(arguments: dict[str, Any], mess
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_equal_rows_come_by_number(dtype: str) -> None:
-    arrays = stored(np.ones((5000, 3), np.float32), dtype)
+    arrays = to_stored(np.ones((5000, 3), np.float32), dtype)
     table = _native.Table(arrays["vectors"], arrays.get("scales"))
     query = np.ones((1, 3), np.float32)
     shuffled = np.random.default_rng(0).permutation(5000).astype(np.int32)
@@ -129,14 +130,14 @@ def test_nearest_is_what_sorting_all_cosines_gives(count: int) -> None:
     rows[count // 2] = 0
     queries = np.vstack([rows[:2], np.zeros((1, 24), np.float32)])
     numbers, cosines = nearest(rows, queries, 5)
-    every = unit(queries) @ unit(rows).T
+    every = unit_rows(queries) @ unit_rows(rows).T
     order = np.argsort(-every, axis=1, kind="stable")[:, :5]
     assert cosines == pytest.approx(np.take_along_axis(every, order, 1), abs=1e-5)
     assert numbers[-1].tolist() == list(range(min(5, count)))  # all alike: by number
     assert nearest(rows[:0], queries, 5)[0].shape == (len(queries), 0)
-    with pytest.raises(ValueError, match="queries must be"):
+    with pytest.raises(ValueError, match="does not match rows"):
         nearest(rows, queries[:, :5], 1)
-    with pytest.raises(ValueError, match="count"):
+    with pytest.raises(ValueError, match="n must be"):
         nearest(rows, queries, 0)
 
 

@@ -24,7 +24,6 @@ from noppa.serve.sessions import Session
 from noppa.serve.settings import Settings
 from noppa.serve.turns import Left
 from noppa.topics import groups
-from noppa.topics import plane as topic_plane
 from tests.conftest import made_texts, made_words
 from tests.serving import children, made_encoder
 
@@ -132,7 +131,7 @@ def test_long_work_stops_when_the_watch_says_so(
     monkeypatch: pytest.MonkeyPatch, job: Any, dim: int
 ) -> None:
     monkeypatch.setattr(groups, "BLOCK_VALUES", 400)
-    monkeypatch.setattr(topic_plane, "MOST_PRODUCTS", 20)
+    monkeypatch.setattr(groups, "MOST_PRODUCTS", 20)
     rows = np.random.default_rng(1).normal(size=(200, dim)).astype(np.float32)
     finished = job(rows, leaving_after(10**9))
     assert finished
@@ -145,7 +144,7 @@ def test_a_map_of_many_dimensions_equals_that_of_few(monkeypatch: pytest.MonkeyP
     rows = (np.random.default_rng(5).normal(size=(300, 30)) * np.linspace(3, 1, 30)).astype("f4")
     watch = leaving_after(10**9)
     small = plane(rows, watch)
-    monkeypatch.setattr(topic_plane, "MOST_PRODUCTS", 1)
+    monkeypatch.setattr(groups, "MOST_PRODUCTS", 1)
     monkeypatch.setattr(groups, "BLOCK_VALUES", 1000)
     large = plane(rows, watch)
     assert large["points"] == pytest.approx(small["points"], abs=1e-9)

@@ -15,10 +15,14 @@ from noppa.cli import program
 from noppa.errors import InputError, ParameterError
 from noppa.plot.topic_map import topic_map, topic_page
 from noppa.topics.find_topics import Topics, find_topics
-from noppa.topics.group_names import name_groups
-from noppa.topics.groups import grouped, joined_means
-from noppa.topics.outliers import most_unlike, outlier_scores
-from noppa.topics.plane import group_plane
+from noppa.topics.groups import (
+    group_plane,
+    group_rows,
+    largest_scores,
+    merge_similar,
+    outlier_scores,
+)
+from noppa.topics.keywords import name_groups
 
 THEMES = {
     "car": "engine wheel brake garage driver".split(),
@@ -94,7 +98,7 @@ def test_naming_can_be_stopped() -> None:
 
 def test_means_that_point_the_same_way_are_joined() -> None:
     means = np.array([[1, 0, 0], [0, 1, 0], [0.9, 0.1, 0], [0, 0, 1]], float)
-    assert joined_means(means, np.array([3, 2, 1, 1])).tolist() == [0, 1, 0, 2]
+    assert merge_similar(means, np.array([3, 2, 1, 1])).tolist() == [0, 1, 0, 2]
 
 
 def test_large_inputs_learn_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +107,7 @@ def test_large_inputs_learn_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> No
         size=(100, 6)
     )
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    assert grouped(rows.astype(np.float32), 4).sizes.tolist() == [25] * 4
+    assert group_rows(rows.astype(np.float32), 4).sizes.tolist() == [25] * 4
 
 
 def test_an_outlier_is_found() -> None:
@@ -123,15 +127,15 @@ def test_outlier_scores_are_one_minus_the_mean_of_the_nearest() -> None:
     assert outlier_scores(rows) == pytest.approx(wanted, abs=2e-5)
     assert outlier_scores(rows[:1]).tolist() == [1.0]
     assert outlier_scores(rows[:0]).tolist() == []
-    assert most_unlike(np.array([0.5, 0.9, 0.5]), 3).tolist() == [1, 0, 2]
+    assert largest_scores(np.array([0.5, 0.9, 0.5]), 3).tolist() == [1, 0, 2]
 
 
 def test_many_rows_are_compared_with_some(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noppa.topics.outliers.LANDMARKS", 12)
+    monkeypatch.setattr("noppa.topics.groups.LANDMARKS", 12)
     monkeypatch.setattr("noppa.topics.groups.BLOCK_VALUES", 60)
     rows = np.tile(np.eye(4, dtype=np.float32)[0], (50, 1))
     rows[17] = [0, 1, 0, 0]
-    assert most_unlike(outlier_scores(rows), 1).tolist() == [17]
+    assert largest_scores(outlier_scores(rows), 1).tolist() == [17]
 
 
 def test_the_map_has_the_topics_apart(found: Topics) -> None:
@@ -175,7 +179,7 @@ def test_texts_without_a_word_print_as_such() -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(InputError, match="a single text has no topics"):
         find_topics("a text")
-    with pytest.raises(ParameterError, match="count must be a whole number from 1 on"):
+    with pytest.raises(ParameterError, match="n must be a whole number from 1 on"):
         find_topics(["a"], 0)
     with pytest.raises(ParameterError, match="there are no texts"):
         topic_map(find_topics([]))

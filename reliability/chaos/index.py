@@ -17,7 +17,7 @@ import numpy as np
 
 import noppa
 from noppa import Encoder, Index, NoppaError, WordVectors
-from noppa.search import segment_log
+from noppa.search import storage as index_storage
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORDS = [f"w{number}" for number in range(500)]
@@ -217,7 +217,7 @@ def scenario_refused_writer(folder: Path, rounds: int) -> dict[str, int]:
     """While one process holds the lock, another is told so in one sentence, and readers read."""
     index = begin(folder)
     for _ in range(rounds):
-        with segment_log.SegmentLog(folder / "index").writing():
+        with index_storage.SegmentLog(folder / "index").writing():
             child = process(f"add_once({str(folder)!r})")
             code, _, errors = ended(child)
             assert code == 1

@@ -23,12 +23,10 @@ import noppa
 from noppa import Encoder, WordVectors
 from noppa.io import storage
 from noppa.methods import METHODS
-from noppa.search import cells
-from noppa.search.index_state import Part, State
-from noppa.search.query import Collection, find
-from noppa.search.row_table import Row
-from noppa.search.segment import TABLE, Segment
-from noppa.search.stored_vectors import stored
+from noppa.search.query import Collection, find_hits
+from noppa.search.rows import Row
+from noppa.search.segment import TABLE, Part, Segment, State
+from noppa.search.vectors import build_cells, to_stored
 from noppa.search.where import Condition
 from noppa.words.ngram_vectors import MappedRows, NgramVectors
 
@@ -129,9 +127,9 @@ def made_segment(dtype: str) -> Segment:
     """A segment of an index; of int8 vectors, one with cells."""
     vectors = np.random.default_rng(4).normal(size=(60, 4)).astype(np.float32)
     rows = [Row(str(at), f"{TEXTS[at % len(TEXTS)]} {at}", {"at": at}) for at in range(60)]
-    made = Segment.made(rows, stored(vectors, dtype))
+    made = Segment.from_rows(rows, to_stored(vectors, dtype))
     if dtype == "int8":
-        arrays = {**made.arrays, **cells.made_arrays(made.arrays)}
+        arrays = {**made.arrays, **build_cells(made.arrays)}
         made = Segment(arrays, made.table)
     return made
 
@@ -244,11 +242,12 @@ def use(folder: Path) -> None:
     """Load a folder by what its header says, and do with it what people do."""
     kind = storage.kind_of(folder)
     if kind == "index segment":
-        segment = Segment.read(folder)
+        segment = Segment.open(folder)
         collection = Collection(State((Part(segment),)), [Condition("at", ">", 3)])
         query = np.full(segment.dim, 0.5, np.float32)
         words = WordVectors(WORDS, np.ones((len(WORDS), 6), np.float32))
-        find(collection, TEXTS[0], query, "hybrid", 3, False, 1, words)
+        tokens = TEXTS[0].split()
+        find_hits(collection, TEXTS[0], tokens, query, "hybrid", 3, False, 1, words)
         segment.table.all_rows()
     elif kind == "encoder":
         encoder = noppa.load(folder)

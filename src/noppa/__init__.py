@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from noppa.classify.classifier import Classifier, load_classifier
     from noppa.dedupe.deduplicate import deduplicate
     from noppa.search.index import Index
+    from noppa.topics.find_topics import find_topics
     from noppa.topics.keywords import keywords
 
 #: Imported when somebody asks: few processes need them, and each would slow every start.
@@ -59,6 +60,7 @@ LATE = {
     "Classifier": "noppa.classify.classifier",
     "Index": "noppa.search.index",
     "deduplicate": "noppa.dedupe.deduplicate",
+    "find_topics": "noppa.topics.find_topics",
     "keywords": "noppa.topics.keywords",
     "load_classifier": "noppa.classify.classifier",
 }
@@ -107,6 +109,7 @@ __all__ = [
     "__version__",
     "deduplicate",
     "external",
+    "find_topics",
     "keywords",
     "load",
     "load_classifier",

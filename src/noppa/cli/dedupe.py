@@ -14,8 +14,7 @@ import noppa
 from noppa.cli.inputs import collect, workspace
 from noppa.cli.options import Column, Format, Inputs, Model, OnError, Output, input_files
 from noppa.cli.output import check_output, interruptible, note
-from noppa.dedupe.deduplicate import THRESHOLD, compare
-from noppa.dedupe.duplicates import LOWEST, Duplicates, Removed
+from noppa.dedupe.deduplicate import LOWEST, THRESHOLD, DeduplicationResult, Removed, compare
 from noppa.encoder.models import SIMILARITY
 from noppa.errors import ParameterError
 from noppa.files import Input
@@ -103,7 +102,9 @@ def dedupe(
     )
 
 
-def _by_record(result: Duplicates, texts: Collected, others: Collected | None) -> Iterator[Removed]:
+def _by_record(
+    result: DeduplicationResult, texts: Collected, others: Collected | None
+) -> Iterator[Removed]:
     """Yield the removed rows with record numbers instead of row numbers."""
     for row in result.removed:
         repeated = others if row.in_reference and others is not None else texts
@@ -112,7 +113,7 @@ def _by_record(result: Duplicates, texts: Collected, others: Collected | None) -
         )
 
 
-def _write_kept(result: Duplicates, texts: Collected, source: Input, output: str) -> None:
+def _write_kept(result: DeduplicationResult, texts: Collected, source: Input, output: str) -> None:
     chosen = np.zeros(texts.outcome.records, bool)
     chosen[texts.records[result.kept]] = True
 

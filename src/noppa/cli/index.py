@@ -21,7 +21,7 @@ from noppa.io import storage
 from noppa.io.atomic import atomic_folder
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.search.index import Index
-from noppa.search.segment_log import KIND, SegmentLog
+from noppa.search.storage import KIND, IndexStorage
 
 #: Texts that are added at a time: more than any segment that is merged by itself.
 BLOCK = 1 << 16
@@ -83,7 +83,7 @@ def make(
     check_output(output, [])
     with ExitStack() as stack:
         if is_index:
-            stack.enter_context(SegmentLog(output).writing())
+            stack.enter_context(IndexStorage(output).lock())
         folder = stack.enter_context(atomic_folder(output))
         new = Index.open(folder, encoder, first_id=1)
         add_texts(new, input_files(inputs, column, form), id_column, on_error)
@@ -121,7 +121,7 @@ def delete(
     Example: noppa index delete reviews-index 17 42
     """
     names = [id for id in sys.stdin.read().split("\n") if id] if ids == ["-"] else ids
-    opened = Index.open_stored(folder)
+    opened = Index.open_without_encoder(folder)
     opened.delete(names)
     print(f"{folder}: {_texts(len(opened))} left")
 
@@ -132,7 +132,7 @@ def info(folder: Folder, as_json: AsJson = False) -> None:
 
     Example: noppa index info reviews-index
     """
-    print_facts(Index.open_stored(folder).to_dict(), as_json)
+    print_facts(Index.open_without_encoder(folder).to_dict(), as_json)
 
 
 @group.command()

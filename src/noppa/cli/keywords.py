@@ -13,8 +13,7 @@ from noppa.cli.inputs import read_texts
 from noppa.cli.options import AsJson, Column, Count, Format, Model, OnError, input_files
 from noppa.cli.output import print_json, print_objects, print_rows
 from noppa.encoder.models import SIMILARITY
-from noppa.topics.keywords import DIVERSITY, keywords_of
-from noppa.topics.word_candidates import Language
+from noppa.topics.keywords import DIVERSITY, Language, keywords_of
 
 
 def keywords(

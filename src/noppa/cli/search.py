@@ -16,7 +16,7 @@ from noppa.cli.output import printable, visible
 from noppa.encoder.models import SIMILARITY
 from noppa.search.hits import Hit
 from noppa.search.index import Index
-from noppa.search.where import EXAMPLE, parsed_where
+from noppa.search.where import EXAMPLE, parse_expressions
 
 
 def search(
@@ -49,7 +49,7 @@ def search(
 
     noppa search reviews-index "cold food" --where 'year > 2020' --json
     """
-    conditions = parsed_where(where or [])
+    conditions = parse_expressions(where or [])
     if Path(corpus).is_dir():
         index = Index.open(corpus, model, create=False)
     else:

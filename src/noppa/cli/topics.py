@@ -17,7 +17,7 @@ from noppa.files.collected import Collected
 from noppa.io.atomic import atomic_file
 from noppa.io.table_file import WRITERS, write_table
 from noppa.topics.find_topics import Topics, topics_of
-from noppa.topics.outliers import blocks, most_unlike, outlier_scores
+from noppa.topics.groups import LANDMARKS, blocks, largest_scores, outlier_scores
 
 #: What can be written in addition to a table of all records.
 PAGE, SUMMARY = ".html", ".json"
@@ -113,11 +113,12 @@ def _find_topics(
 
 def _find_outliers(encoded: EncodedTexts, count: int, output: Path | None, as_json: bool) -> None:
     texts, vectors = encoded.collected, encoded.vectors
-    with progress_ticks("compare", blocks(len(vectors))) as tick:
+    total = len(list(blocks(len(vectors), min(len(vectors), LANDMARKS), lambda: None)))
+    with progress_ticks("compare", total) as tick:
         scores = outlier_scores(vectors, tick)
     rows = [
         Outlier(float(scores[row]), int(texts.records[row]) + 1, texts.texts[row])
-        for row in most_unlike(scores, count).tolist()
+        for row in largest_scores(scores, count).tolist()
     ]
     if output is not None:
         write_table(output, Outlier, rows)

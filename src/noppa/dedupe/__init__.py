@@ -1,4 +1,4 @@
-"""Texts that repeat others, exactly or nearly.
+"""Find texts that repeat others, exactly or nearly.
 
-texts -> same text (by checksum) -> vectors of the different ones -> near-duplicates in the order of the rows
+texts -> identical texts (by checksum) -> vectors of the distinct ones -> near-duplicates, in row order
 """

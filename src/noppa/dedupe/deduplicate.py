@@ -1,47 +1,69 @@
-"""`noppa.deduplicate`: which texts repeat an earlier one, or one of a reference."""
+"""`noppa.deduplicate`: which texts repeat an earlier text or one of a reference, and which to keep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.dedupe.duplicates import Compared, Duplicates
+from noppa import _native as kernels
 from noppa.dedupe.near_duplicates import NearDuplicates, Progress, Vectors
-from noppa.dedupe.same_text import first_of_same
+from noppa.display import Displayed, Table, View, cut, dataclass_repr, frame
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.models import External, resolve_model, unit_vectors
-from noppa.errors import InputError
+from noppa.encoder.models import External, Model, resolve_model, unit_vectors
+from noppa.errors import InputError, ParameterError
+from noppa.io.table_file import arrow_table, write_table
+from noppa.parameters import number, whole
+from noppa.text.characters import is_word_character, lower
+from noppa.text.tokenizer import Split
 from noppa.words.texts import texts_of
 
 THRESHOLD = 0.9
+#: The lowest threshold, and the number of steps that `down_to` divides the range from there to 1 into.
+LOWEST, STEPS = 0.5, 500
+#: Texts that are encoded at a time.
 BLOCK = 4096
+#: Bytes of a checksum: among a trillion texts, the chance of a collision is 1e-15.
+CHECKSUM_BYTES = 16
+#: Removed rows that `print` shows, and characters of a text there.
+SHOWN, WIDTH = 10, 50
+
+Rows = NDArray[np.int64]
 
 
 def deduplicate(
-    texts: Any,
+    texts: Iterable[str],
     threshold: float = THRESHOLD,
-    reference: Any = None,
-    model: Any = None,
+    reference: Iterable[str] | None = None,
+    model: Model | None = None,
     *,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> Duplicates:
-    """Which of the texts to keep: in their order, each whose cosine with every kept one before it is below the threshold.
+) -> DeduplicationResult:
+    """Find the texts that repeat another: a text is kept if its cosine with all kept texts before it is below the threshold.
 
-    reference: texts that count as kept before the first, and are not judged themselves.
-    model: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
-    threads: for encoding and comparing. progress: called with what is done, and how many of how many.
+    Args:
+        texts: The texts to deduplicate.
+        threshold: The cosine from which a text repeats another, 0.5 to 1.
+        reference: Texts that count as kept before the first one; they are not judged themselves.
+        model: A preset's name, a path, an `Encoder` or any object with `encode`; None for the preset "similarity".
+        threads: For encoding and comparing.
+        progress: Called with the name of the step, the number of finished rows, and the number of all rows.
 
     >>> import noppa
-    >>> found = noppa.deduplicate(["a red car", "the sea", "A red car!", "the sea"])
-    >>> found.kept.tolist(), [(one.row, one.repeats) for one in found.removed]
+    >>> result = noppa.deduplicate(["a red car", "the sea", "A red car!", "the sea"])
+    >>> result.kept.tolist(), [(removed.row, removed.repeats) for removed in result.removed]
     ([0, 1], [(2, 0), (3, 1)])
     """
-    items, known = _collection(texts), [] if reference is None else _collection(reference)
+    if isinstance(texts, str) or isinstance(reference, str):
+        raise InputError("a single text was given", "give a collection of texts")
+    items, known = texts_of(texts), [] if reference is None else texts_of(reference)
     return compare(items, known, resolve_model(model), None, threads, progress).at(threshold)
 
 
@@ -52,19 +74,261 @@ def compare(
     folder: Path | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> Compared:
-    """All that finds the duplicates at any threshold; with a folder, vectors are written there and not held in memory."""
-    every = [*reference, *texts] if folder is None else Joined(reference, texts)
-    firsts = first_of_same(every)
-    different = np.flatnonzero(firsts == np.arange(len(firsts)))
-    vectors = _vectors(every, different, encoder, folder, threads, progress)
-    near = NearDuplicates(vectors, int(np.searchsorted(different, len(reference))))
+) -> Comparison:
+    """Encode the distinct texts; with a folder, the vectors are in a file there instead of in memory."""
+    all_texts = [*reference, *texts] if folder is None else _Concatenated(reference, texts)
+    firsts = first_occurrences(all_texts)
+    distinct = np.flatnonzero(firsts == np.arange(len(firsts)))
+    vectors = _vectors(all_texts, distinct, encoder, folder, threads, progress)
+    near = NearDuplicates(vectors, int(np.searchsorted(distinct, len(reference))))
     split = encoder.other_split if isinstance(encoder, Encoder) else None
-    return Compared(texts, reference, firsts, different, near, split, threads, progress)
+    return Comparison(texts, reference, firsts, distinct, near, split, threads, progress)
 
 
-class Joined(Sequence[str]):
-    """Two sequences of texts as one."""
+class Removed(NamedTuple):
+    """A removed row.
+
+    row, repeats: the numbers of this row and of the row that it repeats. in_reference: whether `repeats` is a row of the
+    reference. similarity: the cosine of both. words: the words that both texts share, in lower case.
+    """
+
+    row: int
+    repeats: int
+    in_reference: bool
+    similarity: float
+    words: tuple[str, ...]
+    text: str
+    repeated_text: str
+
+    def __repr__(self) -> str:
+        return dataclass_repr(self)
+
+    def __str__(self) -> str:
+        side = "reference row" if self.in_reference else "row"
+        return (
+            f"{self.similarity:.4f}  row {self.row} {cut(self.text, WIDTH)!r} "
+            f"repeats {side} {self.repeats} {cut(self.repeated_text, WIDTH)!r}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Encoded texts, from which `at` finds the duplicates for any threshold. Rows are numbered from the reference on.
+
+    firsts (reference + texts,): the first row with the same text. distinct: the rows that are first.
+    near: the vectors of the distinct rows.
+    """
+
+    texts: Sequence[str]
+    reference: Sequence[str]
+    firsts: Rows
+    distinct: Rows
+    near: NearDuplicates
+    tokenizer: Split | None
+    threads: int | None = None
+    progress: Progress | None = None
+
+    __repr__ = dataclass_repr
+
+    @property
+    def copies(self) -> int:
+        """The number of texts that are identical to one before them."""
+        return int(np.count_nonzero(self._is_copy[len(self.reference) :]))
+
+    @property
+    def _is_copy(self) -> NDArray[np.bool_]:
+        return np.asarray(self.firsts != np.arange(len(self.firsts)))
+
+    def at(self, threshold: float) -> DeduplicationResult:
+        """Return the result for a threshold from `LOWEST` to 1."""
+        checked = number(threshold, "threshold", LOWEST, 1)
+        places, cosines = self.near.leaders(checked, self.threads, self.progress)
+        of_first = np.searchsorted(self.distinct, self.firsts)
+        leaders = np.where(places >= 0, self.distinct[places], -1)[of_first]
+        similarities = cosines[of_first]
+        # A copy of a kept row repeats that row; a copy of a removed row repeats the same row as its original.
+        of_kept = self._is_copy & (leaders < 0)
+        leaders[of_kept] = self.firsts[of_kept]
+        similarities[of_kept] = 1
+        judged = slice(len(self.reference), None)
+        return DeduplicationResult(self, checked, leaders[judged], similarities[judged])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeduplicationResult(Displayed):
+    """The rows that are kept, and the rows that repeat a kept row with a cosine of at least `threshold`.
+
+    leaders (texts,): the row that each row repeats, counted from the first row of the reference; -1 for a kept row.
+    similarities (texts,): the cosine with that row.
+    """
+
+    compared: Comparison
+    threshold: float
+    leaders: Rows
+    similarities: NDArray[np.float32]
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """All texts, without the reference."""
+        return self.compared.texts
+
+    @property
+    def kept(self) -> Rows:
+        """The numbers of the kept rows, in order."""
+        return np.flatnonzero(self.leaders < 0)
+
+    @property
+    def kept_texts(self) -> list[str]:
+        """The texts of the kept rows, in order."""
+        return [self.texts[row] for row in self.kept.tolist()]
+
+    @property
+    def removed(self) -> RemovedRows:
+        """The removed rows, in order."""
+        return RemovedRows(self)
+
+    def at(self, threshold: float) -> DeduplicationResult:
+        """Return the result for another threshold; nothing is encoded again."""
+        return self.compared.at(threshold)
+
+    def down_to(self, n: int) -> DeduplicationResult:
+        """Keep at most n rows.
+
+        Takes the highest threshold, in steps of 0.001, that keeps no more than n rows, and then restores the removed rows that
+        are least similar to what they repeat, until n rows are kept.
+        """
+        n = whole(n, "n", 1)
+        result = self.at(1)
+        if len(result.kept) <= n:
+            return result
+        result = self.at(LOWEST)
+        if len(result.kept) > n:
+            raise ParameterError(
+                f"{len(result.kept)} rows differ even at a threshold of {LOWEST:g}",
+                f"choose {n} of them by other means",
+            )
+        low, high = 0, STEPS  # steps above LOWEST
+        while high - low > 1:
+            middle = (low + high) // 2
+            candidate = self.at(LOWEST + (1 - LOWEST) * middle / STEPS)
+            if len(candidate.kept) <= n:
+                low, result = middle, candidate
+            else:
+                high = middle
+        leaders, similarities = result.leaders.copy(), result.similarities.copy()
+        removed = np.flatnonzero(leaders >= 0)
+        least_similar = np.argsort(similarities[removed], kind="stable")[: n - len(result.kept)]
+        leaders[removed[least_similar]], similarities[removed[least_similar]] = -1, 0
+        return DeduplicationResult(self.compared, result.threshold, leaders, similarities)
+
+    def __repr__(self) -> str:
+        return (
+            f"DeduplicationResult({len(self.kept)} kept, {len(self.removed)} removed, "
+            f"threshold={self.threshold:g})"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([self._title, *map(str, self.removed[:SHOWN]), *self._more])
+
+    @property
+    def _title(self) -> str:
+        return (
+            f"{len(self.texts):,} texts: {len(self.kept):,} kept, {len(self.removed):,} repeat another "
+            f"with a cosine of {self.threshold:g} or more"
+        )
+
+    @property
+    def _more(self) -> list[str]:
+        more = len(self.removed) - SHOWN
+        return [f"… and {more:,} more"] if more > 0 else []
+
+    def _view(self) -> View:
+        columns = ("row", "text", "repeats", "repeated_text", "similarity", "words")
+        rows = [[getattr(row, name) for name in columns] for row in self.removed[:SHOWN]]
+        return View(self._title, [*([Table(columns, rows)] if rows else []), *self._more])
+
+    def to_arrow(self) -> Any:
+        """Return the removed rows as an Arrow table with the fields of `Removed` as columns."""
+        return arrow_table(Removed, self.removed)
+
+    def to_pandas(self) -> Any:
+        """Return the removed rows as a data frame with the fields of `Removed` as columns."""
+        rows = list(self.removed)
+        return frame({name: [getattr(row, name) for row in rows] for name in Removed._fields})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the removed rows to a .csv, .jsonl or .parquet file."""
+        write_table(path, Removed, self.removed)
+
+
+class RemovedRows(Sequence[Removed]):
+    """The removed rows of a result; each is built on access, since there may be millions."""
+
+    def __init__(self, result: DeduplicationResult) -> None:
+        self._result = result
+        self._rows = np.flatnonzero(result.leaders >= 0)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Removed: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Removed]: ...
+    def __getitem__(self, index: int | slice) -> Removed | list[Removed]:
+        if isinstance(index, slice):
+            return [self._removed(row) for row in self._rows[index].tolist()]
+        return self._removed(int(self._rows[index]))
+
+    def __iter__(self) -> Iterator[Removed]:
+        return map(self._removed, self._rows.tolist())
+
+    def __repr__(self) -> str:
+        return f"RemovedRows({len(self)} rows)"
+
+    def _removed(self, row: int) -> Removed:
+        compared, leader = self._result.compared, int(self._result.leaders[row])
+        repeats = leader - len(compared.reference)
+        in_reference = repeats < 0
+        if in_reference:
+            repeats = leader
+        text = compared.texts[row]
+        repeated = (compared.reference if in_reference else compared.texts)[repeats]
+        similarity = float(self._result.similarities[row])
+        words = shared_words(text, repeated, compared.tokenizer)
+        return Removed(row, repeats, in_reference, similarity, words, text, repeated)
+
+
+def shared_words(text: str, other: str, tokenizer: Split | None) -> tuple[str, ...]:
+    """Return the distinct words of a text that another text has too, in lower case and without punctuation."""
+    split = tokenizer or kernels.tokenize
+    words, others = (
+        dict.fromkeys(lower(token) for token in split(side) if any(map(is_word_character, token)))
+        for side in (text, other)
+    )
+    return tuple(word for word in words if word in others)
+
+
+def first_occurrences(texts: Iterable[str]) -> Rows:
+    """Return, for each text, the number of the first identical one, (texts,)."""
+    joined = bytearray()
+    for text in texts:
+        content = text.encode("utf-8", "surrogatepass")
+        joined += hashlib.blake2b(content, digest_size=CHECKSUM_BYTES).digest()
+    checksums = np.frombuffer(joined, np.uint64).reshape(-1, 2)
+    order = np.lexsort(
+        (checksums[:, 1], checksums[:, 0])
+    )  # stable: the first occurrence stays first
+    ordered = checksums[order]
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    firsts = np.empty(len(order), np.int64)
+    firsts[order] = order[is_first][np.cumsum(is_first) - 1]
+    return firsts
+
+
+class _Concatenated(Sequence[str]):
+    """Two sequences of texts as one, without a copy."""
 
     def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
         self.first, self.second = first, second
@@ -72,40 +336,34 @@ class Joined(Sequence[str]):
     def __len__(self) -> int:
         return len(self.first) + len(self.second)
 
-    def __getitem__(self, at: Any) -> Any:
-        within = at - len(self.first)
-        return self.first[at] if within < 0 else self.second[within]
-
-
-def _collection(texts: Any) -> list[str]:
-    if isinstance(texts, str):
-        raise InputError("a single text repeats nothing: give a collection of texts")
-    return texts_of(texts)
+    def __getitem__(self, index: Any) -> Any:
+        rest = index - len(self.first)
+        return self.first[index] if rest < 0 else self.second[rest]
 
 
 def _vectors(
     texts: Sequence[str],
-    chosen: NDArray[np.int64],
+    rows: Rows,
     encoder: Encoder | External,
     folder: Path | None,
     threads: int | None,
     progress: Progress | None,
 ) -> Vectors:
-    """Unit vectors (chosen, dim) of some texts, in memory or in a file of the folder."""
+    """Encode some rows as unit vectors (rows, dim), in memory or in a file of the folder."""
 
     def blocks() -> Iterator[Vectors]:
-        for at in range(0, len(chosen), BLOCK):
+        for start in range(0, len(rows), BLOCK):
             if progress is not None:
-                progress("encode", at, len(chosen))
-            some = [texts[number] for number in chosen[at : at + BLOCK].tolist()]
-            yield np.ascontiguousarray(unit_vectors(encoder, some, threads))
+                progress("encode", start, len(rows))
+            block = [texts[row] for row in rows[start : start + BLOCK].tolist()]
+            yield np.ascontiguousarray(unit_vectors(encoder, block, threads))
 
-    if not len(chosen):
+    if not len(rows):
         return np.empty((0, 1), np.float32)
     if folder is None:
         return np.concatenate(list(blocks()))
-    # Written and then mapped: a full disk under a map that is written to would end the process.
+    # Written first and mapped afterwards: writing to a map on a full disk would kill the process.
     with (folder / "vectors").open("wb") as file:
-        for rows in blocks():
-            file.write(rows.data)
-    return np.memmap(folder / "vectors", np.float32, "r").reshape(len(chosen), -1)
+        for block in blocks():
+            file.write(block.data)
+    return np.memmap(folder / "vectors", np.float32, "r").reshape(len(rows), -1)

@@ -110,6 +110,14 @@ def unit_vectors(
     return encoder.encode_ids(*encoder.look_up(texts, count), count, normalize=True)[0]
 
 
+def unit_rows(rows: NDArray[Any]) -> NDArray[Any]:
+    """Scale rows (rows, dim) to length one; zero rows stay zero, and an array of unit rows is returned as it is."""
+    lengths = np.sqrt(np.einsum("...d,...d->...", rows, rows, dtype=np.float64))
+    if np.all((lengths == 0) | (np.abs(lengths - 1) < 1e-6)):
+        return rows
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1)[..., None], rows.dtype)
+
+
 class External:
     """An encoder of another library with the interface of an `Encoder`: `encode`, `similarity` and `dim`."""
 
@@ -132,8 +140,7 @@ class External:
         items = texts_of(texts)
         rows = self._encode(items) if items else np.empty((0, self.dim), np.float32)
         if normalize:
-            lengths = np.linalg.norm(rows.astype(float), axis=1, keepdims=True)
-            rows = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+            rows = unit_rows(rows)
         return rows
 
     @overload

@@ -10,8 +10,7 @@ from noppa.errors import ParameterError
 from noppa.plot.page import page, table
 from noppa.plot.pictures import Scatter
 from noppa.topics.find_topics import Topics
-from noppa.topics.plane import group_plane
-from noppa.topics.word_candidates import spread
+from noppa.topics.groups import group_plane, spread
 
 #: Texts on a map: more would hide each other, and make a page slow.
 POINTS = 2_000

@@ -13,7 +13,7 @@ from noppa.explain.explanation import Explanation, PairExplanation
 from noppa.methods.weighting import smooth_frequency_weight
 from noppa.parameters import one_of, positive
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
-from noppa.topics.plane import neighbour_plane
+from noppa.topics.groups import umap_plane
 from noppa.words.texts import texts_of
 from noppa.words.word_vectors import WordVectors
 
@@ -179,7 +179,7 @@ def pca(rows: ArrayLike) -> tuple[Float, str, str, str]:
 
 def umap(rows: NDArray[np.float64]) -> tuple[Float, str, str, str]:
     """UMAP's plane for cosine distances, always from the same seed."""
-    points = neighbour_plane(rows)
+    points = umap_plane(rows)
     return points, "UMAP 1", "UMAP 2", "UMAP: neighbours mean something, axes and distances do not."
 
 

@@ -1,9 +1,10 @@
-"""Search by meaning and by words: a durable index of texts with metadata, its queries and its results.
+"""Search by meaning and by words: a durable index of texts with metadata.
 
-segment.py       immutable rows: vectors, texts, ids, metadata (row_table.py, where.py) and the words' postings (postings.py)
-index_state.py   the segments of a commit, and which of their rows are alive
-segment_log.py   both on disk, and the manifest whose replacement is the commit
-query.py         cosines (cells.py: of some rows only) and BM25 over all segments, and their sum
-hits.py          what a search gives, and why
-index.py         `Index`: the public face
+index.py     `Index`, the public class
+query.py     cosines and BM25 over all segments, and their sum
+hits.py      search results and their explanations
+segment.py   immutable rows, and the state of an index: its segments and their live rows
+storage.py   the index on disk; replacing its manifest is the commit
+rows.py      ids, texts and metadata in SQLite; where.py: filters over metadata
+vectors.py   stored vectors and the cells of a large segment; terms.py: postings, BM25, word-by-word overlap
 """

@@ -1,44 +1,54 @@
-"""`Index`: texts that are found by meaning and by words, in memory or in a folder, growing and shrinking."""
+"""`Index`: texts that are found by meaning and by words, in memory or in a folder; texts can be added and deleted."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from noppa import _native as kernels
 from noppa.display import Displayed, Table, View
-from noppa.encoder.models import resolve_model, unit_vectors
+from noppa.encoder.encoder import Encoder
+from noppa.encoder.models import Model, resolve_model, unit_rows, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
 from noppa.parameters import boolean, one_of, path_of, short_repr, whole
-from noppa.search import index_model
-from noppa.search.hits import Hits, hits_of
-from noppa.search.index_state import Part, State, merged, small_tail
-from noppa.search.metadata import checked_ids, checked_metadata
-from noppa.search.query import HYBRID, MEANING, MODES, WORDS, Collection, find
-from noppa.search.row_table import Row
-from noppa.search.segment import Segment
-from noppa.search.segment_log import SegmentLog
-from noppa.search.stored_vectors import DTYPES, Vectors, stored, unit
-from noppa.search.where import Condition, Where, conditions_of
+from noppa.search.hits import Hits
+from noppa.search.query import HYBRID, MEANING, MODES, WORDS, Collection, find_hits
+from noppa.search.rows import Row, checked_ids, checked_metadata
+from noppa.search.segment import Part, Segment, State, merge
+from noppa.search.storage import ENCODER_NAMES, IndexStorage, encoder_fields, open_encoder
+from noppa.search.vectors import DTYPES, Vectors, to_stored
+from noppa.search.where import Where, parse_where
+from noppa.text.tokenizer import Split
 from noppa.threads import thread_count
 from noppa.words.texts import texts_of
+from noppa.words.word_vectors import WordVectors
+
+#: Letters per piece of a word, on average, above which the pieces have a meaning: 1 % of random strings have more, and 70 % of
+#: the words in English text that are not known as a whole.
+LETTERS_PER_PIECE = 2.5
+
+#: One id or several.
+Ids = str | int | Iterable[str | int]
 
 
 class Index(Displayed):
-    """Texts with ids and metadata, found by meaning, by words, or by both.
+    """Texts with ids and metadata that can be searched by meaning, by words, or by both.
 
-    model: an `Encoder`, anything else with `encode`, or the name or folder of a saved one; None for the embedded preset
-        "similarity". dtype: how vectors are stored: "float32", "float16" or "int8".
-    first_id: the first of the ids that `add` gives by itself. threads: for encoding and searching.
+    `Index()` is in memory; `Index.open(folder)` is on disk.
 
-    This one is in memory; `Index.open(folder)` is one on disk.
+    Args:
+        model: A preset's name, a path, an `Encoder` or any object with `encode`; None for the preset "similarity".
+        dtype: How vectors are stored: "float32", "float16" or "int8".
+        first_id: The first of the ids that `add` generates.
+        threads: For encoding and searching.
 
     >>> import noppa
     >>> index = noppa.Index()
@@ -52,194 +62,213 @@ class Index(Displayed):
 
     def __init__(
         self,
-        model: Any = None,
+        model: Model | None = None,
         *,
         dtype: str = "float16",
         first_id: int = 0,
         threads: int | None = None,
     ) -> None:
-        self._encoder = resolve_model(model)
-        self.dtype: str = one_of(dtype, "dtype", tuple(DTYPES))
-        self.dim = int(self._encoder.dim)
-        self.threads = threads
-        self._log: SegmentLog | None = None
-        self._state = State(next_id=whole(first_id, "first_id"))
+        encoder = resolve_model(model)
+        one_of(dtype, "dtype", tuple(DTYPES))
+        state = State(next_id=whole(first_id, "first_id"))
+        self._set(encoder, state, int(encoder.dim), dtype, threads)
+
+    def _set(
+        self,
+        encoder: Any,
+        state: State,
+        dim: int,
+        dtype: str,
+        threads: int | None,
+        stored: IndexStorage | None = None,
+    ) -> Index:
+        self._encoder, self._state, self._storage = encoder, state, stored
+        self.dim, self.dtype, self.threads = dim, dtype, threads
+        self._words: WordVectors | None = encoder.words if isinstance(encoder, Encoder) else None
         self._lock = threading.RLock()
+        return self
 
     @classmethod
     def open(
         cls,
         folder: str | PathLike[str],
-        model: Any = None,
+        model: Model | None = None,
         *,
         dtype: str | None = None,
         create: bool = True,
         first_id: int = 0,
         threads: int | None = None,
     ) -> Index:
-        """The index in a folder, which is made where there is none.
+        """Open the index in a folder, or create it.
 
-        What `add`, `delete`, `update` and `compact` did is on disk when they return, all of it or, after a crash, nothing.
-        Any number of processes may read; while one writes, another waits some seconds and is refused then.
-        model: needed where the index's own cannot be found by its name; another one is refused.
-        create: False to refuse a folder that is not there.
+        When `add`, `delete`, `update` or `compact` returns, its changes are on disk; after a crash, either all or none of them
+        are. Any number of processes may read. While one writes, another writer waits some seconds, and then fails.
+
+        Args:
+            folder: The folder of the index.
+            model: For a new index, as in `Index`. An existing index loads its own model by name; give the model only if
+                that fails. A different model is an error.
+            dtype: How vectors are stored; None for "float16", or for that of the existing index.
+            create: False to fail if there is no index.
+            first_id: The first of the ids that `add` generates in a new index.
+            threads: For encoding and searching.
         """
         path = path_of(folder)
-        if not _is_there(path, create):
-            return cls._made(path, resolve_model(model), dtype or "float16", first_id, threads)
-        log = SegmentLog(path)
-        state = log.read()
-        found = index_model.encoder_of(log.header, path, model)
-        if dtype not in (None, log.header["dtype"]):
-            raise ParameterError(f"{path} holds {log.header['dtype']} vectors, not {dtype}")
-        return cls._opened(log, state, found, threads)
+        if not _is_index(path, create):
+            encoder = resolve_model(model)
+            dtype = one_of(dtype or "float16", "dtype", tuple(DTYPES))
+            header = {**encoder_fields(encoder), "dim": int(encoder.dim), "dtype": dtype}
+            stored = IndexStorage(path, header)
+            state = stored.create(State(next_id=whole(first_id, "first_id")))
+        else:
+            stored = IndexStorage(path)
+            state = stored.read()
+            encoder = open_encoder(stored.header, path, model)
+            if dtype not in (None, stored.header["dtype"]):
+                raise ParameterError(f"{path} holds {stored.header['dtype']} vectors, not {dtype}")
+        return cls._opened(stored, state, encoder, threads)
 
     @classmethod
-    def open_stored(cls, folder: str | PathLike[str]) -> Index:
-        """The index in a folder without its encoder, for what needs none: `delete`, `get`, `described`."""
+    def open_without_encoder(cls, folder: str | PathLike[str]) -> Index:
+        """Open an index for operations that need no encoder: `delete`, `get` and `to_dict`."""
         path = path_of(folder)
-        _is_there(path, create=False)
-        log = SegmentLog(path)
-        return cls._opened(log, log.read(), None, None)
+        _is_index(path, create=False)
+        stored = IndexStorage(path)
+        return cls._opened(stored, stored.read(), None, None)
 
     @classmethod
-    def _made(
-        cls, path: Path, encoder: Any, dtype: str, first_id: int, threads: int | None
+    def _opened(
+        cls, stored: IndexStorage, state: State, encoder: Any, threads: int | None
     ) -> Index:
-        fixed = {
-            **index_model.fields_of(encoder),
-            "dim": int(encoder.dim),
-            "dtype": one_of(dtype, "dtype", tuple(DTYPES)),
-        }
-        log = SegmentLog(path, fixed)
-        state = log.create(State(next_id=whole(first_id, "first_id")))
-        return cls._opened(log, state, encoder, threads)
-
-    @classmethod
-    def _opened(cls, log: SegmentLog, state: State, encoder: Any, threads: int | None) -> Index:
-        index = cls.__new__(cls)
-        index._encoder, index.threads, index._lock = encoder, threads, threading.RLock()
-        index._log, index._state = log, state
-        index.dim, index.dtype = log.header["dim"], log.header["dtype"]
-        return index
+        dim, dtype = stored.header["dim"], stored.header["dtype"]
+        return cls.__new__(cls)._set(encoder, state, dim, dtype, threads, stored)
 
     @property
     def encoder(self) -> Any:
-        """What makes vectors of texts and queries."""
+        """The encoder of texts and queries."""
+        self._require_encoder()
+        return self._encoder
+
+    def _require_encoder(self) -> None:
         if self._encoder is None:
             raise ParameterError(
-                f"{self.folder} was opened without its encoder: open it with noppa.Index.open"
+                f"{self.folder} was opened without its encoder", "open it with noppa.Index.open"
             )
-        return self._encoder
+
+    @property
+    def _split(self) -> Split:
+        """The tokenizer that finds the terms of texts and queries."""
+        self._require_encoder()
+        return kernels.tokenize if self._words is None else self._words.tokens
 
     @property
     def folder(self) -> Path | None:
-        """Where the index lies, None in memory."""
-        return None if self._log is None else self._log.folder
+        """The folder of the index, None in memory."""
+        return None if self._storage is None else self._storage.folder
 
     def __len__(self) -> int:
-        return len(self._now())
+        return len(self._current())
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and bool(self._now().located([id]))
+        return isinstance(id, str) and bool(self._current().locate([id]))
 
     def __repr__(self) -> str:
-        where = "in memory" if self._log is None else f"in {self._log.folder}"
-        return f"Index({len(self)} texts of {self.dim} dimensions, {self.dtype}, {where})"
+        location = "in memory" if self.folder is None else f"in {self.folder}"
+        return f"Index({len(self)} texts of {self.dim} dimensions, {self.dtype}, {location})"
 
     def _view(self) -> View:
-        facts = [("texts", f"{len(self):,}"), ("dimensions", self.dim), ("stored as", self.dtype)]
-        where = "memory" if self._log is None else str(self._log.folder)
-        return View(
-            "Index", [Table(["", ""], [*facts, ("in", where), ("encoder", repr(self._encoder))])]
-        )
+        facts = {
+            "texts": f"{len(self):,}",
+            "dimensions": self.dim,
+            "stored as": self.dtype,
+            "in": "memory" if self.folder is None else str(self.folder),
+            "encoder": repr(self._encoder),
+        }
+        return View("Index", [Table(["", ""], list(facts.items()))])
 
     # Changing
 
     def add(
         self,
-        texts: Any,
-        ids: Any = None,
+        texts: str | Iterable[str],
+        ids: Ids | None = None,
         metadata: Sequence[Mapping[str, Any] | None] | None = None,
         *,
         vectors: NDArray[Any] | None = None,
     ) -> list[str]:
-        """Add texts, all of them or, after an error, none; gives their ids.
+        """Add texts and return their ids; after an error, none was added.
 
-        ids: one each, a str or a whole number, not in the index yet; running numbers where None.
-        metadata: a dict each, of texts, numbers, booleans and dates. vectors: (texts, dim), where they are known already.
+        Args:
+            texts: The texts.
+            ids: One string or integer per text that is not in the index yet; None for consecutive numbers.
+            metadata: One dict per text, of strings, numbers, booleans and dates.
+            vectors: The vectors (texts, dim), if they are known already.
         """
-        items = _texts(texts)
-        named = None if ids is None else checked_ids(ids, len(items))
+        items = _as_list(texts)
+        names = None if ids is None else checked_ids(ids, len(items))
         facts = checked_metadata(metadata, len(items))
         rows = self._vectors(items, vectors)
         if not items:
             return []
         with self._writing() as state:
             next_id = state.next_id + len(items)
-            if named is None:
-                named, next_id = state.new_ids(len(items))
-            elif there := state.located(named):
+            if names is None:
+                names, next_id = state.new_ids(len(items))
+            elif taken := state.locate(names):
                 raise ParameterError(
-                    f"the id {min(there)!r} is in the index already: use update, or another id"
+                    f"the id {min(taken)!r} is already in the index", "use update, or another id"
                 )
-            made = Segment.made(
-                list(map(Row, named, items, facts)),
-                stored(rows, self.dtype),
-                index_model.split_of(self.encoder),
-            )
-            self._commit(State((*state.parts, Part(made)), next_id))
-            self._merge_small()
-        return named
+            self._append(state.parts, next_id, names, items, facts, rows)
+        return names
 
-    def delete(self, ids: Any) -> None:
-        """Delete texts by their ids; where one of them is unknown, none is."""
-        named = checked_ids(ids)
+    def delete(self, ids: Ids) -> None:
+        """Delete texts by their ids; if one of them is unknown, none is deleted."""
+        names = checked_ids(ids)
         with self._writing() as state:
-            self._commit(state.without(named))
+            self._commit(state.without(names))
 
     def update(
         self,
-        ids: Any,
-        texts: Any = None,
+        ids: Ids,
+        texts: str | Iterable[str] | None = None,
         metadata: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> None:
-        """Replace the texts of some ids, their metadata, or both; what is None stays. Other searches see all or nothing."""
-        named = checked_ids(ids)
-        items = None if texts is None else _texts(texts)
-        if items is not None and len(items) != len(named):
-            raise InputError(f"{len(named)} ids need as many texts, not {len(items)}")
-        facts = None if metadata is None else checked_metadata(metadata, len(named))
+        """Replace the texts of ids, their metadata, or both; None keeps them. Searches see all of the change or nothing."""
+        names = checked_ids(ids)
+        items = None if texts is None else _as_list(texts)
+        if items is not None and len(items) != len(names):
+            raise InputError(f"there are {len(names)} ids and {len(items)} texts")
+        facts = None if metadata is None else checked_metadata(metadata, len(names))
         with self._writing() as state:
-            old = state.rows(named)
+            old = state.rows(names)
             items = [row.text for row in old] if items is None else items
             facts = [row.metadata for row in old] if facts is None else facts
-            vectors = stored(self._vectors(items, None), self.dtype)
-            made = Segment.made(
-                list(map(Row, named, items, facts)), vectors, index_model.split_of(self.encoder)
-            )
-            self._commit(State((*state.without(named).parts, Part(made)), state.next_id))
-            self._merge_small()
+            rows = self._vectors(items, None)
+            self._append(state.without(names).parts, state.next_id, names, items, facts, rows)
 
     def compact(self) -> None:
-        """Write one segment in place of all, without the deleted rows: the fastest to search."""
+        """Merge all segments into one without the deleted rows, which is the fastest to search."""
+        split = self._split
         with self._writing() as state:
             if len(state.parts) > 1 or any(part.alive is not None for part in state.parts):
-                self._commit(
-                    State(merged(state.parts, index_model.split_of(self.encoder)), state.next_id)
-                )
+                self._commit(State(merge(state.parts, split), state.next_id))
 
-    def _merge_small(self) -> None:
-        """Keep the number of segments small."""
-        parts = self._state.parts
-        start = small_tail([len(part.segment) for part in parts])
-        if start < len(parts):
-            self._commit(
-                State(
-                    (*parts[:start], *merged(parts[start:], index_model.split_of(self.encoder))),
-                    self._state.next_id,
-                )
-            )
+    def _append(
+        self,
+        parts: tuple[Part, ...],
+        next_id: int,
+        ids: list[str],
+        texts: list[str],
+        metadata: list[dict[str, Any]],
+        vectors: Vectors,
+    ) -> None:
+        """Commit a new segment after some parts, and merge small segments so that there are never many."""
+        rows = list(map(Row, ids, texts, metadata))
+        segment = Segment.from_rows(rows, to_stored(vectors, self.dtype), self._split)
+        self._commit(State((*parts, Part(segment)), next_id))
+        merged = self._state.with_small_merged(self._split)
+        if merged is not None:
+            self._commit(merged)
 
     def _vectors(self, texts: list[str], given: NDArray[Any] | None) -> Vectors:
         if given is None:
@@ -254,132 +283,170 @@ class Index(Displayed):
             )
         if not np.isfinite(rows).all():
             raise ParameterError("vectors must be finite")
-        return rows if given is None else unit(rows)
+        return rows if given is None else unit_rows(np.asarray(rows, np.float32))
 
     @contextmanager
     def _writing(self) -> Iterator[State]:
-        """The newest state, which nobody else can change meanwhile."""
+        """Yield the newest state, which nobody else can change meanwhile."""
         with self._lock:
-            if self._log is None:
+            if self._storage is None:
                 yield self._state
             else:
-                with self._log.writing():
-                    yield self._now()
+                with self._storage.lock():
+                    yield self._current()
 
     def _commit(self, state: State) -> None:
-        self._state = state if self._log is None else self._log.commit(state)
+        self._state = state if self._storage is None else self._storage.commit(state)
 
-    def _now(self) -> State:
-        """The newest commit, of this process or of another."""
-        if self._log is not None:
+    def _current(self) -> State:
+        """Return the newest commit, of this process or of another."""
+        if self._storage is not None:
             with self._lock:
-                self._state = self._log.refreshed(self._state)
+                self._state = self._storage.refresh(self._state)
         return self._state
 
-    # Finding
+    # Searching
 
-    def search(
+    @overload
+    def search(  # type: ignore[overload-overlap]  # a str is an Iterable[str], too
         self,
-        query: Any,
+        query: str,
         n: int = 10,
         where: Where | None = None,
         mode: str = HYBRID,
         *,
         exact: bool = False,
-    ) -> Any:
-        """The `n` best texts for a query, best first, of equal ones the one that was added first: `Hits`; of several, a list.
+    ) -> Hits: ...
+    @overload
+    def search(
+        self,
+        query: Iterable[str],
+        n: int = 10,
+        where: Where | None = None,
+        mode: str = HYBRID,
+        *,
+        exact: bool = False,
+    ) -> list[Hits]: ...
+    def search(
+        self,
+        query: str | Iterable[str],
+        n: int = 10,
+        where: Where | None = None,
+        mode: str = HYBRID,
+        *,
+        exact: bool = False,
+    ) -> Hits | list[Hits]:
+        """Return the n best texts for a query, best first; for several queries, a list of results.
 
-        where: what the metadata must be, as `{"lang": "en", "year": {">": 2020}}`; operators: = != < <= > >= in contains
-            missing. mode: "meaning" compares vectors, "words" counts the query's words (BM25), "hybrid" adds words
-            where the meaning is not sure, and compares the first hits word by word.
-        exact: compare every text also by meaning in an index of several hundred thousand, where otherwise a few are missed;
-            "hybrid" and a search with `where` always do.
+        Texts with equal scores are in the order in which they were added.
+
+        Args:
+            query: A query, or several.
+            n: How many hits to return.
+            where: What the metadata must be, such as `{"lang": "en", "year": {">": 2020}}`. The operators are = != < <= > >=
+                in contains missing.
+            mode: "meaning" compares vectors, "words" counts the words of the query (BM25), and "hybrid" adds words if the
+                meaning is uncertain, and compares the first hits word by word.
+            exact: Compare every text by meaning too. Otherwise a search by meaning in several hundred thousand texts
+                misses a few; "hybrid" and a search with `where` never do.
         """
-        queries = _texts(query)
+        queries = _as_list(query)
         count = whole(n, "n", 1)
         one_of(mode, "mode", MODES)
-        conditions = conditions_of(where)
+        conditions = parse_where(where)
         every = boolean(exact, "exact") or bool(conditions)
-        state = self._now()
-        collection = Collection(state, conditions, index_model.split_of(self.encoder))
+        encoder, split = self.encoder, self._split
+        collection = Collection(self._current(), conditions, split)
         threads = thread_count(self.threads)
-        vectors, known = self._query_vectors(queries, mode)
-        words = index_model.words_of(self.encoder)
+        vectors = None
+        if mode != WORDS and queries:
+            vectors = unit_vectors(encoder, queries, self.threads)
         results = []
-        for at, text in enumerate(queries):
-            vector = vectors[at] if known[at] else None
-            answer = find(collection, text, vector, mode, count, every, threads, words)
-            hits = hits_of(answer, text, self.encoder, collection.norm)
-            note = ""
-            if not hits and collection.texts and not collection.count:
-                note = _why_none_passes(conditions, state.fields)
-            elif not hits:
-                note = _why_nothing(collection, text, mode, bool(known[at]))
+        for number, text in enumerate(queries):
+            tokens, vector = split(text), None
+            if vectors is not None and vectors[number].any() and self._has_meaning(tokens):
+                vector = vectors[number]
+            hits = find_hits(
+                collection, text, tokens, vector, mode, count, every, threads, self._words, encoder
+            )
+            note = "" if hits else self._why_nothing(collection, where, text, mode, vector)
             results.append(Hits(text, mode, hits, note))
         return results[0] if isinstance(query, str) else results
 
-    def _query_vectors(self, queries: list[str], mode: str) -> tuple[Vectors, NDArray[np.bool_]]:
-        if mode == WORDS or not queries:
-            return np.empty((0, self.dim), np.float32), np.zeros(len(queries), np.bool_)
-        vectors = unit_vectors(self.encoder, queries, self.threads)
-        mean = [index_model.has_meaning(self.encoder, query) for query in queries]
-        return vectors, vectors.any(axis=1) & np.array(mean)
+    def _has_meaning(self, tokens: Sequence[str]) -> bool:
+        """Return whether a token is known as a whole, or by long pieces: single letters can mean anything."""
+        words = self._words
+        if words is None or not words.pieces:
+            return True
+        for token in tokens:
+            if token in words:
+                return True
+            pieces, _ = words.lexicon.vocabulary.look_up_tokens([[token]])
+            if len(pieces) and len(token) / len(pieces) > LETTERS_PER_PIECE:
+                return True
+        return False
 
-    def get(self, ids: Any) -> Any:
-        """The `Row` of an id, with its text and metadata, or a list of those of several; an unknown id is an error."""
-        named = checked_ids(ids)
-        rows = self._now().rows(named)
+    def _why_nothing(
+        self,
+        collection: Collection,
+        where: Where | None,
+        query: str,
+        mode: str,
+        vector: Vectors | None,
+    ) -> str:
+        """Return the reason why a search has no hits."""
+        if len(collection.state) and not collection.count:
+            fields = collection.state.fields
+            unknown = next((field for field in where or () if field not in fields), None)
+            if unknown is None:
+                return "no text satisfies where"
+            known = ", ".join(map(short_repr, fields)) or "none"
+            return f"no text has the field {short_repr(unknown)} of where: the fields are {known}"
+        if not query.strip():
+            return "the query is empty"
+        if not len(collection.state):
+            return "the index is empty"
+        if mode == MEANING or (mode == HYBRID and vector is None):
+            return f"no word of {short_repr(query)} is known"
+        return f"no text contains a word of {short_repr(query)}"
+
+    @overload
+    def get(self, ids: str | int) -> Row: ...  # type: ignore[overload-overlap]
+    @overload
+    def get(self, ids: Iterable[str | int]) -> list[Row]: ...
+    def get(self, ids: Ids) -> Row | list[Row]:
+        """Return the `Row` of an id, with its text and metadata, or a list of rows; an unknown id is an error."""
+        rows = self._current().rows(checked_ids(ids))
         return rows[0] if isinstance(ids, (str, int, np.integer)) else rows
 
     def to_dict(self) -> dict[str, Any]:
-        """What the index holds, as JSON."""
-        state = self._now()
-        parts = state.parts
+        """Return a summary of the index as plain data."""
+        state = self._current()
         facts = {
             "texts": len(state),
-            "deleted": sum(len(part.segment) - part.count for part in parts),
-            "segments": len(parts),
+            "deleted": sum(len(part.segment) - part.count for part in state.parts),
+            "segments": len(state.parts),
             "dim": self.dim,
             "dtype": self.dtype,
             "fields": state.fields,
         }
-        if self._log is None:
-            return facts
-        size = sum(file.stat().st_size for file in self._log.folder.rglob("*") if file.is_file())
-        header = self._log.header
-        encoder = {name: header[name] for name in index_model.NAMES if name in header}
-        return {**facts, **encoder, "bytes": size}
+        if self._storage is not None:
+            header, files = self._storage.header, self._storage.folder.rglob("*")
+            facts |= {name: header[name] for name in ENCODER_NAMES if name in header}
+            facts["bytes"] = sum(file.stat().st_size for file in files if file.is_file())
+        return facts
 
 
-def _is_there(path: Path, create: bool) -> bool:
-    """Whether a folder holds an index; raises where it holds something else, or nothing and none is to be made."""
-    if not (path / storage.HEADER).exists():
-        if not create:
-            found = "is no index: make one" if path.exists() else "does not exist: make it"
-            raise FileError(f"{path} {found} with noppa index")
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise FileError(f"{path} exists and is no index: choose another name")
-        return False
-    return True
+def _is_index(path: Path, create: bool) -> bool:
+    """Return whether a folder holds an index; raise if it holds something else, or if no index may be created."""
+    if (path / storage.HEADER).exists():
+        return True
+    if not create:
+        raise FileError(f"{path} {'is not an index' if path.exists() else 'does not exist'}")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileError(f"{path} exists and is not an index", "choose another name")
+    return False
 
 
-def _texts(texts: Any) -> list[str]:
+def _as_list(texts: str | Iterable[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else texts_of(texts)
-
-
-def _why_nothing(collection: Collection, query: str, mode: str, known: bool) -> str:
-    if not query.strip():
-        return "the query is empty"
-    if not collection.texts:
-        return "the index is empty"
-    if mode == MEANING or (mode == HYBRID and not known):
-        return f"no word of {short_repr(query)} is known"
-    return f"no text holds a word of {short_repr(query)}"
-
-
-def _why_none_passes(conditions: Sequence[Condition], fields: list[str]) -> str:
-    unknown = next((one.field for one in conditions if one.field not in fields), None)
-    if unknown is None:
-        return "no text satisfies where"
-    there = ", ".join(map(short_repr, fields)) or "none"
-    return f"where asks for {short_repr(unknown)}, which no text has: the fields are {there}"

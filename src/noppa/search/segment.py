@@ -1,8 +1,10 @@
-"""A segment: rows of an index that never change, in memory or in a saved folder, its arrays mapped."""
+"""Segments of an index, which never change, and the state of an index: its segments and which of their rows are alive."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import _native as kernels
-from noppa.errors import FileError
+from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
-from noppa.search import cells, postings
-from noppa.search.cells import Cells
-from noppa.search.postings import Postings
-from noppa.search.row_table import Row, RowTable
+from noppa.search.rows import Row, RowTable
+from noppa.search.terms import POSTING_ARRAYS, Postings, build_postings, check_postings
+from noppa.search.vectors import CELL_ARRAYS, EXACT, Cells, build_cells, check_cells
+from noppa.search.where import Condition
 from noppa.text.tokenizer import Split
 
 KIND = "index segment"
 TABLE = "rows.sqlite"
 FIELDS = {"fields": schema.is_texts, "table": schema.is_object}
-VECTORS = {"vectors": "f4|f2|i1 rows dim", "?scales": "f4 rows positive"}
+ARRAYS = {
+    "vectors": "f4|f2|i1 rows dim",
+    "?scales": "f4 rows positive",
+    **POSTING_ARRAYS,
+    **CELL_ARRAYS,
+}
+#: FAN consecutive segments are merged if each has at most this many rows; the largest limit is tried first.
+FAN, SMALL = 8, (8, 64, 512, 4096, 32768)
+
+Mask = NDArray[np.bool_]
 
 
 class Segment:
-    """Texts with ids and metadata, their unit vectors (rows, dim), their postings and, of many rows, their cells.
+    """Texts with ids and metadata, their unit vectors (rows, dim), their postings and, for many rows, their cells.
 
     checksum: of everything in the folder; "" in memory.
     """
@@ -37,27 +48,27 @@ class Segment:
         self.vectors = arrays["vectors"]
         self.scales = arrays.get("scales")
         self.postings = Postings(arrays)
-        self.rows = self.part(0, len(self.vectors))
+        self.whole = self.slice(0, len(self.vectors))
         self.cells = Cells(arrays) if "centroids" in arrays else None
 
     @classmethod
-    def made(
+    def from_rows(
         cls,
         rows: Sequence[Row],
         vectors: Mapping[str, NDArray[Any]],
         split: Split = kernels.tokenize,
     ) -> Segment:
-        """A segment in memory; vectors: as `stored_vectors.stored` gives them. split: a text into tokens, for its terms."""
-        arrays = {**vectors, **postings.made_arrays((row.text for row in rows), split)}
-        if len(rows) > cells.EXACT:
-            arrays.update(cells.made_arrays(vectors))
-        return cls(arrays, RowTable.made(rows))
+        """Build a segment in memory, from vectors as `to_stored` returns them; `split` gives the tokens of a text."""
+        arrays = {**vectors, **build_postings((row.text for row in rows), split)}
+        if len(rows) > EXACT:
+            arrays.update(build_cells(vectors))
+        return cls(arrays, RowTable.from_rows(rows))
 
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def part(self, start: int, stop: int) -> Any:
-        """The vectors of some rows, as the kernels take them."""
+    def slice(self, start: int, stop: int) -> Any:
+        """Return the vectors of consecutive rows, as the kernels take them."""
         scales = None if self.scales is None else self.scales[start:stop]
         return kernels.Table(self.vectors[start:stop], scales)
 
@@ -69,35 +80,175 @@ class Segment:
     def dtype(self) -> str:
         return str(self.vectors.dtype)
 
-    # Files
-
     def write(self, path: Path) -> None:
-        """Write a folder that `read` reads."""
+        """Write the segment to a folder."""
 
-        def table(folder: Path) -> dict[str, Any]:
-            self.table.write(folder / TABLE)
-            size = (folder / TABLE).stat().st_size
-            return {"table": {"bytes": size, "sha256": storage.sha256(folder / TABLE)}}
+        def write_table(folder: Path) -> dict[str, Any]:
+            file = folder / TABLE
+            self.table.write(file)
+            entry = {"bytes": file.stat().st_size, "sha256": storage.sha256(file)}
+            return {"table": entry}
 
-        storage.write_folder(path, KIND, {"fields": self.table.fields}, self.arrays, table)
+        storage.write_folder(path, KIND, {"fields": self.table.fields}, self.arrays, write_table)
 
     @classmethod
-    def read(cls, path: Path) -> Segment:
-        """A saved segment."""
+    def open(cls, path: Path) -> Segment:
+        """Open the segment in a folder; its arrays are memory-mapped."""
         folder = storage.read_folder(path, KIND, FIELDS)
-        arrays = folder.read({**VECTORS, **postings.ARRAYS, **cells.ARRAYS}, {})
+        arrays = folder.read(ARRAYS, {})
         folder.check_nothing_else()
         if (arrays["vectors"].dtype == np.int8) != ("scales" in arrays):
             raise FileError(f"{path} is damaged: int8 vectors and their scales belong together")
-        postings.check_arrays(arrays, folder.file("posting_bounds"))
-        cells.check_arrays(arrays, folder.file("cell_bounds"))
-        _check_table(path / TABLE, folder.header["table"])
-        table = RowTable.read(path / TABLE, folder.header["fields"])
+        check_postings(arrays, folder.file("posting_bounds"))
+        check_cells(arrays, folder.file("cell_bounds"))
+        entry = folder.header["table"]
+        if not storage.is_file_entry(entry):
+            raise FileError(f"{path / storage.HEADER} is damaged: its table has no size")
+        storage.read_file(path / TABLE, entry, storage.VERIFIED_BYTES)
+        table = RowTable.open(path / TABLE, folder.header["fields"])
         return cls(arrays, table, folder.header_checksum)
 
 
-def _check_table(path: Path, entry: Mapping[str, Any]) -> None:
-    """Raise if a table has another size or, unless it is large, another checksum."""
-    if not storage.is_file_entry(entry):
-        raise FileError(f"{path.parent / storage.HEADER} is damaged: its table has no size")
-    storage.read_file(path, entry, storage.VERIFIED_BYTES)
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A segment of an index, and which of its rows are alive; None for all.
+
+    name, alive_name: the names of the segment's folder and of the file with `alive`; "" if they are not on disk.
+    """
+
+    segment: Segment
+    alive: Mask | None = None
+    name: str = ""
+    alive_name: str = ""
+
+    @cached_property
+    def count(self) -> int:
+        """The number of live rows."""
+        return len(self.segment) if self.alive is None else int(np.count_nonzero(self.alive))
+
+    @cached_property
+    def length(self) -> int:
+        """The number of terms in all live texts."""
+        lengths = self.segment.postings.lengths
+        return int((lengths if self.alive is None else lengths[self.alive]).sum(dtype=np.int64))
+
+    def allowed(self, conditions: Sequence[Condition]) -> Mask | None:
+        """Return which rows are alive and satisfy all conditions; None for all rows."""
+        if not conditions:
+            return self.alive
+        mask = self.segment.table.mask(conditions, len(self.segment))
+        return mask if self.alive is None else mask & self.alive
+
+    def without(self, rows: list[int]) -> Part:
+        """Return the part after some rows were deleted."""
+        alive = np.ones(len(self.segment), np.bool_) if self.alive is None else self.alive.copy()
+        alive[rows] = False
+        return replace(self, alive=alive, alive_name="")
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The contents of an index after a commit; never changed, so that a search sees exactly one commit."""
+
+    parts: tuple[Part, ...] = ()
+    next_id: int = 0
+
+    def __len__(self) -> int:
+        return sum(part.count for part in self.parts)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The number of the first row of each part, and the number of all rows, (parts + 1,)."""
+        return np.cumsum([0, *(len(part.segment) for part in self.parts)])
+
+    @cached_property
+    def mean_length(self) -> float:
+        """The mean number of terms in a live text; 1 if there are none."""
+        return sum(part.length for part in self.parts) / max(1, len(self)) or 1.0
+
+    @property
+    def fields(self) -> list[str]:
+        """The names in the metadata, including those of deleted texts."""
+        return sorted({name for part in self.parts for name in part.segment.table.fields})
+
+    def locate(self, ids: list[str]) -> dict[str, tuple[int, int]]:
+        """Map each live id to its (part, row)."""
+        places = {}
+        for number, part in enumerate(self.parts):
+            for id, row in part.segment.table.numbers_of_ids(ids).items():
+                if part.alive is None or part.alive[row]:
+                    places[id] = (number, row)
+        return places
+
+    def locate_all(self, ids: list[str]) -> dict[str, tuple[int, int]]:
+        """Map each id to its (part, row); raise if one of them is not in the index."""
+        places = self.locate(ids)
+        missing = next((id for id in ids if id not in places), None)
+        if missing is not None:
+            raise ParameterError(f"there is no text with the id {missing!r} in the index")
+        return places
+
+    def new_ids(self, count: int) -> tuple[list[str], int]:
+        """Return consecutive numbers that are not ids yet, and the number after them."""
+        ids: list[str] = []
+        number = self.next_id
+        while len(ids) < count:
+            candidates = [str(number + offset) for offset in range(count - len(ids))]
+            number += len(candidates)
+            taken = self.locate(candidates)
+            ids += [id for id in candidates if id not in taken]
+        return ids, number
+
+    def rows(self, ids: list[str]) -> list[Row]:
+        """Return the rows of ids, all of which must be in the index."""
+        numbers: dict[int, list[int]] = {}
+        for part, row in self.locate_all(ids).values():
+            numbers.setdefault(part, []).append(row)
+        rows = {
+            row.id: row
+            for part, wanted in numbers.items()
+            for row in self.parts[part].segment.table.rows(wanted).values()
+        }
+        return [rows[id] for id in ids]
+
+    def without(self, ids: list[str]) -> State:
+        """Return the state after ids were deleted, all of which must be in the index; empty parts are dropped."""
+        deleted: dict[int, list[int]] = {}
+        for part, row in self.locate_all(ids).values():
+            deleted.setdefault(part, []).append(row)
+        parts = (
+            part.without(deleted[number]) if number in deleted else part
+            for number, part in enumerate(self.parts)
+        )
+        return State(tuple(part for part in parts if part.count), self.next_id)
+
+    def with_small_merged(self, split: Split) -> State | None:
+        """Return the state after merging the last parts, if at least `FAN` of them are small.
+
+        So there are never many segments, and each row is merged only a few times.
+        """
+        for limit in reversed(SMALL):
+            start = len(self.parts)
+            while start and len(self.parts[start - 1].segment) <= limit:
+                start -= 1
+            if len(self.parts) - start >= FAN:
+                merged = merge(self.parts[start:], split)
+                return State((*self.parts[:start], *merged), self.next_id)
+        return None
+
+
+def merge(parts: Sequence[Part], split: Split) -> tuple[Part, ...]:
+    """Merge the live rows of parts into one part; () if there are none. `split` gives the tokens of a text."""
+    rows: list[Row] = []
+    arrays: dict[str, list[NDArray[Any]]] = {}
+    for part in parts:
+        every = part.segment.table.all_rows()
+        alive = np.arange(len(every)) if part.alive is None else np.flatnonzero(part.alive)
+        rows += [every[row] for row in alive.tolist()]
+        for name in ("vectors", "scales"):
+            if name in part.segment.arrays:
+                arrays.setdefault(name, []).append(part.segment.arrays[name][alive])
+    if not rows:
+        return ()
+    joined = {name: np.concatenate(pieces) for name, pieces in arrays.items()}
+    return (Part(Segment.from_rows(rows, joined, split)),)

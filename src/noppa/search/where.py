@@ -1,23 +1,29 @@
-"""Filters over metadata: `{"lang": "en", "year": {">": 2020}}`, from Python or parsed from a command line, as SQL.
+"""Filters over metadata: `{"lang": "en", "year": {">": 2020}}`, or `lang = en and year > 2020` as an expression.
 
-Names and values of the user reach SQLite as parameters only; the SQL itself is made of the constants here.
+Names and values of the user reach SQLite only as parameters; the SQL itself consists of the constants here.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from noppa.errors import ParameterError
 from noppa.parameters import short_repr
-from noppa.search.metadata import compared, scalar
 
-#: Numbers and texts are never compared with each other: SQLite would call every text the larger.
+#: Numbers and strings are never compared with each other: to SQLite every string is larger than every number.
 NUMBER, STRING = "typeof({column}) IN ('integer', 'real') AND ", "typeof({column}) = 'text' AND "
-COMPARED = ("<", "<=", ">", ">=")
-OPERATORS = ("=", "!=", *COMPARED, "in", "contains", "missing")
+ORDERED = ("<", "<=", ">", ">=")
+OPERATORS = ("=", "!=", *ORDERED, "in", "contains", "missing")
 MOST_VALUES = 10_000
+#: The range of SQLite's integers.
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
 
 Where = Mapping[str, Any]
 
@@ -29,9 +35,23 @@ class Condition(NamedTuple):
     operator: str
     value: Any
 
+    def sql(self, column: str) -> tuple[str, list[Any]]:
+        """Return the condition as SQL over a column of ours, and its parameters."""
+        operator, value = self.operator, self.value
+        if operator == "missing":
+            return f"{column} IS {'' if value else 'NOT '}NULL", []
+        if operator == "in":
+            return f"{column} IN ({', '.join('?' * len(value))})", value
+        if operator == "contains":
+            return STRING.format(column=column) + f"instr({column}, ?) > 0", [value]
+        if operator in ORDERED:
+            kind = STRING if isinstance(value, str) else NUMBER
+            return kind.format(column=column) + f"{column} {operator} ?", [value]
+        return f"{column} IS {'' if operator == '=' else 'NOT '}?", [value]
 
-def conditions_of(where: Where | None) -> list[Condition]:
-    """The checked conditions of a filter, all of which must hold; a plain value means `=`, a list `in`, None `missing`."""
+
+def parse_where(where: Where | None) -> list[Condition]:
+    """Return the conditions of a filter, all of which must hold; a plain value means `=`, a list `in`, None `missing`."""
     if where is None:
         return []
     if not isinstance(where, Mapping):
@@ -41,22 +61,20 @@ def conditions_of(where: Where | None) -> list[Condition]:
     conditions = []
     for field, wanted in where.items():
         if not isinstance(field, str):
-            raise ParameterError(f"a field of where must be a str, not {short_repr(field)}")
-        pairs = wanted.items() if isinstance(wanted, Mapping) else [_implied(wanted)]
-        conditions += [_checked(field, operator, value) for operator, value in pairs]
+            raise ParameterError(f"a field in where must be a string, not {short_repr(field)}")
+        if wanted is None:
+            wanted = {"missing": True}
+        elif not isinstance(wanted, Mapping):
+            wanted = {"in" if isinstance(wanted, (list, tuple, set, frozenset)) else "=": wanted}
+        conditions += [_checked(field, operator, value) for operator, value in wanted.items()]
     return conditions
-
-
-def _implied(value: Any) -> tuple[str, Any]:
-    if value is None:
-        return "missing", True
-    return ("in" if isinstance(value, (list, tuple, set, frozenset)) else "="), value
 
 
 def _checked(field: str, operator: Any, value: Any) -> Condition:
     if operator not in OPERATORS:
         raise ParameterError(
-            f"{field!r} has the operator {short_repr(operator)}: choose from {', '.join(OPERATORS)}"
+            f"{field!r} has the operator {short_repr(operator)}",
+            f"use one of {', '.join(OPERATORS)}",
         )
     if operator == "missing":
         if not isinstance(value, bool):
@@ -69,132 +87,99 @@ def _checked(field: str, operator: Any, value: Any) -> Condition:
             raise ParameterError(f"in of {field!r} needs a list of values, not {short_repr(value)}")
         if len(value) > MOST_VALUES:
             raise ParameterError(f"in of {field!r} has {len(value)} values, at most {MOST_VALUES}")
-        return Condition(field, operator, [_scalar(field, item) for item in value])
+        return Condition(field, operator, [_comparable(field, item) for item in value])
     if operator == "contains" and not isinstance(value, str):
-        raise ParameterError(f"contains of {field!r} needs a text, not {short_repr(value)}")
-    return Condition(field, operator, _scalar(field, value))
+        raise ParameterError(f"contains of {field!r} needs a string, not {short_repr(value)}")
+    return Condition(field, operator, _comparable(field, value))
 
 
-def _scalar(field: str, value: Any) -> Any:
-    found = scalar(value, f"the value of {field!r} in where")
-    if found is None:
+def _comparable(field: str, value: Any) -> Any:
+    plain = plain_scalar(value, f"the value of {field!r} in where")
+    if plain is None:
         raise ParameterError(
-            f"{field!r} is compared with a text, a number, True or False, not {short_repr(value)}"
+            f"{field!r} can be compared with a string, a number, True or False, not {short_repr(value)}"
         )
-    return compared(found)
+    return comparable(plain)
 
 
-def sql_of(condition: Condition, column: str) -> tuple[str, list[Any]]:
-    """A condition as SQL over a column of ours, and its parameters."""
-    operator, value = condition.operator, condition.value
-    if operator == "missing":
-        return f"{column} IS {'' if value else 'NOT '}NULL", []
-    if operator == "in":
-        return f"{column} IN ({', '.join('?' * len(value))})", value
-    if operator == "contains":
-        return STRING.format(column=column) + f"instr({column}, ?) > 0", [value]
-    if operator in COMPARED:
-        kind = STRING if isinstance(value, str) else NUMBER
-        return kind.format(column=column) + f"{column} {operator} ?", [value]
-    return f"{column} IS {'' if operator == '=' else 'NOT '}?", [value]
+def plain_scalar(value: Any, name: str) -> Any:
+    """Return a value that SQLite can compare, None if it is missing (NaN, NA); a date becomes a string that sorts alike."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float) and not math.isinf(value):
+        return None if math.isnan(value) else value
+    if isinstance(value, int) and LEAST <= value <= MOST:
+        return value
+    raise ParameterError(
+        f"{name} is {short_repr(value)}",
+        "use a string, a finite number (integers of 64 bits), True, False, a date, or a list of these",
+    )
 
 
-# The command line
+def comparable(value: Any) -> Any:
+    """Return what a filter compares: lists and dicts are present, but equal to nothing."""
+    if isinstance(value, (list, dict)):
+        return b""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
-_TOKEN = re.compile(
-    r"""\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<operator><=|>=|!=|=|<|>)|(?P<mark>[(),])|(?P<bare>[^\s"'(),<>=!]+))"""
+
+# Expressions
+
+_BARE = r"""[^\s"'(),<>=!]"""
+#: A quoted string, or a bare word that does not end in the middle.
+_WORD = rf"""(?:"[^"]*"|'[^']*'|{_BARE}+(?!{_BARE}))"""
+_CONDITION = re.compile(
+    rf"""\s*(?P<field>{_WORD})\s*(?:
+        (?P<missing>(?:not\s+)?missing(?!{_BARE}))
+        |in\s*\(\s*(?P<list>{_WORD}(?:\s*,\s*{_WORD})*)\s*\)
+        |(?P<operator><=|>=|!=|=|<|>|contains(?!{_BARE}))\s*(?P<value>{_WORD})
+    )\s*(?P<more>and(?!{_BARE})|$)""",
+    re.VERBOSE,
 )
 _INTEGER, _REAL = re.compile(r"[+-]?\d{1,18}"), re.compile(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?")
 EXAMPLE = "for example: year > 2020 and lang = en"
 
 
-class _Token(NamedTuple):
-    text: str
-    kind: str
-
-
-def parsed_where(expressions: Sequence[str]) -> dict[str, Any]:
-    """The filter that some expressions such as `year > 2020 and lang in (en, de)` stand for; all must hold."""
+def parse_expressions(expressions: Sequence[str]) -> dict[str, Any]:
+    """Return the filter for expressions such as `year > 2020 and lang in (en, de)`, all of which must hold."""
     where: dict[str, Any] = {}
     for expression in expressions:
-        tokens = _tokens(expression)
-        while tokens:
-            field, operator, value = _condition(tokens, expression)
+        position, more = 0, True
+        while more:
+            match = _CONDITION.match(expression, position)
+            if match is None:
+                raise ParameterError(f"cannot parse the filter {short_repr(expression)}", EXAMPLE)
+            field, operator, value = _unquoted(match["field"]), match["operator"], match["value"]
+            if match["missing"]:
+                operator, value = "missing", not match["missing"].startswith("not")
+            elif match["list"]:
+                operator, value = "in", [_value(word) for word in re.findall(_WORD, match["list"])]
+            else:
+                value = _unquoted(value) if operator == "contains" else _value(value)
             if operator in where.setdefault(field, {}):
-                raise ParameterError(f"{field!r} is compared by {operator} twice in --where")
+                raise ParameterError(f"{field!r} is compared by {operator} twice")
             where[field][operator] = value
-            if tokens and (_is_word(tokens.pop(0), "and") is False or not tokens):
-                raise _unclear(expression)
+            position, more = match.end(), bool(match["more"])
     return where
 
 
-def _tokens(expression: str) -> list[_Token]:
-    tokens, at = [], 0
-    while at < len(expression.rstrip()):
-        match = _TOKEN.match(expression, at)
-        if match is None:
-            raise _unclear(expression)
-        tokens.append(_Token(match[match.lastgroup or 0], match.lastgroup or ""))
-        at = match.end()
-    if not tokens:
-        raise _unclear(expression)
-    return tokens
+def _unquoted(word: str) -> str:
+    return word[1:-1] if word[0] in "\"'" else word
 
 
-def _condition(tokens: list[_Token], expression: str) -> tuple[str, str, Any]:
-    try:
-        field = _text(tokens.pop(0))
-        operator = tokens.pop(0)
-        if _is_word(operator, "not") and _is_word(tokens[0], "missing"):
-            return field, tokens.pop(0).text, False
-        if _is_word(operator, "missing"):
-            return field, operator.text, True
-        if _is_word(operator, "in"):
-            return field, operator.text, _listed(tokens)
-        if operator.kind != "operator" and not _is_word(operator, "contains"):
-            raise _unclear(expression)
-        value = tokens.pop(0)
-        return field, operator.text, _text(value) if operator.text == "contains" else _value(value)
-    except (IndexError, ValueError):
-        raise _unclear(expression) from None
-
-
-def _listed(tokens: list[_Token]) -> list[Any]:
-    values = []
-    _expect(tokens.pop(0), "(")
-    while True:
-        values.append(_value(tokens.pop(0)))
-        mark = tokens.pop(0)
-        if mark.kind == "mark" and mark.text == ")":
-            return values
-        _expect(mark, ",")
-
-
-def _expect(token: _Token, mark: str) -> None:
-    if token != _Token(mark, "mark"):
-        raise ValueError
-
-
-def _is_word(token: _Token, word: str) -> bool:
-    return token == _Token(word, "bare")
-
-
-def _text(token: _Token) -> str:
-    if token.kind in ("operator", "mark"):
-        raise ValueError
-    return token.text
-
-
-def _value(token: _Token) -> Any:
-    text = _text(token)
-    if token.kind != "bare":
-        return text
-    if text in ("true", "false"):
-        return text == "true"
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    return float(text) if _REAL.fullmatch(text) else text
-
-
-def _unclear(expression: str) -> ParameterError:
-    return ParameterError(f"--where {short_repr(expression)} cannot be read: {EXAMPLE}")
+def _value(word: str) -> Any:
+    if word[0] in "\"'":
+        return word[1:-1]
+    if word in ("true", "false"):
+        return word == "true"
+    if _INTEGER.fullmatch(word):
+        return int(word)
+    return float(word) if _REAL.fullmatch(word) else word

@@ -13,7 +13,7 @@ from noppa import Encoder
 from noppa import _native as kernels
 from noppa.explain.explanation import Explanation
 from noppa.methods.equations import PARTS
-from noppa.search.stored_vectors import nearest
+from noppa.search.vectors import nearest
 from noppa.serve import fields, tei
 from noppa.serve.answers import dumped
 from noppa.serve.method_field import Choice, method_field, offered, summary_of

@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 
 from noppa.errors import ParameterError
 from noppa.search.hits import Hit
-from noppa.search.metadata import MOST_DEPTH
 from noppa.search.query import HYBRID, MODES
-from noppa.search.where import conditions_of
+from noppa.search.rows import MOST_DEPTH
+from noppa.search.where import parse_where
 from noppa.serve import fields
 from noppa.serve.answers import dumped
 from noppa.serve.explore import EXPLAINED, MOST_FOUND
@@ -177,7 +177,7 @@ def _where() -> Field:
         if not isinstance(value, dict):
             raise invalid(f"{name} is {kind_of(value)}: send an object", name)
         try:
-            conditions_of(_storable(value, name))
+            parse_where(_storable(value, name))
         except ParameterError as error:
             raise invalid(str(error), name) from None
         return value

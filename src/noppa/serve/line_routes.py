@@ -34,8 +34,7 @@ from noppa.serve.served_models import Watch
 from noppa.serve.service import Service
 from noppa.serve.sessions import COOKIE
 from noppa.serve.variants import Key, about
-from noppa.topics.group_names import name_groups
-from noppa.topics.word_candidates import Language
+from noppa.topics.keywords import Language, name_groups
 
 MOST_CLUSTERS = 50
 #: Words in the name of a cluster.

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from noppa.serve.problems import too_large
 from noppa.serve.served_models import Watch
 from noppa.serve.umap_process import umap_plane
-from noppa.topics.groups import grouped, joined_groups
-from noppa.topics.plane import principal_plane
+from noppa.topics.groups import group_rows, linked_groups, principal_plane
 
 LISTED_GROUPS = 500
 #: Lines that UMAP is given, which takes seconds for each thousand; and how many it needs.
@@ -23,13 +22,13 @@ Vectors = NDArray[np.float32]
 
 def alike(rows: Vectors, threshold: float, watch: Watch) -> list[dict[str, Any]]:
     """Groups of lines joined by cosines from `threshold` on, the largest first, each with its smallest such cosine."""
-    groups = joined_groups(rows, threshold, watch.check)
+    groups = linked_groups(rows, threshold, watch.check)
     return [{"lines": lines.tolist(), "least": least} for lines, least in groups[:LISTED_GROUPS]]
 
 
 def clustered(rows: Vectors, count: int, watch: Watch) -> dict[str, Any]:
     """k-means over the lines: the cluster of each, and of each cluster its size and most central lines; largest first."""
-    groups = grouped(rows, count, watch.check)
+    groups = group_rows(rows, count, watch.check)
     clusters = [
         {"size": size, "central": central.tolist()}
         for size, central in zip(groups.sizes.tolist(), groups.central, strict=True)

@@ -10,7 +10,7 @@ from noppa import Encoder, Index
 from noppa.errors import FileError
 from noppa.io import storage
 from noppa.search.hits import Hits
-from noppa.search.segment_log import KIND
+from noppa.search.storage import KIND
 from noppa.serve import logs
 from noppa.serve.problems import busy
 from noppa.serve.served_models import Counts, Models, Watch

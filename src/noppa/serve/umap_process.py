@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from noppa.processes import ONE_THREAD
 from noppa.serve import logs
 from noppa.serve.problems import Problem
-from noppa.topics.plane import neighbour_plane
+from noppa.topics.groups import umap_plane as points_of
 
 #: Seconds between two checks.
 PATIENCE = 0.1
@@ -50,7 +50,7 @@ def _answer(process: subprocess.Popen[bytes], given: bytes, check: Callable[[], 
 def main() -> None:
     """The other end: rows from standard input, points to standard output."""
     rows, made = np.load(io.BytesIO(sys.stdin.buffer.read())), io.BytesIO()
-    np.save(made, neighbour_plane(rows))
+    np.save(made, points_of(rows))
     sys.stdout.buffer.write(made.getvalue())
 
 

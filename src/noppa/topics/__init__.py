@@ -1,4 +1,4 @@
-"""What many texts are about: groups with names, keywords, outliers, and a map.
+"""What a collection of texts is about: topics with names, keywords, outliers, and a map.
 
 texts -> vectors -> groups -> names and representatives
 """

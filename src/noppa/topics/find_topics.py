@@ -1,8 +1,8 @@
-"""Topics of texts: groups with names and representatives, and the texts that are like no others."""
+"""`noppa.find_topics`: groups of texts with names and representatives, and the texts that resemble no others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,24 +11,22 @@ from numpy.typing import NDArray
 
 from noppa.display import Displayed, Table, View, cut, frame
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.models import External, resolve_model, unit_vectors
+from noppa.encoder.models import External, Model, resolve_model, unit_vectors
 from noppa.errors import InputError
 from noppa.parameters import whole
-from noppa.topics.group_names import name_groups
-from noppa.topics.groups import Check, Groups, Vectors, grouped
-from noppa.topics.outliers import most_unlike, outlier_scores
-from noppa.topics.word_candidates import Language
+from noppa.topics.groups import Check, Vectors, group_rows, largest_scores, outlier_scores
+from noppa.topics.keywords import Language, name_groups
 from noppa.words.texts import texts_of
 
 REPRESENTATIVES, OUTLIERS = 5, 10
 #: Characters of a text that `print` shows.
 WIDTH = 70
-#: What it shows of a topic in whose texts there is no word.
+#: The printed name of a topic whose texts contain no words.
 NAMELESS = "(no words)"
 
 
 class Topic(NamedTuple):
-    """A group of texts: the words that tell it from the others, its size, and the rows nearest to its middle."""
+    """A group of texts: the words that distinguish it, its size, and the rows nearest to its centre."""
 
     words: tuple[str, ...]
     size: int
@@ -36,15 +34,17 @@ class Topic(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its words, with commas between them."""
+        """The words, separated by commas."""
         return ", ".join(self.words)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Topics(Displayed):
-    """texts and their unit vectors (texts, dim); `topics`, the largest first; labels (texts,): the topic of each text.
+    """The topics of a collection of texts.
 
-    nearness (texts,): the cosine of each text with the middle of its topic. outlier_scores (texts,): how unlike all others.
+    vectors (texts, dim): the unit vectors of the texts. topics: the largest first. labels (texts,): the topic of each text.
+    nearness (texts,): the cosine of each text with the centre of its topic. outlier_scores (texts,): how different each text
+    is from all others.
     """
 
     texts: Sequence[str]
@@ -56,8 +56,8 @@ class Topics(Displayed):
 
     @property
     def outliers(self) -> list[int]:
-        """The rows that are most unlike all others, the strangest first."""
-        return [int(row) for row in most_unlike(self.outlier_scores, OUTLIERS)]
+        """The rows that differ most from all others, the most different first."""
+        return [int(row) for row in largest_scores(self.outlier_scores, OUTLIERS)]
 
     @property
     def _title(self) -> str:
@@ -70,37 +70,34 @@ class Topics(Displayed):
     def __str__(self) -> str:
         lines = [self._title]
         for topic in self.topics:
-            lines += [f"{topic.size:7,}  {topic.name or NAMELESS}"]
-            lines += [
-                f"         {cut(self.texts[row], WIDTH)}" for row in topic.representatives[:1]
-            ]
+            lines.append(f"{topic.size:7,}  {topic.name or NAMELESS}")
+            lines += [f"{'':9}{cut(self.texts[row], WIDTH)}" for row in topic.representatives[:1]]
         return "\n".join(lines)
-
-    def to_pandas(self) -> Any:
-        """A row for each text: its topic by number and name, its nearness to the topic's middle, and its outlier score."""
-        names = [topic.name for topic in self.topics]
-        columns = {
-            "text": list(self.texts),
-            "topic": self.labels,
-            "name": [names[at] for at in self.labels.tolist()],
-        }
-        return frame(columns | {"nearness": self.nearness, "outlier_score": self.outlier_scores})
 
     def _view(self) -> View:
         rows = [
-            (
-                topic.size,
-                topic.name or NAMELESS,
-                *(self.texts[row] for row in topic.representatives[:1]),
-            )
+            (topic.size, topic.name or NAMELESS, self.texts[topic.representatives[0]])
             for topic in self.topics
         ]
         return View(self._title, [Table(["texts", "name", "representative"], rows)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The topics and the outliers with their texts, as JSON."""
+    def to_pandas(self) -> Any:
+        """Return a data frame with one row per text: its topic by number and name, its nearness, and its outlier score."""
+        names = [topic.name for topic in self.topics]
+        return frame(
+            {
+                "text": list(self.texts),
+                "topic": self.labels,
+                "name": [names[label] for label in self.labels.tolist()],
+                "nearness": self.nearness,
+                "outlier_score": self.outlier_scores,
+            }
+        )
 
-        def listed(rows: Sequence[int]) -> list[dict[str, Any]]:
+    def to_dict(self) -> dict[str, Any]:
+        """Return the topics and the outliers with their texts, as plain data."""
+
+        def with_texts(rows: Sequence[int]) -> list[dict[str, Any]]:
             return [{"row": row, "text": self.texts[row]} for row in rows]
 
         topics = [
@@ -108,51 +105,54 @@ class Topics(Displayed):
                 "name": topic.name,
                 "words": list(topic.words),
                 "size": topic.size,
-                "representatives": listed(topic.representatives),
+                "representatives": with_texts(topic.representatives),
             }
             for topic in self.topics
         ]
-        return {"texts": len(self.texts), "topics": topics, "outliers": listed(self.outliers)}
+        outliers = with_texts(self.outliers)
+        return {"texts": len(self.texts), "topics": topics, "outliers": outliers}
 
 
 def find_topics(
-    texts: Any,
-    count: int | None = None,
-    model: Any = None,
+    texts: Iterable[str],
+    n: int | None = None,
+    model: Model | None = None,
     *,
     threads: int | None = None,
 ) -> Topics:
-    """So many topics, or where `count` is None as many as differ, up to 50.
+    """Group texts into topics.
 
-    model: a preset's name, a folder, an `Encoder` or any object with `encode`; the preset for cosines where None.
+    Args:
+        texts: The texts.
+        n: How many topics; None for as many as differ, up to 50.
+        model: A preset's name, a path, an `Encoder` or any object with `encode`; None for the preset "similarity".
+        threads: For encoding.
 
-    >>> from noppa.topics.find_topics import find_topics
+    >>> import noppa
     >>> pets, food = ["a dog barks", "the dog sleeps"], ["fresh bread", "bread and cheese"]
-    >>> [topic.words[0] for topic in find_topics(pets * 3 + food * 2, 2).topics]
+    >>> [topic.words[0] for topic in noppa.find_topics(pets * 3 + food * 2, 2).topics]
     ['dog', 'bread']
     """
     if isinstance(texts, str):
-        raise InputError("a single text has no topics: give a collection of texts")
+        raise InputError("a single text has no topics", "give a collection of texts")
     items, encoder = texts_of(texts), resolve_model(model)
-    return topics_of(items, unit_vectors(encoder, items, threads), encoder, count)
+    return topics_of(items, unit_vectors(encoder, items, threads), encoder, n)
 
 
 def topics_of(
     texts: Sequence[str],
     vectors: Vectors,
     encoder: Encoder | External,
-    count: int | None = None,
+    n: int | None = None,
     check: Check = lambda: None,
 ) -> Topics:
-    """The topics of texts with these unit vectors."""
-    if count is not None:
-        count = whole(count, "count", 1)
-    groups = grouped(vectors, count, check, REPRESENTATIVES)
+    """Group texts with these unit vectors into topics."""
+    n = None if n is None else whole(n, "n", 1)
+    groups = group_rows(vectors, n, check, REPRESENTATIVES)
     names = name_groups(texts, groups.labels, Language(encoder), check=check)
+    topics = [
+        Topic(words, size, tuple(central.tolist()))
+        for words, size, central in zip(names, groups.sizes.tolist(), groups.central, strict=True)
+    ]
     scores = outlier_scores(vectors, check)
-    return Topics(texts, vectors, _topics(groups, names), groups.labels, groups.nearness, scores)
-
-
-def _topics(groups: Groups, names: list[tuple[str, ...]]) -> list[Topic]:
-    rows = zip(names, groups.sizes.tolist(), groups.central, strict=True)
-    return [Topic(words, size, tuple(central.tolist())) for words, size, central in rows]
+    return Topics(texts, vectors, topics, groups.labels, groups.nearness, scores)

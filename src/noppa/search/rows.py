@@ -1,0 +1,274 @@
+"""Rows of a segment: ids, texts and metadata in SQLite, in memory or in a file that is never changed.
+
+The metadata has a second table for filters: reading it costs less than reading past all texts.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.display import dataclass_repr
+from noppa.errors import FileError, InputError, ParameterError
+from noppa.parameters import short_repr
+from noppa.search.vectors import row_blocks
+from noppa.search.where import Condition, comparable, plain_scalar
+from noppa.text.characters import DROP, SPACE, character_kind, replace_surrogates
+
+#: The most metadata fields in one segment, and the deepest nesting of lists and dicts.
+MOST_FIELDS, MOST_DEPTH = 1000, 8
+#: Ids or numbers per SQL statement, and filters whose result a table caches.
+BATCH, CACHED_MASKS = 500, 16
+
+Metadata = dict[str, Any]
+
+
+class Row(NamedTuple):
+    """A text of an index with its id and metadata."""
+
+    id: str
+    text: str
+    metadata: Metadata
+
+    def __repr__(self) -> str:
+        return dataclass_repr(self)
+
+
+# Validation of what users give
+
+
+def checked_ids(ids: Any, count: int | None = None) -> list[str]:
+    """Return distinct ids as strings; a single id becomes a list of one."""
+    single = isinstance(ids, (str, int, np.integer))
+    if not single and not isinstance(ids, Iterable):
+        raise InputError(f"ids must be a list of strings or integers, not {short_repr(ids)}")
+    names = [_checked_id(id) for id in ([ids] if single else ids)]
+    if count is not None and len(names) != count:
+        raise InputError(f"there are {count} texts and {len(names)} ids")
+    repeated, times = next(iter(Counter(names).most_common(1)), ("", 0))
+    if times > 1:
+        raise ParameterError(f"the id {repeated!r} is given twice")
+    return names
+
+
+def _checked_id(id: Any) -> str:
+    is_number = isinstance(id, (int, np.integer)) and not isinstance(id, bool)
+    if not is_number and not isinstance(id, str):
+        raise ParameterError(f"an id must be a string or an integer, not {short_repr(id)}")
+    name = str(id)
+    if not name or not all(map(_is_visible, name)):
+        raise ParameterError(f"an id must consist of printable characters, not {short_repr(id)}")
+    return name
+
+
+def _is_visible(character: str) -> bool:
+    """Return whether a character is printable, by our own tables: str.isprintable depends on the version of Python."""
+    hidden = character_kind(character) in (SPACE, DROP)
+    return character == " " or not (hidden or character != replace_surrogates(character))
+
+
+def checked_metadata(metadata: Any, count: int) -> list[Metadata]:
+    """Return one dict of plain values per text, without missing values."""
+    if metadata is None:
+        return [{} for _ in range(count)]
+    if isinstance(metadata, (str, Mapping)) or not isinstance(metadata, Sequence):
+        raise InputError(
+            f"metadata must be a list with one dict per text, not {short_repr(metadata)}"
+        )
+    if len(metadata) != count:
+        raise InputError(f"there are {count} texts and {len(metadata)} dicts of metadata")
+    return [_checked_fields(fields, row) for row, fields in enumerate(metadata)]
+
+
+def _checked_fields(fields: Any, row: int) -> Metadata:
+    if fields is None:
+        return {}
+    if not isinstance(fields, Mapping):
+        raise InputError(f"metadata {row} must be a dict, not {short_repr(fields)}")
+    checked = {}
+    for name, value in fields.items():
+        if not isinstance(name, str) or not name:
+            raise InputError(
+                f"metadata {row} has the name {short_repr(name)}",
+                "a name must be a non-empty string",
+            )
+        plain = plain_value(value, f"{name!r} of metadata {row}")
+        if plain is not None:
+            checked[name] = plain
+    return checked
+
+
+def plain_value(value: Any, name: str, depth: int = 0) -> Any:
+    """Return a value that JSON can hold: a scalar, or a list or dict of scalars."""
+    if depth > MOST_DEPTH:
+        raise ParameterError(
+            f"{name} is nested too deeply", f"at most {MOST_DEPTH} levels are stored"
+        )
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item, name, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain_value(item, name, depth + 1) for item in value]
+    return plain_scalar(value, name)
+
+
+# The table
+
+
+class RowTable:
+    """Rows numbered from 0, found by id or by conditions; safe to use from several threads."""
+
+    def __init__(self, connection: Any, fields: Sequence[str], location: str) -> None:
+        self.fields = list(fields)
+        self._connection, self._location = connection, location
+        self._columns = {name: f"c{number}" for number, name in enumerate(fields)}
+        self._masks: dict[str, NDArray[np.bool_]] = {}
+        self._lock = threading.Lock()
+        weakref.finalize(self, connection.close)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Row]) -> RowTable:
+        """Build a table in memory."""
+        import sqlite3
+
+        fields = list(dict.fromkeys(name for row in rows for name in row.metadata))
+        if len(fields) > MOST_FIELDS:
+            raise ParameterError(
+                f"the metadata has {len(fields)} different fields, at most {MOST_FIELDS}",
+                "keep rare fields in a dict of their own",
+            )
+        columns = "".join(f", c{number}" for number in range(len(fields)))
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.execute(
+            "CREATE TABLE rows (number INTEGER PRIMARY KEY, id TEXT UNIQUE, text BLOB, metadata TEXT)"
+        )
+        connection.execute(f"CREATE TABLE fields (number INTEGER PRIMARY KEY{columns})")
+        connection.executemany(
+            "INSERT INTO rows VALUES (?, ?, ?, ?)",
+            (
+                (
+                    number,
+                    row.id,
+                    row.text.encode("utf-8", "surrogatepass"),
+                    json.dumps(row.metadata) if row.metadata else None,
+                )
+                for number, row in enumerate(rows)
+            ),
+        )
+        connection.executemany(
+            f"INSERT INTO fields VALUES ({_marks([None, *fields])})",
+            (
+                (number, *(comparable(row.metadata.get(name)) for name in fields))
+                for number, row in enumerate(rows)
+            ),
+        )
+        connection.commit()
+        return cls(connection, fields, "the index")
+
+    @classmethod
+    def open(cls, path: Path, fields: Sequence[str]) -> RowTable:
+        """Open the table in a file."""
+        import sqlite3
+
+        # immutable: the file never changes, so that SQLite neither locks it nor looks for a journal.
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        with _damage_reported(str(path)):
+            connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return cls(connection, fields, str(path))
+
+    def write(self, path: Path) -> None:
+        """Write a new file; the writer of the folder syncs it."""
+        import sqlite3
+
+        try:
+            with self._lock, closing(sqlite3.connect(path)) as file:
+                file.execute("PRAGMA journal_mode = OFF")
+                file.execute("PRAGMA synchronous = OFF")
+                self._connection.backup(file)
+        except sqlite3.Error as error:
+            raise FileError(f"cannot write {path}: {error}") from error
+
+    def numbers_of_ids(self, ids: Sequence[str]) -> dict[str, int]:
+        """Map each id that the table has to its row number."""
+        numbers: dict[str, int] = {}
+        for start in range(0, len(ids), BATCH):
+            batch = ids[start : start + BATCH]
+            query = f"SELECT id, number FROM rows WHERE id IN ({_marks(batch)})"
+            numbers.update(self._select(query, batch))
+        return numbers
+
+    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        """Return rows by their numbers."""
+        rows: dict[int, Row] = {}
+        for start in range(0, len(numbers), BATCH):
+            batch = numbers[start : start + BATCH]
+            query = f"SELECT number, id, text, metadata FROM rows WHERE number IN ({_marks(batch)})"
+            with _damage_reported(self._location):
+                for number, *values in self._select(query, batch):
+                    rows[number] = _row(*values)
+        return rows
+
+    def all_rows(self) -> list[Row]:
+        """Return every row in order."""
+        query = "SELECT id, text, metadata FROM rows ORDER BY number"
+        with _damage_reported(self._location):
+            return [_row(*values) for values in self._select(query, [])]
+
+    def mask(self, conditions: Sequence[Condition], count: int) -> NDArray[np.bool_]:
+        """Return which of the `count` rows satisfy all conditions; recent masks are cached, since rows never change."""
+        key = repr(conditions)
+        mask = self._masks.get(key)
+        if mask is None:
+            mask = self._build_mask(conditions, count)
+            if len(self._masks) >= CACHED_MASKS:
+                self._masks.clear()
+            self._masks[key] = mask
+        return mask
+
+    def _build_mask(self, conditions: Sequence[Condition], count: int) -> NDArray[np.bool_]:
+        parts = [
+            condition.sql(self._columns.get(condition.field, "NULL")) for condition in conditions
+        ]
+        condition = " AND ".join(f"({sql})" for sql, _ in parts)
+        values = [value for _, parameters in parts for value in parameters]
+        query = f"SELECT number FROM fields WHERE number >= ? AND number < ? AND {condition}"
+        mask = np.zeros(count, np.bool_)
+        for bounds in row_blocks(count):
+            numbers = self._select(query, [*bounds, *values])
+            with _damage_reported(self._location):
+                mask[np.fromiter((number for (number,) in numbers), np.int64, len(numbers))] = True
+        return mask
+
+    def _select(self, query: str, values: Sequence[Any]) -> list[Any]:
+        with self._lock, _damage_reported(self._location):
+            return list(self._connection.execute(query, values).fetchall())
+
+
+def _row(id: str, text: bytes, metadata: str | None) -> Row:
+    fields = {} if metadata is None else dict(json.loads(metadata))
+    return Row(str(id), text.decode("utf-8", "surrogatepass"), fields)
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+@contextmanager
+def _damage_reported(location: str) -> Iterator[None]:
+    """Report what a damaged table raises as a FileError."""
+    import sqlite3
+
+    try:
+        yield
+    except (sqlite3.Error, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise FileError(f"{location} is damaged: {error}", "copy the index again") from error
