@@ -15,7 +15,7 @@ SECONDS ?= 60
 ROUNDS ?= 3
 results = $(if $(RESULTS),--results $(RESULTS)/$(1).jsonl)
 
-.PHONY: demo check docs test suite extras harness bench-guard arm oldest sanitize fuzz chaos coverage system-packages clang clean
+.PHONY: demo check docs test suite extras harness bench-guard oldest sanitize fuzz chaos coverage system-packages clang clean
 
 demo: $(VENV)/demo
 	$(BIN)/python examples/demo.py
@@ -80,10 +80,6 @@ bench-guard: build/dev/module
 sanitize: $(VENV)/test clang
 	for build in address thread clang; do $(BIN)/python reliability/builds.py $$build $(call results,builds) || exit 1; done
 
-# The native module for 64-bit ARM, cross-compiled and tested under qemu.
-arm: $(VENV)/test
-	$(BIN)/python reliability/arm.py $(call results,builds)
-
 # Every fuzzer; a failing input is left in reliability/fuzz/corpus.
 fuzz: $(VENV)/test build/fuzz/programs
 	$(BIN)/python reliability/fuzz/run.py --native build/fuzz --seconds $(SECONDS) $(call results,fuzz)
@@ -95,7 +91,7 @@ build/fuzz/programs: $(VENV)/test $(SOURCES) $(wildcard reliability/fuzz/native/
 
 # Commands that are killed, starved and run against each other.
 chaos: $(VENV)/test
-	$(BIN)/python reliability/chaos.py --rounds $(ROUNDS) $(call results,chaos)
+	$(BIN)/python reliability/chaos/run.py --rounds $(ROUNDS) $(call results,chaos)
 
 # Line and branch coverage of Python and C++, including the processes that tests start.
 coverage: $(VENV)/test system-packages

@@ -1,8 +1,8 @@
-"""Builds the native module in another way and runs the tests that touch it: under sanitizers, and with another compiler.
+"""Build the native module under sanitizers or with Clang, and run the tests that use it.
 
 python reliability/builds.py address            # AddressSanitizer and UndefinedBehaviorSanitizer
-python reliability/builds.py thread --short     # ThreadSanitizer, the few tests that `make test` has time for
-python reliability/builds.py clang              # Clang's release build against the twin, for every instruction set
+python reliability/builds.py thread --short     # ThreadSanitizer, only the tests that `make test` has time for
+python reliability/builds.py clang              # Clang's release build
 """
 
 from __future__ import annotations
@@ -14,112 +14,82 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILDS = ROOT / "build" / "other"
-
-#: Where native code runs: kernels, scanner, look-up, parser, trainer, and all that is built on them.
+#: Tests that run native code, and the quick ones among them.
 NATIVE = (
-    "tests/test_binding.py tests/test_kernels.py tests/test_pooling.py tests/test_tokens.py tests/test_vector_text.py "
-    "tests/test_pieces.py tests/test_words.py tests/test_training.py tests/test_threads.py tests/test_refine.py "
-    "tests/test_methods.py tests/test_noppa.py tests/test_encoder.py tests/test_explain.py tests/test_golden.py "
-    "tests/test_inputs.py tests/test_near_duplicates.py tests/test_fuzz.py"
+    "test_binding test_kernels test_pooling test_tokens test_vector_text test_pieces test_words test_training test_threads test_refine "
+    "test_methods test_noppa test_encoder test_explain test_golden test_inputs test_near_duplicates test_fuzz"
 ).split()
-QUICK = (
-    "tests/test_binding.py tests/test_kernels.py tests/test_pooling.py tests/test_vector_text.py"
-).split()
-TWIN = "tests/test_kernels.py tests/test_pooling.py tests/test_tokens.py tests/test_vector_text.py".split()
-FAULT = re.compile(r"ERROR: |runtime error: |WARNING: ThreadSanitizer|FATAL: ")
-RACES = ["reliability/first_calls.py", "reliability/one_encoder.py"]
+QUICK = "test_binding test_kernels test_pooling test_vector_text".split()
+REPORT = re.compile(r"ERROR: |runtime error: |WARNING: ThreadSanitizer|FATAL: ")
 
 
 @dataclass(frozen=True)
 class Build:
-    """One way to build the module, and what runs on it."""
+    """A way to build the module, and the tests to run on it."""
 
     what: str
-    long: list[str]
-    short: list[str]
-    defines: dict[str, str] = field(default_factory=dict)
+    tests: tuple[str, ...] | list[str] = NATIVE
+    short: tuple[str, ...] | list[str] = QUICK
+    sanitizer: str = ""
     compiler: str = ""
     preload: tuple[str, ...] = ()
-    build_type: str = "RelWithDebInfo"
+    races: bool = False
 
 
-BUILDS_BY_NAME = {
+KINDS = {
     "address": Build(
         "AddressSanitizer and UndefinedBehaviorSanitizer",
-        long=NATIVE,
-        short=QUICK,
-        defines={"NOPPA_SANITIZE": "address"},
+        sanitizer="address",
         preload=("libasan.so", "libubsan.so", "libstdc++.so"),
     ),
     "thread": Build(
         "ThreadSanitizer",
-        long=[
-            *RACES,
-            "tests/test_threads.py",
-            "tests/test_encoder.py",
-            "tests/test_vector_text.py",
-        ],
-        short=[*RACES, "tests/test_threads.py"],
-        defines={"NOPPA_SANITIZE": "thread"},
+        tests=("test_threads", "test_encoder", "test_vector_text"),
+        short=("test_threads",),
+        sanitizer="thread",
         preload=("libtsan.so", "libstdc++.so"),
+        races=True,
     ),
-    "clang": Build(
-        "Clang, release flags", long=NATIVE, short=TWIN, compiler="clang++", build_type="Release"
-    ),
-    "coverage": Build(
-        "gcov, for reliability/measure_coverage.py",
-        long=NATIVE,
-        short=QUICK,
-        defines={"NOPPA_SANITIZE": "coverage"},
-    ),
+    "clang": Build("Clang, release flags", compiler="clang++"),
+    "coverage": Build("gcov", sanitizer="coverage"),
 }
 
 
 def install(name: str, build: Build) -> Path:
-    """The folder with noppa as this build makes it, for PYTHONPATH."""
+    """Build noppa into a folder for PYTHONPATH."""
     folder = BUILDS / name
-    defines = {**build.defines}
+    build_type = "RelWithDebInfo" if build.sanitizer else "Release"
+    settings = {"build-dir": BUILDS / "cmake" / name, "cmake.build-type": build_type}
+    if build.sanitizer:
+        settings["cmake.define.NOPPA_SANITIZE"] = build.sanitizer
     if build.compiler:
-        defines["CMAKE_CXX_COMPILER"] = build.compiler
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-    ]
-    command += ["--disable-pip-version-check", "--upgrade", "--target", str(folder), str(ROOT)]
-    command += [f"-Cbuild-dir={BUILDS / 'cmake' / name}", f"-Ccmake.build-type={build.build_type}"]
-    # With a compiler that fails, an install would quietly go on without the module.
-    command += ["-Cwheel.cmake=true"]
-    command += [f"-Ccmake.define.{key}={value}" for key, value in defines.items()]
+        settings["cmake.define.CMAKE_CXX_COMPILER"] = build.compiler
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--no-build-isolation", "--upgrade", "--target", str(folder)]
+    command += [f"-C{key}={value}" for key, value in settings.items()]
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(command, check=True, env={**os.environ, "PATH": tools}, cwd=ROOT)
-    if not list(folder.glob("noppa/_native*.so")):
-        sys.exit(f"{build.what}: the native module was not built")
+    subprocess.run([*command, str(ROOT)], check=True, env={**os.environ, "PATH": tools}, cwd=ROOT)
     return folder
 
 
 def library(name: str) -> str:
-    asked = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True)
-    return asked.stdout.strip()
+    command = ["gcc", f"-print-file-name={name}"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def environment(folder: Path, build: Build, log: Path) -> dict[str, str]:
-    """That of a Python which imports this build; each report of a sanitizer goes to a file that begins with `log`."""
+    """Return the environment of a Python that imports this build; sanitizers write reports to files named `log`.*."""
     suppressions = ROOT / "reliability" / "thread_suppressions.txt"
     return {
         **os.environ,
         "PYTHONPATH": str(folder),
-        "LD_PRELOAD": " ".join(library(name) for name in build.preload),
-        # What Python leaves unfreed at its exit is no leak of ours, and memory that is refused is tested for.
+        "LD_PRELOAD": " ".join(map(library, build.preload)),
+        # Python frees not everything at exit, and tests check that refused memory is handled.
         "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={log}",
         "UBSAN_OPTIONS": f"print_stacktrace=1:log_path={log}",
         "TSAN_OPTIONS": f"die_after_fork=0:suppressions={suppressions}:log_path={log}",
@@ -128,22 +98,24 @@ def environment(folder: Path, build: Build, log: Path) -> dict[str, str]:
     }
 
 
-def run(paths: list[str], around: dict[str, str]) -> tuple[int, int]:
-    """Tests that passed, and the worst exit status, of test files and of scripts."""
-    passed, worst = 0, 0
-    scripts = [[sys.executable, path] for path in paths if not path.startswith("tests/")]
-    tests = [path for path in paths if path.startswith("tests/") and (ROOT / path).exists()]
-    deselected = ["-m", "not unsanitized"] if around["LD_PRELOAD"] else []
+def run(build: Build, tests: list[str], variables: dict[str, str]) -> tuple[int, int]:
+    """Return how many tests passed, and the worst exit status."""
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    pytest += ["-m", "not unsanitized and not system"] if build.preload else []
     commands = [
-        *scripts,
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *deselected, *tests],
+        [
+            *pytest,
+            *(f"tests/{name}.py" for name in tests if (ROOT / "tests" / f"{name}.py").exists()),
+        ]
     ]
-    # Some kernels place memory where a sanitizer has its own.
-    fixed = ["setarch", "-R"] if around["LD_PRELOAD"] else []
+    if build.races:
+        commands.append(["reliability/races.py"])
+    # Some kernels place memory where a sanitizer needs it.
+    prefix = ["setarch", "-R"] if build.preload else []
+    passed, worst = 0, 0
     for command in commands:
-        done = subprocess.run(
-            [*fixed, *command], cwd=ROOT, env=around, capture_output=True, text=True
-        )
+        line = [*prefix, sys.executable, *command]
+        done = subprocess.run(line, cwd=ROOT, env=variables, capture_output=True, text=True)
         passed += sum(int(count) for count in re.findall(r"(\d+) passed", done.stdout))
         worst = max(worst, abs(done.returncode))
         if done.returncode:
@@ -155,34 +127,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("name", choices=BUILDS_BY_NAME)
-    parser.add_argument("--short", action="store_true", help="what `make test` has time for")
-    parser.add_argument("--results", type=Path, help="JSON lines to append the outcome to")
-    given = parser.parse_args()
-    build = BUILDS_BY_NAME[given.name]
+    parser.add_argument("name", choices=KINDS)
+    parser.add_argument("--short", action="store_true", help="only the quick tests")
+    parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--results", type=Path, help="JSON lines to append to")
+    options = parser.parse_args()
+    build = KINDS[options.name]
+    folder = install(options.name, build)
+    if options.build_only:
+        return
     began = time.monotonic()
-    folder = install(given.name, build)
-    built = time.monotonic()
-    log = BUILDS / f"report-{given.name}"
+    log = BUILDS / f"report-{options.name}"
     for old in BUILDS.glob(f"{log.name}.*"):
         old.unlink()
-    passed, status = run(
-        build.short if given.short else build.long, environment(folder, build, log)
-    )
+    tests = list(build.short if options.short else build.tests)
+    passed, status = run(build, tests, environment(folder, build, log))
     reports = [path.read_text(errors="replace") for path in sorted(BUILDS.glob(f"{log.name}.*"))]
-    # Memory that was refused leaves a warning, which is no report.
-    reports = [report for report in reports if FAULT.search(report)]
+    # A warning about refused memory is not a report.
+    reports = [report for report in reports if REPORT.search(report)]
     for report in reports:
         print(*(line[:160] for line in report.splitlines()[:60]), sep="\n")
-    ran = time.monotonic()
-    print(
-        f"{build.what}: {passed} tests passed, {len(reports)} reports; "
-        f"built in {built - began:.0f} s, ran in {ran - built:.0f} s"
-    )
-    if given.results:
-        record = {"build": given.name, "what": build.what, "short": given.short, "passed": passed}
-        record |= {"reports": len(reports), "seconds": round(ran - built, 1)}
-        with given.results.open("a", encoding="utf-8") as file:
+    seconds = round(time.monotonic() - began, 1)
+    record = {
+        "build": options.name,
+        "what": build.what,
+        "passed": passed,
+        "reports": len(reports),
+        "seconds": seconds,
+    }
+    print(json.dumps(record))
+    if options.results:
+        with options.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
     sys.exit(status or bool(reports))
 

@@ -16,9 +16,7 @@ from tests.runs import PATIENCE
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"
-)
+needs_browser = pytest.mark.system
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -28,7 +26,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-#: How many times slower pages compute, which finds tests that look too early: `reliability/load.py --slow-page 6`.
+#: How many times slower pages compute: finds tests that look too early.
 SLOW = float(os.environ.get("NOPPA_SLOW_PAGE", "1"))
 
 

@@ -1,4 +1,4 @@
-"""Replays what the fuzzers start from and what they found; `make fuzz` looks for more."""
+"""Replay the seeds of the fuzzers and the inputs that once failed; `make fuzz` searches for more."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ import pytest
 
 from reliability.fuzz import run
 
-RUN = Path(run.__file__)
-TARGETS = run.targets()
+
+def test_every_corpus_belongs_to_a_target() -> None:
+    native = {f"native_{path.stem}" for path in run.HERE.glob("native/*.cpp")}
+    assert {path.name for path in run.CORPUS.glob("*")} <= {*run.TARGETS, *native}
 
 
-def test_there_are_targets_and_every_corpus_has_one() -> None:
-    native = {f"native_{path.stem}" for path in RUN.parent.glob("native/*.cpp")}
-    assert "scanner" in TARGETS
-    assert {path.name for path in run.CORPUS.glob("*")} <= {*TARGETS, *native}
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_a_target_takes_its_seeds_and_every_case_found(name: str) -> None:
-    target = run.load(name)
-    assert target.SEEDS, f"reliability/fuzz/{name}.py needs SEEDS to start from"
-    assert all(isinstance(seed, bytes) for seed in target.SEEDS)
-    for data in (b"", *target.SEEDS, *(path.read_bytes() for path in run.cases(name))):
-        target.once(data)
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_a_target_takes_mutations(name: str) -> None:
-    """Fifty inputs near the seeds, the same in every run."""
+@pytest.mark.parametrize("name", run.TARGETS)
+def test_seeds_cases_and_mutations(name: str) -> None:
     target, random = run.load(name), Random(name)
+    assert target.seeds
+    for data in (b"", *target.seeds, *(path.read_bytes() for path in run.cases(name))):
+        target.once(data)
     for _ in range(50):
-        target.once(run.mutated(random.choice(target.SEEDS), target.SEEDS, random))
+        target.once(run.mutate(random.choice(target.seeds), target.seeds, random))
+
+
+def test_a_crash_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def once(data: bytes) -> None:
+        assert len(data) < 3
+
+    monkeypatch.setattr(run, "load", lambda name: run.Target([b"x"], once))
+    run.run_unguided("broken", 60, tmp_path)
+    (case,) = tmp_path.iterdir()
+    assert len(case.read_bytes()) >= 3

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FUZZ_RUN = ROOT / "reliability" / "fuzz" / "run.py"
 CHAOS_RUN = ROOT / "reliability" / "chaos" / "run.py"
-LOAD = ROOT / "reliability" / "load.py"
 
 
 def placed(tmp_path: Path, run: Path, name: str, content: str) -> Path:
@@ -22,18 +20,6 @@ def placed(tmp_path: Path, run: Path, name: str, content: str) -> Path:
     folder.mkdir(parents=True)
     (folder / name).write_text(content)
     return Path(shutil.copy(run, folder))
-
-
-def test_the_fuzz_driver_reports_a_crash_and_keeps_its_input(tmp_path: Path) -> None:
-    broken = "SEEDS = [b'x']\ndef once(data):\n    assert len(data) < 3\n"
-    run = placed(tmp_path, FUZZ_RUN, "broken.py", broken)
-    results = tmp_path / "results.jsonl"
-    command = [sys.executable, run, "--seconds=60", f"--results={results}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1, done.stdout
-    (case,) = (run.parent / "corpus" / "broken").iterdir()
-    assert len(case.read_bytes()) >= 3
-    assert json.loads(results.read_text())["crashes"] == [case.name]
 
 
 @pytest.mark.parametrize(("left", "status"), [("old", 0), ("half", 1)])
@@ -56,16 +42,6 @@ def test_the_chaos_driver_reports_a_state_that_is_neither_old_nor_new(
         assert "half a file is left" in record["error"]
     else:
         assert record["outcomes"] == {"old": 7}
-
-
-@pytest.mark.parametrize(("assertion", "status"), [("True", 0), ("False", 1)])
-def test_the_load_driver_reports_a_failed_run(tmp_path: Path, assertion: str, status: int) -> None:
-    test = tmp_path / "test_one.py"
-    test.write_text(f"def test_one():\n    assert {assertion}\n")
-    command = [sys.executable, LOAD, "--times=1", "--load=1", test, "-p", "no:cacheprovider"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == status, done.stdout
-    assert "run 1 of 1" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ import pytest
 import noppa
 from noppa.io import storage
 from noppa.search.segment import Segment
-from reliability.fuzz import saved_folder as target
 from reliability.fuzz.saved_folder import Files, folders, use, write
 from tests.conftest import made_texts, made_words
 
@@ -219,11 +218,6 @@ def test_wrong_structure_under_right_checksums_is_refused(tmp_path: Path, damage
 def test_folders_that_the_fuzzer_starts_from_load(tmp_path: Path, kind: str) -> None:
     write(copy.deepcopy(folders()[kind]), tmp_path / "saved")
     use(tmp_path / "saved")
-
-
-def test_seeds_of_the_fuzzer() -> None:
-    for seed in target.SEEDS:
-        target.once(seed)
 
 
 HEADERS = {

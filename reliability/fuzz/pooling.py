@@ -39,7 +39,7 @@ SIZES = (1, 1, 1, 2, 2, 3, 0, 5, 2**62)
 SMALL = {"epochs": (1, 2), "negatives": (1, 3), "buckets": (0, 1, 8)}
 SMALL |= dict.fromkeys(("k", "h", "m", "components"), SIZES)
 
-SEEDS = [
+POOLING_SEEDS = [
     bytes([number, *range(1, 60)]) + b"the quick brown fox jumps over it all" * 3
     for number in range(len(METHODS))
 ] + [bytes(range(255, 0, -1)), bytes(200)]
@@ -72,7 +72,7 @@ def parameters(kind: type[Any], read: Reader) -> dict[str, Any]:
     return given
 
 
-def once(data: bytes) -> None:
+def pooling(data: bytes) -> None:
     read = Reader(data)
     name = read.one([*METHODS])
     method_parameters = parameters(METHODS[name], read)

@@ -1,11 +1,11 @@
-"""Runs the fuzz targets: the Python files of this folder under atheris, and built libFuzzer programs.
+"""Run the fuzz targets: Python functions under atheris, and the built libFuzzer programs.
 
 python reliability/fuzz/run.py                          # every Python target, 10 seconds each
-python reliability/fuzz/run.py --seconds 300 records    # one of them, for longer
+python reliability/fuzz/run.py --seconds 300 records    # one target, for longer
 python reliability/fuzz/run.py --native build/fuzz      # the C++ targets as well
 
-A Python target has `SEEDS`, a list of bytes, and `once(data)`, which raises only for a bug. What a fuzzer learns lies in
-build/fuzz-corpus between runs; an input that crashes is copied to corpus/NAME, which tests/test_fuzz.py replays.
+A Python target is a function of bytes that raises only for a bug, and a list of seeds, both in a module of this folder. Learned inputs
+stay in build/fuzz-corpus; an input that crashes is copied to corpus/TARGET, which tests/test_fuzz.py replays.
 """
 
 from __future__ import annotations
@@ -23,64 +23,53 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 CORPUS = HERE / "corpus"
 LEARNED = ROOT / "build" / "fuzz-corpus"
-#: Seconds that one input may take before it counts as a hang, and megabytes before it counts as a leak.
-HANG_SECONDS = 60
-MEMORY_MB = 2048
 LONGEST_INPUT = 4096
+#: Limits of one input: seconds before it counts as a hang, megabytes before it counts as a leak.
+LIMITS = ["-timeout=60", "-rss_limit_mb=2048", f"-max_len={LONGEST_INPUT}"]
+#: Python targets by module. A target NAME has its seeds in NAME_SEEDS.
+MODULES = {
+    "text": ["scanner", "tokenizers"],
+    "vector_files": ["counts", "fasttext_model", "npy_vectors", "safetensors", "vector_binary", "vector_text"],
+    "files": ["compressed", "records"],
+    "saved_folder": ["saved_classifier", "saved_folder"],
+    "pooling": ["pooling"],
+    "server": ["server_bodies", "server_heads"],
+}  # fmt: skip
+TARGETS = {name: module for module, names in MODULES.items() for name in names}
 
 
-@dataclass
-class Outcome:
-    """What one fuzzer did: the record that goes into the results."""
-
-    target: str
-    engine: str
-    seconds: float
-    executions: int
-    corpus: int
-    crashes: list[str]
-    commit: str
+class Target(NamedTuple):
+    seeds: list[bytes]
+    once: Callable[[bytes], None]
 
 
-def targets() -> list[str]:
-    """The names of the Python targets."""
-    names = (path.stem for path in HERE.glob("*.py"))
-    return sorted(name for name in names if name != "run" and not name.startswith("_"))
-
-
-def load(name: str) -> ModuleType:
-    """A target's module."""
-    # Not this folder, where a script finds its imports first: targets are named after what they feed.
+def load(name: str) -> Target:
+    # Not this folder, which a script searches first.
     sys.path[:] = [str(ROOT), *(path for path in sys.path if path not in (str(ROOT), str(HERE)))]
-    return importlib.import_module(f"reliability.fuzz.{name}")
+    module = importlib.import_module(f"reliability.fuzz.{TARGETS[name]}")
+    return Target(getattr(module, f"{name.upper()}_SEEDS"), getattr(module, name))
 
 
 def cases(name: str) -> list[Path]:
-    """The committed inputs of a target, each of which was once worth keeping."""
+    """Return the committed inputs of a target."""
     return sorted(path for path in (CORPUS / name).glob("*") if path.is_file())
 
 
-def has_atheris() -> bool:
-    return importlib.util.find_spec("atheris") is not None
-
-
-# ------------------------------------------------------------------ inside the process of one target
+# Inside the process of one target
 
 
 class PlainLoaders(MetaPathFinder):
-    """Gives noppa's modules the loader of plain files: atheris cannot instrument those of an editable install."""
+    """Load noppa's modules from plain files: atheris cannot instrument the loaders of an editable install."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
         if name.partition(".")[0] != "noppa":
@@ -95,8 +84,8 @@ class PlainLoaders(MetaPathFinder):
         return spec
 
 
-def guided(name: str, arguments: list[str]) -> None:
-    """Coverage-guided, by libFuzzer through atheris; ends the process."""
+def run_guided(name: str, arguments: list[str]) -> None:
+    """Fuzz with coverage guidance by atheris; ends the process."""
     import atheris
 
     sys.meta_path.insert(0, PlainLoaders())
@@ -106,32 +95,32 @@ def guided(name: str, arguments: list[str]) -> None:
     atheris.Fuzz()
 
 
-def mutated(data: bytes, pool: list[bytes], random_: random.Random) -> bytes:
-    """One input made from another: bytes changed, put in, taken out, or spliced from a second input."""
-    made = bytearray(data)
+def mutate(data: bytes, pool: list[bytes], random_: random.Random) -> bytes:
+    """Return an input with some bytes changed, inserted, deleted or spliced from another input."""
+    result = bytearray(data)
     for _ in range(random_.randint(1, 4)):
-        at = random_.randint(0, len(made))
+        at = random_.randint(0, len(result))
         match random_.randrange(4):
-            case 0 if at < len(made):
-                made[at] ^= 1 << random_.randrange(8)
+            case 0 if at < len(result):
+                result[at] ^= 1 << random_.randrange(8)
             case 1:
-                made[at:at] = random_.randbytes(random_.randint(1, 8))
+                result[at:at] = random_.randbytes(random_.randint(1, 8))
             case 2:
-                del made[at : at + random_.randint(1, 8)]
+                del result[at : at + random_.randint(1, 8)]
             case _:
                 other = random_.choice(pool)
                 start = random_.randint(0, len(other))
-                made[at:at] = other[start : start + random_.randint(0, 64)]
-    return bytes(made[:LONGEST_INPUT])
+                result[at:at] = other[start : start + random_.randint(0, 64)]
+    return bytes(result[:LONGEST_INPUT])
 
 
-def unguided(name: str, seconds: float, crashes: Path) -> None:
-    """Plain mutations, where atheris is not installed; prints what libFuzzer prints of itself."""
+def run_unguided(name: str, seconds: float, crashes: Path) -> None:
+    """Fuzz by random mutations where atheris is not available; print libFuzzer's final statistic."""
     target = load(name)
-    pool = [*target.SEEDS, *(path.read_bytes() for path in cases(name)), b""]
+    pool = [*target.seeds, *(path.read_bytes() for path in cases(name)), b""]
     random_, executions, end = random.Random(0), 0, time.monotonic() + seconds
     while time.monotonic() < end:
-        data = mutated(random_.choice(pool), pool, random_)
+        data = mutate(random_.choice(pool), pool, random_)
         executions += 1
         try:
             target.once(data)
@@ -142,139 +131,99 @@ def unguided(name: str, seconds: float, crashes: Path) -> None:
     print(f"stat::number_of_executed_units: {executions}", file=sys.stderr)
 
 
-# ------------------------------------------------------------------ the driver
+# The driver
 
 
-def seeded(name: str, folder: Path) -> list[str]:
-    """The folders that a fuzzer starts from, its own writable one first."""
-    learned, seeds = LEARNED / name, folder / "seeds"
-    for path in (learned, seeds, CORPUS / name):
-        path.mkdir(parents=True, exist_ok=True)
-    if name in targets():
-        for number, seed in enumerate(load(name).SEEDS):
-            (seeds / str(number)).write_bytes(seed)
-    return [str(learned), str(seeds), str(CORPUS / name)]
-
-
-def fuzzer_options(seconds: float, crashes: Path) -> list[str]:
-    return [
-        f"-max_total_time={max(1, round(seconds))}",
-        f"-timeout={HANG_SECONDS}",
-        f"-rss_limit_mb={MEMORY_MB}",
-        f"-max_len={LONGEST_INPUT}",
-        f"-artifact_prefix={crashes}/",
-        "-print_final_stats=1",
-        "-verbosity=1",
-        "-detect_leaks=0",
-    ]
-
-
-def command(name: str, seconds: float, native: Path | None, folder: Path) -> tuple[str, list[str]]:
-    """The engine and the command line of one fuzzer."""
-    crashes = folder / "crashes"
-    crashes.mkdir()
-    options = [*fuzzer_options(seconds, crashes), *seeded(name, folder)]
-    own = [sys.executable, str(HERE / "run.py"), "--inside", name]
-    if native is not None:
-        return "libFuzzer", [str(native), *options]
-    if has_atheris():
-        return "atheris", [*own, "--", *options]
-    return "mutations", [*own, f"--seconds={seconds}", f"--crashes={crashes}"]
+def fuzz(name: str, seconds: float, program: Path | None) -> dict[str, Any]:
+    """Run one fuzzer in its own process, keep the inputs that broke it, and return the record of the run."""
+    with tempfile.TemporaryDirectory(prefix="noppa-fuzz-") as temporary:
+        crashes, seeds = Path(temporary, "crashes"), Path(temporary, "seeds")
+        folders = [LEARNED / name, seeds, CORPUS / name]
+        for path in (crashes, *folders):
+            path.mkdir(parents=True, exist_ok=True)
+        if program is None:
+            for number, seed in enumerate(load(name).seeds):
+                (seeds / str(number)).write_bytes(seed)
+        options = [
+            f"-max_total_time={max(1, round(seconds))}",
+            f"-artifact_prefix={crashes}/",
+            *LIMITS,
+        ]
+        options += ["-print_final_stats=1", "-detect_leaks=0", *map(str, folders)]
+        python = [sys.executable, str(HERE / "run.py"), "--inside", name]
+        if program is not None:
+            engine, command = "libFuzzer", [str(program), *options]
+        elif importlib.util.find_spec("atheris"):
+            engine, command = "atheris", [*python, "--", *options]
+        else:
+            engine = "mutations"
+            command = [*python, f"--seconds={seconds}", f"--crashes={crashes}"]
+        began = time.monotonic()
+        # Temporary files of a killed target disappear with the folder.
+        environment = {**os.environ, "TMPDIR": temporary}
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=environment
+        )
+        took = time.monotonic() - began
+        found = sorted(path.name for path in crashes.iterdir())
+        for crash in found:
+            shutil.copyfile(crashes / crash, CORPUS / name / crash)
+    if not cases(name):
+        (CORPUS / name).rmdir()
+    executions = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
+    if done.returncode or found or not executions:
+        print(done.stdout[-2000:], *without_progress(done.stderr)[-80:], sep="\n")
+        found = found or [f"exit status {done.returncode}"]
+    count = int(executions[1]) if executions else 0
+    record = {"target": name, "engine": engine, "seconds": round(took, 1), "executions": count}
+    return {**record, "crashes": found}
 
 
 def without_progress(printed: str) -> list[str]:
-    """What a fuzzer printed, without libFuzzer's lines of every new input."""
+    """Return the lines of a fuzzer without those about every new input."""
     progress = re.compile(r"#\d+\s+(NEW|REDUCE|RELOAD|pulse|INITED|DONE)|INFO: Instrumenting")
     return [line for line in printed.splitlines() if not progress.match(line)]
 
 
-def commit() -> str:
-    asked = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True).stdout.strip()
-
-
-def fuzz(name: str, seconds: float, native: Path | None) -> Outcome:
-    """Runs one fuzzer in a process of its own, and keeps the inputs that broke it."""
-    with tempfile.TemporaryDirectory(prefix="noppa-fuzz-") as temporary:
-        folder = Path(temporary)
-        engine, line = command(name, seconds, native, folder)
-        began = time.monotonic()
-        # Temporary files of the target go too when it is killed.
-        environment = {**os.environ, "TMPDIR": temporary}
-        done = subprocess.run(
-            line, capture_output=True, text=True, errors="replace", env=environment
-        )
-        took = time.monotonic() - began
-        crashes = []
-        for path in sorted((folder / "crashes").iterdir()):
-            crashes.append(path.name)
-            shutil.copyfile(path, CORPUS / name / path.name)
-    counted = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
-    corpus = sum(1 for path in (LEARNED / name).iterdir())
-    if not cases(name):
-        (CORPUS / name).rmdir()
-    if done.returncode or crashes or not counted:
-        print(done.stdout[-2000:], *without_progress(done.stderr)[-80:], sep="\n")
-        crashes = crashes or [f"exit status {done.returncode}"]
-    executions = int(counted[1]) if counted else 0
-    return Outcome(name, engine, round(took, 1), executions, corpus, crashes, commit())
-
-
-def programs(folder: Path | None) -> dict[str, Path]:
-    """The built libFuzzer programs of a folder, by the name of their target."""
+def native_programs(folder: Path | None) -> dict[str, Path]:
+    """Return the built libFuzzer programs by the name of their target."""
     names = (path.stem for path in (HERE / "native").glob("*.cpp"))
     built = {f"native_{name}": folder / name for name in names} if folder else {}
-    missing = [str(path) for path in built.values() if not path.is_file()]
-    if missing:
+    if missing := [str(path) for path in built.values() if not path.is_file()]:
         sys.exit(f"not built: {', '.join(missing)}; run `make fuzz`")
     return built
-
-
-def outcomes(
-    names: list[str], seconds: float, total: float | None, native: Path | None
-) -> Iterator[Outcome]:
-    built = programs(native)
-    known = [*targets(), *built]
-    if unknown := set(names) - set(known):
-        sys.exit(f"no target {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    chosen = names or known
-    if total is not None:
-        seconds = total / len(chosen)
-    for name in chosen:
-        yield fuzz(name, seconds, built.get(name))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("names", nargs="*", help="targets; all if none is named")
-    parser.add_argument("--seconds", type=float, default=10, help="for each target")
-    parser.add_argument(
-        "--total", type=float, help="seconds for all targets together, in place of --seconds"
-    )
+    parser.add_argument("names", nargs="*", help="targets (default: all)")
+    parser.add_argument("--seconds", type=float, default=10, help="per target")
+    parser.add_argument("--total", type=float, help="seconds for all targets together")
     parser.add_argument("--native", type=Path, help="folder with built libFuzzer programs")
-    parser.add_argument("--results", type=Path, help="JSON lines to append the outcomes to")
+    parser.add_argument("--results", type=Path, help="JSON lines to append to")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--crashes", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.inside and given.crashes:
-        return unguided(given.inside, given.seconds, given.crashes)
-    if given.inside:
-        return guided(given.inside, given.names)
-    if not has_atheris():
-        print("atheris is not installed: plain mutations, which no coverage guides")
+    options = parser.parse_args()
+    if options.inside and options.crashes:
+        return run_unguided(options.inside, options.seconds, options.crashes)
+    if options.inside:
+        return run_guided(options.inside, options.names)
+    programs = native_programs(options.native)
+    known = [*TARGETS, *programs]
+    if unknown := set(options.names) - set(known):
+        sys.exit(f"unknown target {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+    names = options.names or known
+    seconds = options.total / len(names) if options.total else options.seconds
     broken = False
-    for outcome in outcomes(given.names, given.seconds, given.total, given.native):
-        broken |= bool(outcome.crashes)
-        print(
-            f"{outcome.target}: {outcome.executions:,} executions in {outcome.seconds} s "
-            f"({outcome.engine}), {outcome.corpus} inputs in the corpus, {len(outcome.crashes)} crashes",
-            flush=True,
-        )
-        if given.results:
-            with given.results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(outcome)) + "\n")
+    for name in names:
+        record = fuzz(name, seconds, programs.get(name))
+        broken |= bool(record["crashes"])
+        print(json.dumps(record), flush=True)
+        if options.results:
+            with options.results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
     sys.exit(broken)
 
 

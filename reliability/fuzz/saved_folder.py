@@ -1,7 +1,7 @@
-"""Saved folders with wrong headers and arrays under right checksums: words, encoders of every method, indexes.
+"""Fuzz the readers of saved folders: words, encoders of every method, index segments and classifiers.
 
-The bytes choose a folder and what is changed in it; sizes, checksums and seals are computed anew, so that nothing but the
-checks of structure stands between the folder and the kernels. Loading it gives a `NoppaError`, or something that works.
+The bytes choose a folder and the changes to it. Sizes, checksums and seals are recomputed, so that only the checks of
+structure stand between the folder and the kernels. Loading raises a `NoppaError`, or the result works.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -56,14 +57,14 @@ TYPES = [
     "<U4",
     "|V8",
 ]
-SEEDS = [bytes([number, *range(number, number + 24)]) for number in range(64)]
+SAVED_FOLDER_SEEDS = [bytes([number, *range(number, number + 24)]) for number in range(64)]
 
-#: A header or the bytes of an array, by path inside the folder.
+#: Path inside the folder -> header (dict) or content (bytes).
 Files = dict[str, Any]
 
 
 class Choices:
-    """Numbers from the fuzzer's bytes, zeros when they are used up."""
+    """Read numbers from the fuzzer's bytes; zeros at the end."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -79,7 +80,7 @@ class Choices:
 
 @cache
 def folders() -> dict[str, Files]:
-    """Every kind of saved folder, small."""
+    """Return a small saved folder of every kind."""
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(len(WORDS), 6)).astype(np.float32)
     plain = WordVectors(WORDS, matrix, np.full(len(WORDS), 0.1))
@@ -114,7 +115,7 @@ def folders() -> dict[str, Files]:
 
 
 def _fasttext() -> WordVectors:
-    """Words with n-grams, of which some buckets were pruned."""
+    """Return words with n-grams, some buckets pruned."""
     rows = np.random.default_rng(5).normal(size=(5, 6)).astype(np.float32)
     words = WordVectors(WORDS, np.ones((len(WORDS), 6), np.float32), np.full(len(WORDS), 0.1))
     buckets = np.array([1, 3, 4, 8, 10], np.int32), np.arange(5, dtype=np.int32)
@@ -124,7 +125,7 @@ def _fasttext() -> WordVectors:
 
 
 def made_segment(dtype: str) -> Segment:
-    """A segment of an index; of int8 vectors, one with cells."""
+    """Return an index segment; with int8 vectors it has cells."""
     vectors = np.random.default_rng(4).normal(size=(60, 4)).astype(np.float32)
     rows = [Row(str(at), f"{TEXTS[at % len(TEXTS)]} {at}", {"at": at}) for at in range(60)]
     made = Segment.from_rows(rows, to_stored(vectors, dtype))
@@ -167,7 +168,7 @@ def change_header(header: dict[str, Any], choices: Choices) -> None:
 
 
 def changed_array(content: bytes, choices: Choices) -> bytes:
-    """An array with other numbers, another type, another shape, or other bytes."""
+    """Return an array with changed numbers, type, shape or bytes."""
     start = 10 + int.from_bytes(content[8:10], "little")
     action = choices.below(6)
     if action == 0:
@@ -214,7 +215,7 @@ def _padded(head: bytes, length: int) -> bytes:
 
 
 def write(files: Files, folder: Path) -> None:
-    """Write a folder with right sizes, checksums and seals; the words of an encoder come first."""
+    """Write a folder with correct sizes, checksums and seals, the words of an encoder first."""
     seal = None
     for name in sorted(files, key=lambda name: -name.count("/")):
         path = folder / name
@@ -239,7 +240,7 @@ def write(files: Files, folder: Path) -> None:
 
 
 def use(folder: Path) -> None:
-    """Load a folder by what its header says, and do with it what people do."""
+    """Load a folder of any kind and use it."""
     kind = storage.kind_of(folder)
     if kind == "index segment":
         segment = Segment.open(folder)
@@ -260,9 +261,14 @@ def use(folder: Path) -> None:
         assert len(words.words) == len(words)
 
 
-def once(data: bytes) -> None:
+def saved_folder(data: bytes) -> None:
+    damage(data, folders(), use)
+
+
+def damage(data: bytes, kinds: dict[str, Files], use: Callable[[Path], None]) -> None:
+    """Change up to three files of a saved folder, and use it: it works, or raises a NoppaError."""
     choices = Choices(data)
-    files = copy.deepcopy(choices.of(list(folders().values())))
+    files = copy.deepcopy(choices.of(list(kinds.values())))
     names = sorted(files)
     for _ in range(1 + choices.below(3)):
         name = names.pop(choices.below(len(names)))
@@ -273,11 +279,45 @@ def once(data: bytes) -> None:
         else:
             change_header(files[name], choices)
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with (
-        tempfile.TemporaryDirectory(dir=memory) as folder,
-        warnings.catch_warnings(),
-    ):
+    with tempfile.TemporaryDirectory(dir=memory) as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         write(files, Path(folder))
         with suppress(noppa.NoppaError):
             use(Path(folder))
+
+
+# Classifiers
+
+FILM_TEXTS = ["a fine film", "a dull play", "fine songs", "dull and grey"] * 3
+FILM_LABELS = ["good", "bad", "good", "bad"] * 3
+SAVED_CLASSIFIER_SEEDS = [bytes([number, *range(number, number + 24)]) for number in range(32)]
+
+
+@cache
+def classifier_folders() -> dict[str, Files]:
+    """Return a classifier of every kind, without vectors: encoders have their own target."""
+    bare = noppa.Classifier(False, folds=2)
+    kept = noppa.Classifier(False, ngrams=(2, 3), folds=2, keep_texts=True)
+    made = {
+        "two": bare.fit(FILM_TEXTS, FILM_LABELS),
+        "three": kept.fit(FILM_TEXTS, [at % 3 for at in range(12)]),
+        "several": noppa.Classifier(False, folds=2).fit(
+            FILM_TEXTS, [[one, "x"] for one in FILM_LABELS]
+        ),
+        "pairs": noppa.Classifier(False, folds=2).fit((FILM_TEXTS, FILM_TEXTS[::-1]), FILM_LABELS),
+        "zero-shot": noppa.Classifier.zero_shot(["sport", "money"]),
+    }
+    return {name: _files(value) for name, value in made.items()}
+
+
+def use_classifier(folder: Path) -> None:
+    model = noppa.load_classifier(folder)
+    texts = (
+        [("a fine", "film"), ("", "")] if model.contents.features.paired else ["a fine film", ""]
+    )
+    assert np.isfinite(model.predict_proba(texts)).all()
+    model.explain(texts[0]).reasons()
+
+
+def saved_classifier(data: bytes) -> None:
+    damage(data, classifier_folders(), use_classifier)

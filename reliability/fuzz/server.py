@@ -1,4 +1,4 @@
-"""Bodies of requests: every JSON route answers any bytes, errors in the one shape, and never with 500."""
+"""Fuzz the routes of the server: any body, method, path and header gets an answer, errors in one shape, never 500."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import warnings
 from functools import cache
+from urllib.parse import unquote
 
 import noppa
 from noppa.serve.app import Application
@@ -73,8 +74,8 @@ METHODS = (
     {"name": "dct", "k": 64},
 )
 TEXTS = {"text": "the girl eats", "query": "cake", "a": "x", "b": "y"}
-SEEDS = [json.dumps(body).encode() for body in BODIES]
-SEEDS += [json.dumps({**TEXTS, "method": method}).encode() for method in METHODS]
+SERVER_BODIES_SEEDS = [json.dumps(body).encode() for body in BODIES]
+SERVER_BODIES_SEEDS += [json.dumps({**TEXTS, "method": method}).encode() for method in METHODS]
 
 
 class Server:
@@ -118,7 +119,7 @@ class Server:
 server = cache(Server)
 
 
-def once(data: bytes) -> None:
+def server_bodies(data: bytes) -> None:
     target = server()
     for path in PATHS:
         answer = target.post(path, data)
@@ -126,3 +127,40 @@ def once(data: bytes) -> None:
         if answer.status >= 400:
             assert answer.error["message"]
         assert target.app.service.budget.held == 0
+
+
+# Request lines and headers
+
+#: Lines: a method, a path, `name: value` headers, and after an empty line a body.
+SERVER_HEADS_SEEDS = [
+    b"POST\n/embed\nhost: localhost\norigin: http://localhost\ncontent-type: text/plain\n\n{}",
+    b'POST\n/lines\ncookie: noppa_lines=a.b; x="\\\nsec-fetch-site: cross-site\n\n{"lines":["a"]}',
+    b"DELETE\n/lines\ncookie: noppa_lines=\xff.\xff\nhost: [::1]:80\n",
+    b"GET\n/page/%2e%2e%2fapp.py\nif-none-match: *\nrange: bytes=0-\n",
+    b"GET\n/v1/models/%ed%a0%80\nauthorization: Bearer x\nx-request-id: \xff\n",
+    b"OPTIONS\n/v1/embeddings\norigin: null\naccess-control-request-method: POST\n",
+    b"HEAD\n/\naccept: text/html\ncontent-length: 99999999999999999999\n",
+    b"PUT\n/info\norigin: http://[\ncontent-encoding: gzip\nexpect: 100-continue\n",
+]
+
+
+def server_heads(data: bytes) -> None:
+    head, _, body = data.partition(b"\n\n")
+    method, path, *lines = [*head.split(b"\n"), b""]
+    # uvicorn gives names in lower case, values as they are, and a path without its escapes.
+    pairs = (line.partition(b":")[::2] for line in lines)
+    headers = [(name.strip().lower(), value.strip()) for name, value in pairs if name.strip()]
+    target = server()
+    answer = target.loop.run_until_complete(
+        ask(
+            target.app,
+            unquote("/" + path.decode("latin-1").lstrip("/")),
+            body,
+            method=method.decode("latin-1") or "GET",
+            raw_headers=headers,
+        )
+    )
+    assert answer.status != 500, answer.error
+    if answer.status >= 400 and method != b"HEAD":
+        assert answer.error["message"]
+    assert target.app.service.budget.held == 0
