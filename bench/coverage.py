@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 
 import noppa
-from noppa.paper import results as records
-from noppa.paper import task_files
+from noppa.paper import records
+from noppa.paper import tasks as task_files
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
     lines = []
     for path in arguments.vectors:
         words = noppa.WordVectors.load(path)
-        for task in task_files.available(arguments.data):
+        for task in task_files.tasks_in(arguments.data):
             parts = task_files.read(arguments.data, task).values()
             found = words.coverage([text for part in parts for row in part for text in row.texts])
             line = {"vectors": path.name, "task": task.name, "words": len(words), "dim": words.dim}

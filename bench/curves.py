@@ -24,7 +24,7 @@ import numpy as np
 
 import noppa
 from noppa import _native as kernels
-from noppa.paper import results as records
+from noppa.paper import records
 from noppa.threads import available
 
 FILE = Path(__file__).resolve().parent / "results" / "curves.jsonl"

@@ -26,7 +26,7 @@ from statistics import median
 from corpora import arguments, sick
 
 import noppa
-from noppa.paper import results as records
+from noppa.paper import records
 
 ROUNDS = 5
 #: Texts of a transformer, which is slow.

@@ -13,9 +13,8 @@ import time
 from pathlib import Path
 
 import noppa
-from noppa.paper import TASKS, read, score
-from noppa.paper import results as records
-from noppa.paper.study import Corpus, Pretrained
+from noppa.paper import TASKS, read, records, score
+from noppa.paper.protocols import Pretrained
 
 EPOCHS = (1, 2, 5, 10, 20)
 DEV = ("STS-B", "SICK-E", "TREC")
@@ -31,14 +30,17 @@ def main() -> None:
     options.add_argument("-o", "--output", type=Path, required=True)
     arguments = options.parse_args()
     words = noppa.WordVectors.load(arguments.vectors)
-    corpus = Corpus(arguments.corpus.read_text("utf-8").splitlines(), {})
+    corpus = arguments.corpus.read_text("utf-8").splitlines()
     old = arguments.output.read_text("utf-8").splitlines() if arguments.output.exists() else []
     done = {(row["method"], row["epochs"]) for row in map(json.loads, old)}
     for epochs in EPOCHS:
         for kind in (noppa.FastSent, noppa.Sent2Vec):
             if (kind.__name__, epochs) in done:
                 continue
-            model, start = Pretrained(words, kind(epochs=epochs), corpus, ""), time.process_time()
+            model, start = (
+                Pretrained(words, kind(epochs=epochs), corpus, {}, ""),
+                time.process_time(),
+            )
             row = {"method": kind.__name__, "epochs": epochs, "sentences": len(corpus.texts)}
             row |= {"default": kind().epochs, "dim": model.encoder.dim}
             row["cpu_seconds"] = round(time.process_time() - start, 1)

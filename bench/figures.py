@@ -18,7 +18,7 @@ import numpy as np
 import noppa
 from noppa.methods.protocol import Method
 from noppa.paper import figures as paper
-from noppa.paper import results as records
+from noppa.paper import records
 
 FILES = (
     "glove.6B.100d.npy",

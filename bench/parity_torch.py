@@ -21,15 +21,9 @@ import torch
 
 import noppa
 from noppa.classify.folds import stratified_folds
-from noppa.paper import TASKS, Recipe, check, read, score
-from noppa.paper import results as records
-from noppa.paper.probes import (
-    SENTEVAL_FOLDS,
-    SENTEVAL_HELD_OUT,
-    SENTEVAL_L2,
-    ProbeData,
-    ProbeResult,
-)
+from noppa.classify.probe import ProbeData, ProbeResult
+from noppa.paper import TASKS, Recipe, check, read, records, score
+from noppa.paper.probes import HELD_OUT, INNER_FOLDS, L2
 
 
 class Classifier:
@@ -54,7 +48,7 @@ class Classifier:
         rows, labels = map(torch.from_numpy, train)
         if dev is None:
             order = self.random.permutation(len(rows))
-            held_out = int(SENTEVAL_HELD_OUT * len(rows))
+            held_out = int(HELD_OUT * len(rows))
             dev = (train[0][order[:held_out]], train[1][order[:held_out]])
             rows, labels = rows[order[held_out:]], labels[order[held_out:]]
         best, worse, epoch = -1.0, 0, 0
@@ -88,19 +82,19 @@ def in_torch(data: ProbeData) -> ProbeResult:
     rows, labels = data.train
     made = lambda l2: Classifier(rows.shape[1], data.classes, l2, data.seed)  # noqa: E731
     if data.dev is not None:
-        tried = [(made(l2), l2) for l2 in SENTEVAL_L2]
+        tried = [(made(l2), l2) for l2 in L2]
         accuracy = [network.fit(data.train, data.dev) for network, _ in tried]
         best = int(np.argmax(accuracy))
         return ProbeResult(tried[best][1], accuracy[best], tried[best][0].predict(data.test[0]))
-    folds = stratified_folds(labels, SENTEVAL_FOLDS, data.seed)
+    folds = stratified_folds(labels, INNER_FOLDS, data.seed)
     accuracy = [
         np.mean([made(l2).fit((rows[i], labels[i]), (rows[o], labels[o])) for i, o in folds])
-        for l2 in SENTEVAL_L2
+        for l2 in L2
     ]
     best = int(np.round(accuracy, 4).argmax())
-    final = made(SENTEVAL_L2[best])
+    final = made(L2[best])
     final.fit(data.train)
-    return ProbeResult(SENTEVAL_L2[best], accuracy[best], final.predict(data.test[0]))
+    return ProbeResult(L2[best], accuracy[best], final.predict(data.test[0]))
 
 
 def torch_map(_: object, splits: Iterable[ProbeData]) -> Iterator[ProbeResult]:

@@ -1,4 +1,4 @@
-"""Vectors of every distinct text of SentEval's tasks by a model from elsewhere, as a row of `noppa bench paper --encoded`.
+"""Vectors of every distinct text of SentEval's tasks by a model from elsewhere, as a row of `noppa paper run --encoded`.
 
     python bench/sentence_vectors.py SentEval/data -o all-MiniLM-L6-v2.npy --onnx FOLDER       # noppa[onnx]
     python bench/sentence_vectors.py SentEval/data -o all-mpnet-base-v2.npy --sbert FOLDER     # noppa[sbert]
@@ -22,7 +22,7 @@ import numpy as np
 
 import noppa
 from noppa.distill.onnx_model import OnnxModel
-from noppa.paper import task_files
+from noppa.paper import tasks as task_files
 
 BLOCK = 2048
 
@@ -31,7 +31,7 @@ def texts_of(data: Path) -> list[str]:
     """Every distinct text, the shortest first; those of tasks with a fixed split, which are cheap to score, before the others."""
     ordered: dict[str, None] = {}
     for folds in (False, True):
-        tasks = [task for task in task_files.available(data) if (task.layout == "folds") == folds]
+        tasks = [task for task in task_files.tasks_in(data) if (task.layout == "folds") == folds]
         parts = [part for task in tasks for part in task_files.read(data, task).values()]
         new = {text for part in parts for row in part for text in row.texts}
         ordered |= dict.fromkeys(sorted(new, key=lambda text: (len(text), text)))

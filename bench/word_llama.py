@@ -14,10 +14,9 @@ import wordllama
 
 import noppa
 from noppa.encoder.models import External
-from noppa.paper import Fixed
-from noppa.paper import results as records
-from noppa.paper.bench import Conditions, results
-from noppa.paper.task_files import available
+from noppa.paper import Fixed, records
+from noppa.paper.records import Conditions, score_all
+from noppa.paper.tasks import tasks_in
 from noppa.processes import processes
 
 
@@ -37,7 +36,9 @@ def main() -> None:
     about = {"vectors": None, "counts": None} | records.surroundings()
     candidate = Fixed(encoder(), "WordLlama 256")
     with processes(1) as run:
-        for row in results(available(arguments.data), [candidate], Conditions(arguments.data), run):
+        for row in score_all(
+            tasks_in(arguments.data), [candidate], Conditions(arguments.data), run
+        ):
             records.append(arguments.output, row | about)
             print(f"{row['task']} {row['score']:.2f}", flush=True)
 

@@ -1,94 +1,92 @@
-"""SentEval's folder in small: every file of the table with a few made rows, in the dialect of the real one."""
+"""SentEval's folder in small: every file of the tasks with a few made rows, in the dialect of the real file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from noppa.paper.task_files import GOLD
 from noppa.paper.tasks import TASKS, File
 
 GOOD = ["delicious", "cake", "girl", "eats"]
 BAD = ["boy", "is", "eating", "n't"]
+POLARITY = {"1": GOOD, "0": BAD}
 TOPICS = {"DESC": GOOD, "NUM": BAD, "LOC": ["of", "in", "on", "café"]}
 ENTAILMENT = {"ENTAILMENT": GOOD, "NEUTRAL": BAD, "CONTRADICTION": ["of", "in", "on", "the"]}
 
+Sentence = Callable[[list[str]], str]
+
 
 def write_folder(folder: Path, rows: int = 48, tasks: tuple[str, ...] = tuple(TASKS)) -> Path:
-    """All files of the tasks under `folder/downstream`, `rows` rows each; returns `folder`."""
+    """Write all files of the tasks to `folder/downstream` with `rows` rows each; return `folder`."""
     random = np.random.default_rng(0)
+
+    def sentence(words: list[str]) -> str:
+        return " ".join(random.choice([*words, "the", "a"], random.integers(3, 9)))
+
     for name in tasks:
         for file in TASKS[name].files:
-            path = folder / "downstream" / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            WRITERS[file.reader](path, file, rows, random)
+            contents = WRITERS[file.format](file, rows, sentence)
+            for path, content in zip(file.paths, contents, strict=True):
+                place = folder / "downstream" / path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
     return folder
 
 
-def _sentence(words: list[str], random: np.random.Generator) -> str:
-    return " ".join(random.choice([*words, "the", "a"], random.integers(3, 9)))
+def _labelled(rows: int, groups: dict[str, list[str]], sentence: Sentence) -> list[tuple[str, str]]:
+    names = [list(groups)[row % len(groups)] for row in range(rows)]
+    return [(name, sentence(groups[name])) for name in names]
 
 
-def _labelled(
-    rows: int, groups: dict[str, list[str]], random: np.random.Generator
-) -> list[tuple[str, str]]:
-    names = list(groups)
-    return [
-        (names[at % len(names)], _sentence(groups[names[at % len(names)]], random))
-        for at in range(rows)
-    ]
-
-
-def _lines(path: Path, file: File, rows: int, random: np.random.Generator) -> None:
+def _lines(file: File, rows: int, sentence: Sentence) -> list[bytes]:
     """Latin-1, with a NEL inside a line, where `splitlines` would break it."""
-    texts = [_sentence(GOOD if file.label else BAD, random) for _ in range(rows)]
+    texts = [sentence(GOOD if file.label else BAD) for _ in range(rows)]
     texts[0] += " café \x85 on"
-    path.write_bytes(("\n".join(texts) + "\n").encode("latin-1"))
+    return [("\n".join(texts) + "\n").encode("latin-1")]
 
 
-def _sst(path: Path, file: File, rows: int, random: np.random.Generator) -> None:
-    pairs = _labelled(rows, {"1": GOOD, "0": BAD}, random)
-    path.write_text("".join(f"{text} \t{label}\n" for label, text in pairs), "utf-8")
+def _sst(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+    pairs = _labelled(rows, POLARITY, sentence)
+    return ["".join(f"{text} \t{label}\n" for label, text in pairs).encode()]
 
 
-def _trec(path: Path, file: File, rows: int, random: np.random.Generator) -> None:
-    pairs = _labelled(rows, TOPICS, random)
-    content = "".join(f"{label}:fine {text} é ?\n" for label, text in pairs)
-    path.write_bytes(content.encode("latin-1"))
+def _trec(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+    pairs = _labelled(rows, TOPICS, sentence)
+    return ["".join(f"{label}:fine {text} é ?\n" for label, text in pairs).encode("latin-1")]
 
 
-def _mrpc(path: Path, file: File, rows: int, random: np.random.Generator) -> None:
-    """A mark at the start, CRLF, and quotation marks that quote nothing."""
+def _mrpc(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+    """A BOM, CRLF, and quotation marks that quote nothing."""
     lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
-    for label, text in _labelled(rows, {"1": GOOD, "0": BAD}, random):
-        other = text if label == "1" else _sentence(GOOD, random)
+    for label, text in _labelled(rows, POLARITY, sentence):
+        other = text if label == "1" else sentence(GOOD)
         lines.append(f'{label}\t1\t2\t"{text}\t{other}')
-    path.write_bytes(b"\xef\xbb\xbf" + ("\r\n".join(lines) + "\r\n").encode("utf-8"))
+    return [b"\xef\xbb\xbf" + ("\r\n".join(lines) + "\r\n").encode()]
 
 
-def _sick(path: Path, file: File, rows: int, random: np.random.Generator) -> None:
+def _sick(file: File, rows: int, sentence: Sentence) -> list[bytes]:
     lines = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]
-    for at, (label, text) in enumerate(_labelled(rows, ENTAILMENT, random)):
-        lines.append(f"{at}\t{text}\t{_sentence(GOOD, random)}\t{1 + at % 5}.5\t{label}")
+    for number, (label, text) in enumerate(_labelled(rows, ENTAILMENT, sentence)):
+        lines.append(f"{number}\t{text}\t{sentence(GOOD)}\t{1 + number % 5}.5\t{label}")
     end = "\r\n" if file.part == "test" else "\n"
-    path.write_bytes((end.join(lines) + end).encode())
+    return [(end.join(lines) + end).encode()]
 
 
-def _sts_benchmark(path: Path, file: File, rows: int, random: np.random.Generator) -> None:
+def _sts_benchmark(file: File, rows: int, sentence: Sentence) -> list[bytes]:
     lines = [
-        f"genre\tfile\t2012\t{at}\t{at % 6}.000\t{_sentence(GOOD, random)}\t{_sentence(BAD, random)}\n"
-        for at in range(rows)
+        f"genre\tfile\t2012\t{number}\t{number % 6}.000\t{sentence(GOOD)}\t{sentence(BAD)}\n"
+        for number in range(rows)
     ]
-    path.write_text("".join(lines), "utf-8")
+    return ["".join(lines).encode()]
 
 
-def _sts_year(path: Path, file: File, rows: int, random: np.random.Generator) -> None:
+def _sts_year(file: File, rows: int, sentence: Sentence) -> list[bytes]:
     """Pairs and scores in two files; every fourth pair has no score."""
-    pairs = [f"{_sentence(GOOD, random)}\t{_sentence(BAD, random)}\n" for _ in range(rows)]
-    scores = ["\n" if at % 4 == 3 else f"{at % 6}\n" for at in range(rows)]
-    path.write_text("".join(pairs), "utf-8")
-    path.with_name(path.name.replace(*GOLD)).write_text("".join(scores), "utf-8")
+    pairs = [f"{sentence(GOOD)}\t{sentence(BAD)}\n" for _ in range(rows)]
+    scores = ["\n" if number % 4 == 3 else f"{number % 6}\n" for number in range(rows)]
+    return ["".join(pairs).encode(), "".join(scores).encode()]
 
 
 WRITERS = {

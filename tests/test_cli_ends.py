@@ -138,7 +138,7 @@ COMMANDS = [
     "export model --to model2vec -o e",
     "cluster encode texts.txt -m model -o parts --engine single",
     "vectors counts texts.txt -o counts.txt",
-    "bench report results.jsonl -o report.html --format html",
+    "paper report results.jsonl -o report.html --format html",
 ]
 
 

@@ -16,7 +16,7 @@ import noppa
 from noppa.encoder import embedded
 from noppa.io import storage
 from noppa.paper import TASKS, Fixed, score
-from noppa.paper.task_files import read
+from noppa.paper.tasks import read
 from tests.conftest import ROOT
 
 PINNED = json.loads((ROOT / "tools/build_default_model/checksums.json").read_text(encoding="utf-8"))

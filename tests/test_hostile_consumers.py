@@ -14,7 +14,7 @@ from noppa.distill.word_fit import Fit
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.export import export
 from noppa.paper import tuning as search
-from noppa.paper.bench import Conditions
+from noppa.paper.records import Conditions
 
 from .test_hostile_parameters import HOSTILE
 
@@ -41,7 +41,7 @@ CALLS: dict[str, Any] = {
 
 
 @pytest.mark.found(
-    "code review", "bench search --trials 0, reversed ranges and odd seeds were raw errors"
+    "code review", "a search with 0 trials, reversed ranges and odd seeds were raw errors"
 )
 @pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 @pytest.mark.parametrize("name", CALLS)
@@ -60,7 +60,7 @@ def test_every_parameter(model: noppa.Encoder, name: str) -> None:
 )
 def test_ranges_that_are_none(text: str) -> None:
     with pytest.raises(ParameterError, match="is no range"):
-        search.Range.of(text)
+        search.Range.parse(text)
 
 
 def test_an_answer_that_is_damaged_is_named(tmp_path: Any) -> None:

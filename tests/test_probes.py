@@ -1,4 +1,4 @@
-"""The classifiers: right on their own terms, each model as if it were alone, the same bits each time."""
+"""The probes: correct minima and gradients, models independent of each other, the same bits each time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from noppa import _native
+from noppa.classify import probe
 from noppa.classify.folds import stratified_folds
-from noppa.paper import logistic, perceptron
-from noppa.paper.correlation import cosines, pearson, spearman
-from noppa.paper.perceptron import Stream, views
-from noppa.paper.probes import PROBES, ProbeData, ProbeResult
+from noppa.classify.probe import ProbeData
+from noppa.paper import probes
+from noppa.paper.probes import PROBES, Stream, cosines, pearson, spearman, views
 from tests import oracle
 
 
@@ -35,12 +35,12 @@ def exam(classes: int, with_dev: bool, seed: int = 1111, dim: int = 6) -> ProbeD
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_the_minimum_is_one(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the coefficients found the gradient of the penalised loss, written out in float64, vanishes."""
-    monkeypatch.setattr(logistic, "TOLERANCE", 1e-5)
+    monkeypatch.setattr(probe, "TOLERANCE", 1e-5)
     rows, labels = made(200, 5, classes)
     l2 = np.array([1e-3, 1e-1])
     weights = np.ones((2, 200), np.float32)
     weights[1, :50] = 0
-    found = logistic.fit(logistic.rotated(rows), labels, weights, l2, classes).astype(float)
+    found = probe.fit(probe.rotate(rows), labels, weights, l2, classes).astype(float)
     for model in range(2):
         x = np.hstack([rows, np.ones((200, 1))]).astype(float)
         scores = np.exp(x @ found[model])
@@ -56,12 +56,10 @@ def test_models_in_company_are_models_alone() -> None:
     rows, labels = made(150, 4, 3)
     l2 = np.array([1e-3, 1e-2, 1e-1])
     weights = np.random.default_rng(0).integers(0, 2, (3, 150)).astype(np.float32)
-    together = logistic.fit(logistic.rotated(rows), labels, weights, l2, 3)
+    together = probe.fit(probe.rotate(rows), labels, weights, l2, 3)
     for at in range(3):
-        alone = logistic.fit(
-            logistic.rotated(rows), labels, weights[at : at + 1], l2[at : at + 1], 3
-        )
-        assert (logistic.predict(rows, alone) == logistic.predict(rows, together)[at]).all()
+        alone = probe.fit(probe.rotate(rows), labels, weights[at : at + 1], l2[at : at + 1], 3)
+        assert (probe.predict(rows, alone) == probe.predict(rows, together)[at]).all()
         np.testing.assert_allclose(alone[0], together[at], atol=0.02)
 
 
@@ -82,7 +80,7 @@ def test_native_steps_are_those_of_the_twin(dim: int, rows: int, classes: int) -
     points[::5, 0] = 0
     labels = random.integers(0, classes, rows).astype(np.int32)
     order = np.concatenate([random.permutation(rows) for _ in range(3)]).astype(np.int32)
-    start = perceptron._start(dim, classes, 1)
+    start = probes.initial_state(dim, classes, 1)
     settings = (points, labels, order, rows, 64, classes, 1e-2, 5)
     wanted = start.astype(np.float64)
     oracle.network_steps(wanted, *settings)
@@ -100,7 +98,7 @@ def test_native_steps_are_those_of_the_twin(dim: int, rows: int, classes: int) -
 def test_the_twin_takes_the_step_of_the_formulas() -> None:
     """The gradient against differences of the loss, and Adam's first step, which has the size of the rate."""
     rows, labels = made(40, 3, 2)
-    state = perceptron._start(3, 2, 5).astype(np.float64)
+    state = probes.initial_state(3, 2, 5).astype(np.float64)
     before = state[0].copy()
 
     def loss(flat: np.ndarray) -> float:
@@ -130,7 +128,7 @@ def test_the_twin_takes_the_step_of_the_formulas() -> None:
         {"labels": np.array([0, 2], np.int32)},
         {"labels": np.array([0], np.int32)},
         {"state": np.zeros((3, 8), np.float32)},
-        {"state": np.zeros((3, perceptron.network_size(4, 2)))},
+        {"state": np.zeros((3, probes.network_size(4, 2)))},
         {"batch": 0},
         {"classes": 1 << 40},
         {"l2": float("nan")},
@@ -138,7 +136,7 @@ def test_the_twin_takes_the_step_of_the_formulas() -> None:
 )
 def test_native_steps_refuse_what_does_not_fit(change: dict[str, Any]) -> None:
     call = {
-        "state": perceptron._start(4, 2, 0),
+        "state": probes.initial_state(4, 2, 0),
         "rows": np.zeros((2, 4), np.float32),
         "labels": np.array([0, 1], np.int32),
         "order": np.array([0, 1], np.int32),
@@ -156,16 +154,16 @@ def test_streams_in_company_are_streams_alone() -> None:
     rows, labels = made(90, 4, 3)
     streams = [Stream(*fold) for fold in stratified_folds(labels, 3, 0)]
     streams.append(Stream(np.arange(50), np.arange(50, 90)))
-    together = perceptron.train(rows, labels, streams, (1e-5, 1e-2), 3, 1)
+    together = probes.train(rows, labels, streams, (1e-5, 1e-2), 3, 1)
     for stream, found in zip(streams, together, strict=True):
-        (alone,) = perceptron.train(rows, labels, [stream], (1e-2,), 3, 1)
+        (alone,) = probes.train(rows, labels, [stream], (1e-2,), 3, 1)
         assert alone.accuracy[0] == found.accuracy[1]
         assert alone.networks[0].first.tobytes() == found.networks[1].first.tobytes()
 
 
 def test_the_best_check_is_kept() -> None:
     rows, labels = made(120, 4, 2)
-    (found,) = perceptron.train(
+    (found,) = probes.train(
         rows, labels, [Stream(np.arange(80), np.arange(80, 120))], (1e-4, 1e-2), 2, 3
     )
     right = (found.predict(rows[80:]) == labels[80:]).mean(axis=1)
@@ -188,10 +186,6 @@ def test_classes_that_lie_apart_are_told_apart(name: str, with_dev: bool, classe
 @pytest.mark.parametrize("name", PROBES)
 def test_same_seed_same_bytes(name: str) -> None:
     first, second = (PROBES[name](exam(3, with_dev=False, seed=7)) for _ in range(2))
-    assert_same(first, second)
-
-
-def assert_same(first: ProbeResult, second: ProbeResult) -> None:
     assert first.l2 == second.l2
     assert first.dev == second.dev
     assert first.predicted.tobytes() == second.predicted.tobytes()

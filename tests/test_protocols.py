@@ -1,10 +1,10 @@
-"""What may be fitted on what, what counts, and what chance is."""
+"""Protocols and searches: the texts that reach a fit, the rows that select, and chance."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,10 @@ import pytest
 import noppa
 from noppa.errors import NoppaError
 from noppa.paper import TASKS, Fixed, Recipe, read, score, tuning
-from noppa.paper.bench import Conditions, results, shuffled
-from noppa.paper.candidates import Encoded, PerFold
-from noppa.paper.protocols import PROTOCOLS, splits_of, texts_to_fit
-from noppa.paper.recipes import ablations, every_method
-from noppa.paper.task_files import Row
-from noppa.paper.tasks import CLASSIFICATION
-from noppa.paper.tuning import SELECT_ON, Plan, Range, chosen, trials
+from noppa.paper.protocols import PROTOCOLS, Encoded, PerFold
+from noppa.paper.records import Conditions, score_all, shuffled
+from noppa.paper.tasks import CLASSIFICATION, Row
+from noppa.paper.tuning import SELECT_ON, Plan, Range, select, trials
 from noppa.processes import processes
 from tests.conftest import made_words
 from tests.made_senteval import write_folder
@@ -99,7 +96,7 @@ def test_transductive_fits_on_everything(name: str, made: Path) -> None:
 
 def test_years_need_text_from_elsewhere(made: Path) -> None:
     parts = read(made, TASKS["STS13"])
-    with pytest.raises(noppa.NoppaError, match=r"STS13 has no training rows .* --corpus"):
+    with pytest.raises(noppa.NoppaError, match=r"STS13 has no training rows .* corpus"):
         score(TASKS["STS13"], parts, Spy())
     spy = Spy()
     outcome = score(TASKS["STS13"], parts, spy, corpus=["some text"])
@@ -131,22 +128,12 @@ def test_shuffled_labels_score_chance(name: str, chance: float, tmp_path: Path) 
     assert abs(outcome.score - chance) < 9  # three standard errors of 300 rows
 
 
-def test_shuffled_labels_of_real_questions_score_the_largest_class(
-    shared: Callable[..., Path], glove: noppa.WordVectors
-) -> None:
-    parts = read(shared("senteval"), TASKS["TREC"])
-    largest = Counter(row.label for row in parts["test"]).most_common(1)[0][1] / len(parts["test"])
-    recipe = Recipe(glove, noppa.Average(), "Average")
-    assert score(TASKS["TREC"], parts, recipe).score > 65
-    assert score(TASKS["TREC"], shuffled(parts, 0), recipe).score < 100 * largest + 5
-
-
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_same_seed_same_record(protocol: str, made: Path) -> None:
     recipe = Recipe(made_words(dim=8), noppa.NoPPA(k=2), "NoPPA")
     conditions = Conditions(made, protocol, unchecked=True)
     tasks = [TASKS["CR"], TASKS["SICK-E"]]
-    first, second = (list(results(tasks, [recipe], conditions)) for _ in range(2))
+    first, second = (list(score_all(tasks, [recipe], conditions)) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         times = ("seconds", "cpu_seconds")
         assert all(one.pop(time) >= 0 and other.pop(time) >= 0 for time in times)
@@ -162,26 +149,6 @@ def test_a_fixed_encoder_is_never_fitted_and_encodes_each_text_once(made: Path) 
 
     score(TASKS["CR"], read(made, TASKS["CR"]), Fixed(noppa.external(rows_of), "function"))
     assert set(calls.values()) == {1}
-
-
-def test_units_do_not_overlap(made: Path) -> None:
-    parts = numbered(read(made, TASKS["MPQA"]))
-    for unit in splits_of(TASKS["MPQA"], parts, {0.0: 0, 1.0: 1}):
-        tested = {text for row in unit.test for text in row.texts}
-        assert not tested & set(texts_to_fit(unit, transductive=False))
-        assert tested <= set(texts_to_fit(unit, transductive=True))
-
-
-def test_tables_of_candidates() -> None:
-    words = made_words()
-    assert [recipe.name for recipe in every_method(words)] == [
-        kind.__name__ for kind in noppa.METHODS.values()
-    ]
-    names = [recipe.name for recipe in ablations(words, 0.05, 3)]
-    assert {"Average", "CE-avg", "CE-avg+NR", "CE+SFW", "NoPPA"} <= set(names)
-    assert [recipe.learns for recipe in ablations(words, 0.05, 3)] == [
-        name not in ("Average", "CE-avg", "CE+SFW") for name in names
-    ]
 
 
 def test_vectors_from_elsewhere_are_looked_up(tmp_path: Path) -> None:
@@ -200,7 +167,7 @@ def plan(count: int, select_on: str) -> Plan:
     words = made_words(dim=8)
     return Plan(
         lambda values: Recipe(words, noppa.NoPPA(**values), "NoPPA"),
-        (Range.of("a=0.01:0.15"), Range.of("k=0:6")),
+        (Range.parse("a=0.01:0.15"), Range.parse("k=0:6")),
         count,
         select_on,
     )
@@ -242,7 +209,7 @@ def test_a_search_on_folds_follows_the_development_rows_of_each_fold_alone(
             strengths = [each.to_dict()["a"] for each in candidates[0].folds]
             yield {"dev_folds": [sign * strengths[0], *strengths[1:]]}
 
-        monkeypatch.setattr(tuning.bench, "results", scored)
+        monkeypatch.setattr(tuning.records, "score_all", scored)
         return [row["trial"]["parameters"] for row in run_search(made, "CR", 14)]
 
     rising, falling = proposed(1), proposed(-1)
@@ -266,10 +233,10 @@ def test_the_honest_choice_looks_at_development_rows_alone() -> None:
         }
 
     done = [trial(0, [90, 80], [50, 60]), trial(1, [80, 90], [70, 40]), trial(2, [0, 0], [99, 99])]
-    honest = chosen(done, plan(3, "dev"), 0)
+    honest = select(done, plan(3, "dev"), 0)
     assert honest["folds"] == [50, 40]
     assert honest["selected_on"] == "dev"
-    paper = chosen(done, plan(3, "test"), 0)
+    paper = select(done, plan(3, "test"), 0)
     assert paper["score"] == 99
     assert paper["selected_on"] == "test"
     assert paper["parameters"] == {"method": "noppa", "chosen": {"k": 2}}
@@ -278,16 +245,16 @@ def test_the_honest_choice_looks_at_development_rows_alone() -> None:
 def test_test_selection_is_never_below_the_honest_one(made: Path) -> None:
     done = run_search(made, "SICK-R", 6, select_on="test")
     assert all(row["selected_on"] == "test" for row in done)
-    honest, paper = (chosen(done, plan(6, select_on), 0) for select_on in SELECT_ON)
+    honest, paper = (select(done, plan(6, select_on), 0) for select_on in SELECT_ON)
     assert paper["score"] >= honest["score"]
 
 
 def test_ranges() -> None:
-    assert Range.of("noise=paper|reference").choices == ("paper", "reference")
-    assert isinstance(Range.of("k=0:24").high, int)
+    assert Range.parse("noise=paper|reference").choices == ("paper", "reference")
+    assert isinstance(Range.parse("k=0:24").high, int)
     for wrong in ("a", "=1:2", "a=low:high"):
         with pytest.raises(noppa.NoppaError, match="is no range"):
-            Range.of(wrong)
+            Range.parse(wrong)
 
 
 def test_a_process_that_is_killed_ends_the_work_with_a_sentence() -> None:

@@ -1,4 +1,4 @@
-"""The table of tasks against the real files, and the readers on small ones."""
+"""The tasks against the real files, the readers on small ones, and the conversion to SentEval's form."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import noppa
 from noppa.classify.folds import stratified_folds
-from noppa.paper import TASKS, check, read, senteval_files, task_files
-from noppa.paper.task_files import available, tasks_of
+from noppa.paper import TASKS, check, prepare, read
+from noppa.paper.tasks import source_of, tasks_in
 from tests.made_senteval import write_folder
 
 HERE = [name for name in TASKS if name[:3] != "STS" or name == "STS-B"]
@@ -34,7 +34,7 @@ def test_every_reader_gives_every_row(name: str, made: Path) -> None:
     assert set(parts) == {file.part for file in TASKS[name].files}
     for part, rows in parts.items():
         files = [file for file in TASKS[name].files if file.part == part]
-        wanted = 36 if files[0].reader == "sts-year" else 48 * len(files)
+        wanted = 36 if files[0].format == "sts-year" else 48 * len(files)
         assert len(rows) == wanted
         for row in rows:
             assert len(row.texts) == len(rows[0].texts)
@@ -66,7 +66,7 @@ def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
         noppa.NoppaError, match=r"CR needs .*downstream/CR/custrev.pos.* put SentEval's file"
     ):
         check(tmp_path, TASKS["CR"])
-    assert available(tmp_path) == []
+    assert tasks_in(tmp_path) == []
 
 
 def test_another_file_is_refused(made: Path) -> None:
@@ -109,7 +109,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
 )
 def test_lines_are_those_of_cat_and_sed(raw: bytes, expected: str) -> None:
     """Written down from `cat -v | sed -f tokenizer.sed`."""
-    assert senteval_files.penn(senteval_files.visible(raw)) == expected
+    assert prepare.penn(prepare.cat_v(raw)) == expected
 
 
 @pytest.mark.parametrize(
@@ -127,40 +127,37 @@ def test_lines_are_those_of_cat_and_sed(raw: bytes, expected: str) -> None:
 )
 def test_pairs_are_those_of_moses(raw: str, expected: str) -> None:
     """Written down from the Perl program."""
-    assert senteval_files.moses(raw) == expected
+    assert prepare.moses(raw) == expected
 
 
 @pytest.mark.parametrize("name", ["CR", "TREC", "SICK-E", "STS-B", "SST2"])
 def test_prepared_files_are_sentevals_hash_for_hash(
     name: str, shared: Callable[..., Path], tmp_path: Path
 ) -> None:
-    senteval_files.prepare(shared("senteval"), tmp_path, TASKS[name])
+    prepare.prepare(shared("senteval"), tmp_path, TASKS[name])
     hashes = check(tmp_path, TASKS[name])
-    assert task_files.source_of(TASKS[name], hashes) == "senteval"
+    assert source_of(TASKS[name], hashes) == "senteval"
     before = [
-        path.read_bytes()
-        for path in senteval_files.prepare(tmp_path, tmp_path / "again", TASKS[name])
+        path.read_bytes() for path in prepare.prepare(tmp_path, tmp_path / "again", TASKS[name])
     ]
     after = [(tmp_path / "downstream" / file.path).read_bytes() for file in TASKS[name].files]
     assert before == after  # what is prepared stays as it is
     if name == "CR":
         raw = shared("senteval") / "downstream" / "CR" / "custrev.neg"
         (tmp_path / "downstream" / "CR" / "custrev.neg").write_bytes(raw.read_bytes())
-        with pytest.raises(
-            noppa.NoppaError, match="some files of CR as they were published and some"
-        ):
+        with pytest.raises(noppa.NoppaError, match="some files of CR as published and some"):
             check(tmp_path, TASKS[name])
 
 
 def test_prepare_refuses_its_own_input(made: Path) -> None:
     with pytest.raises(noppa.NoppaError, match="is the folder to read"):
-        senteval_files.prepare(made, made, TASKS["CR"])
+        prepare.prepare(made, made, TASKS["CR"])
 
 
 def test_unknown_names() -> None:
     with pytest.raises(noppa.NoppaError, match="there is no task 'IMDB'"):
-        tasks_of("CR,IMDB")
-    with pytest.raises(noppa.NoppaError, match="is no folder"):
+        tasks_in("nowhere", "CR,IMDB")
+    with pytest.raises(noppa.NoppaError, match="is not a folder"):
         check("nowhere", TASKS["CR"])
 
 

@@ -18,7 +18,7 @@ import noppa
 from noppa.errors import ParameterError
 from noppa.integrations.mteb import NoppaEncoder, classification_task, sts_task
 from noppa.paper import TASKS, Fixed, score
-from noppa.paper.task_files import read
+from noppa.paper.tasks import read
 from tests.conftest import made_texts, made_words
 
 GOOD = "fine great lovely superb brilliant charming".split()

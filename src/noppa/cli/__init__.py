@@ -44,9 +44,7 @@ COMMANDS = (
     "vectors",
     "distill",
     "export",
-    "bench",
-    "figures",
-    "data",
+    "paper",
     "info",
 )
 #: An argument in a message of the library, such as `on_error='skip'`, and one at its start, such as `on_error must be`.

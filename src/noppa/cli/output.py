@@ -7,10 +7,12 @@ import os
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from noppa.errors import NoppaWarning
 from noppa.io.outputs import STREAM, PathLike, refuse_input_as_output
 from noppa.progress_bar import counts_bar, terminal_bar
 
@@ -35,6 +37,24 @@ def printable(text: object) -> str:
 def note(message: object) -> None:
     """Print a line to standard error."""
     print(f"noppa: {message}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_once() -> Iterator[None]:
+    """Show warnings that differ only in numbers and examples once, not in every fold."""
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", NoppaWarning)
+        show = warnings.showwarning
+
+        def show_once(message: Warning | str, *rest: Any, **more: Any) -> None:
+            shape = re.sub(r"\d+", "", re.split(r": |, among", str(message))[0])
+            if shape not in seen:
+                seen.add(shape)
+                show(message, *rest, **more)
+
+        warnings.showwarning = show_once
+        yield
 
 
 # Tables

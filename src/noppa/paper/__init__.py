@@ -1,16 +1,15 @@
-"""How good the vectors are: tasks, protocols, and results as JSON lines.
+"""Everything that exists only to reproduce the paper; nothing outside this package and its command imports it.
 
-task_files -> tasks -> folds -> protocols (probes: logistic, perceptron; correlation) -> results -> report
-                                candidates, recipes: what is scored, and what it may be fitted on
-                                tuning: a search over the parameters of a method
+prepare -> tasks -> protocols (probes) -> records -> report
+                    tuning: a search over the parameters of a method
+                    study: the paper's experiments
+                    figures: the paper's figures
 """
 
 from __future__ import annotations
 
-from noppa.paper.candidates import Candidate, Fixed, Recipe
-from noppa.paper.protocols import PROTOCOLS, Outcome, score
-from noppa.paper.task_files import check, read
-from noppa.paper.tasks import TASKS, Task
+from noppa.paper.protocols import PROTOCOLS, Candidate, Fixed, Outcome, Recipe, score
+from noppa.paper.tasks import TASKS, Row, Task, check, read
 
 __all__ = [
     "PROTOCOLS",
@@ -19,6 +18,7 @@ __all__ = [
     "Fixed",
     "Outcome",
     "Recipe",
+    "Row",
     "Task",
     "check",
     "read",

@@ -1,12 +1,18 @@
-"""The tasks as one table: their files, readers, expected rows and checksums, and metrics."""
+"""The tasks of SentEval: one table of files, and readers that check their checksums and return rows."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 
-#: What a file of SentEval's layout can be: as its authors published it, or as SentEval's scripts write it.
+from noppa.errors import FileError, ParameterError
+
+#: Sources of a file: as its authors published it, or as SentEval's scripts write it.
 RAW, SENTEVAL = "raw", "senteval"
-#: STS12 to STS16 are not pinned: no copy was available.
+#: sha256 of the published files. STS12 to STS16 have no checksums: no copy was available.
 PUBLISHED = {
     "CR/custrev.neg": "8f29d7fa39f9862764b71f36b193f0674e0056287ffc5bf170edf6db42cc8f83",
     "CR/custrev.pos": "15eeb0b9424043bb3755488e2d8ed97bdaeba464a5c230f213bad075125d2192",
@@ -30,7 +36,7 @@ PUBLISHED = {
     "TREC/TREC_10.label": "033f22c028c2bbba9ca682f68ffe204dc1aa6e1cf35dd6207f2d4ca67f0d0e8e",
     "TREC/train_5500.label": "9e4c8bdcaffb96ed61041bd64b564183d52793a8e91d84fc3a8646885f466ec3",
 }
-#: The files that SentEval's scripts change; `senteval_files` makes them of the published ones.
+#: sha256 of the files that SentEval's scripts change; `prepare` reproduces them from the published ones.
 PREPARED = {
     "CR/custrev.neg": "ec94532766f6f962094841ab3bee2ad6f232f996c3756825a91e78bcc294750f",
     "CR/custrev.pos": "91a20a4ffeb5d38a39a4087bb247e16538aff21e7d621ae59738379f39f21732",
@@ -50,32 +56,65 @@ PREPARED = {
     "TREC/train_5500.label": "8bd6e79493f43bbd22c364587366a1dced54e1e31259eaa92721a0f526031116",
 }
 
+#: In SentEval's order, by which rows of equal length are sorted.
+ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
+#: The formats of tab-separated files: columns of the texts, column of the label, least number of columns, header lines.
+TABLES = {
+    "sst": ((0,), 1, 2, 0),
+    "mrpc": ((3, 4), 0, 5, 1),
+    "sick-entailment": ((1, 2), 4, 5, 1),
+    "sick-relatedness": ((1, 2), 3, 5, 1),
+    "sts-benchmark": ((5, 6), 4, 7, 0),
+    "sts-year": ((1, 2), 0, 3, 0),
+}
+
+Folder = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One item: a text or a pair of texts, with its label or human score."""
+
+    texts: tuple[str, ...]
+    label: float | str
+
 
 @dataclass(frozen=True)
 class File:
-    """One file of a task in SentEval's layout: its part, reader, number of rows, and their label if all share one."""
+    """One file of a task: its path, part of the task, format, number of rows, and their label if all share one."""
 
     path: str
     part: str
-    reader: str
+    format: str
     rows: int
     label: int | None = None
 
     @property
     def sha256(self) -> dict[str, str]:
-        """The checksums that it may have, by its source; none where it is not pinned."""
+        """The known checksums by source; empty if the file has none."""
         if self.path not in PUBLISHED:
             return {}
         published = PUBLISHED[self.path]
         return {RAW: published, SENTEVAL: PREPARED.get(self.path, published)}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The file; for a SemEval year, the file of pairs and the file of their scores."""
+        if self.format == "sts-year":
+            return (self.path, self.path.replace("STS.input.", "STS.gs."))
+        return (self.path,)
 
 
 @dataclass(frozen=True)
 class Task:
     """A task and its files.
 
-    layout: "folds" (one set of rows, ten outer folds), "train-test" (folds within train choose), "train-dev-test", or
-    "similarity" (cosines against human scores; train is only text to fit on).
+    Attributes:
+        name: as in the tables.
+        layout: "folds" (one set of rows, ten outer folds), "train-test" (folds within train choose), "train-dev-test",
+            or "similarity" (cosines against human scores; train is only text to fit on).
+        metric: of its scores.
+        files: in SentEval's layout.
     """
 
     name: str
@@ -85,7 +124,7 @@ class Task:
 
 
 def _polarity(name: str, one: str, ones: int, zero: str, zeros: int) -> Task:
-    """Two files of lines, one a class."""
+    """Return a task of two files of lines, one per class."""
     files = (
         File(f"{name}/{one}", "all", "lines", ones, 1),
         File(f"{name}/{zero}", "all", "lines", zeros, 0),
@@ -102,7 +141,7 @@ def _sick(reader: str) -> tuple[File, ...]:
 
 
 def _sts(year: int, **subsets: int) -> Task:
-    """A SemEval year: scored pairs of several subsets, nothing to train on."""
+    """Return the task of a SemEval year: scored pairs of several subsets, and no training rows."""
     names = {name.replace("__", ".").replace("_", "-"): rows for name, rows in subsets.items()}
     files = (
         File(f"STS/STS{year}-en-test/STS.input.{name}.txt", name, "sts-year", rows)
@@ -155,8 +194,163 @@ _ROWS = (
     ),
 )
 
-#: Every task by its name, in the order of the tables.
+#: All tasks by name, in the order of the tables.
 TASKS: dict[str, Task] = {task.name: task for task in _ROWS}
 
-#: The paper's Table 1.
+#: The tasks of the paper's Table 1.
 CLASSIFICATION = tuple(name for name, task in TASKS.items() if task.layout != "similarity")
+
+
+def tasks_in(data: Folder, names: str | None = None) -> list[Task]:
+    """Return the tasks with these comma-separated names, or all tasks whose files are in a folder."""
+    if names is None:
+        folder = _downstream(data)
+        return [
+            task
+            for task in TASKS.values()
+            if all((folder / path).is_file() for file in task.files for path in file.paths)
+        ]
+    selected = [name.strip() for name in names.split(",")]
+    for name in selected:
+        if name not in TASKS:
+            raise ParameterError(f"there is no task {name!r}: choose from {', '.join(TASKS)}")
+    return [TASKS[name] for name in selected]
+
+
+def check(data: Folder, task: Task) -> dict[str, str]:
+    """Return the sha256 of each file of a task; raise FileError for the first missing or wrong one."""
+    folder = _downstream(data)
+    hashes = file_hashes(data, task)
+    for file in task.files:
+        digest, known = hashes[file.path], list(dict.fromkeys(file.sha256.values()))
+        if known and digest not in known:
+            expected = " or ".join(f"{one[:12]}…" for one in known)
+            raise FileError(
+                f"{folder / file.path} is not the file that {task.name} is scored on (sha256 {digest[:12]}…, "
+                f"not {expected})",
+                hint="get SentEval's copy, or score it with unchecked=True",
+            )
+        rows = len(_read_file(folder, file, task))
+        if rows != file.rows:
+            raise FileError(
+                f"{folder / file.path} has {rows} rows, not {file.rows}",
+                hint="get SentEval's copy, or score it with unchecked=True",
+            )
+    if any(file.sha256 for file in task.files) and source_of(task, hashes) is None:
+        raise FileError(
+            f"{folder} holds some files of {task.name} as published and some as SentEval writes them",
+            hint="convert all of them with `noppa paper prepare`",
+        )
+    return hashes
+
+
+def source_of(task: Task, hashes: Mapping[str, str]) -> str | None:
+    """Return the source that all files of a task share: SENTEVAL, RAW, or None for anything else."""
+    for source in (SENTEVAL, RAW):
+        if all(file.sha256.get(source) == hashes[file.path] for file in task.files):
+            return source
+    return None
+
+
+def file_hashes(data: Folder, task: Task) -> dict[str, str]:
+    """Return the sha256 of each file of a task without checking it."""
+    return {
+        path: hashlib.sha256(read_bytes(data, path, task)).hexdigest()
+        for file in task.files
+        for path in file.paths
+    }
+
+
+def read_bytes(data: Folder, path: str, task: Task) -> bytes:
+    """Return the content of a file of a task."""
+    file = _downstream(data) / path
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise FileError(
+            f"{task.name} needs {file}, which cannot be read ({error.strerror}): put SentEval's file {file.name} there"
+        ) from error
+
+
+def read(data: Folder, task: Task) -> dict[str, list[Row]]:
+    """Return the rows of a task by part, sorted by length and label as SentEval does.
+
+    On SentEval's own files the folds equal SentEval's. The published files have other lengths, so most rows fall into
+    other folds.
+    """
+    folder = _downstream(data)
+    parts: dict[str, list[Row]] = {}
+    for file in task.files:
+        parts.setdefault(file.part, []).extend(_read_file(folder, file, task))
+    if task.layout == "similarity":
+        return parts
+    return {name: sorted(rows, key=_senteval_order) for name, rows in parts.items()}
+
+
+def _senteval_order(row: Row) -> tuple[object, ...]:
+    return (*(len(text.split()) for text in row.texts), row.label)
+
+
+def _downstream(data: Folder) -> Path:
+    """Return the folder that holds MR, CR and so on: `data` itself, or `downstream` in it."""
+    path = Path(data)
+    if not path.is_dir():
+        raise FileError(
+            f"{path} is not a folder: give SentEval's data folder, which holds downstream/"
+        )
+    return path / "downstream" if (path / "downstream").is_dir() else path
+
+
+def _read_file(folder: Path, file: File, task: Task) -> list[Row]:
+    lines, *gold = (_lines(read_bytes(folder, path, task)) for path in file.paths)
+    if gold:
+        if len(lines) != len(gold[0]):
+            raise FileError(
+                f"{folder / file.path} has {len(lines)} pairs and {file.paths[1]} {len(gold[0])} scores: "
+                "get both files again"
+            )
+        lines = [f"{score}\t{pair}" for score, pair in zip(gold[0], lines, strict=True)]
+    if file.format == "lines":
+        return [Row((line,), float(file.label or 0)) for line in lines]
+    if file.format == "trec":
+        return [_trec_row(line) for line in lines]
+    try:
+        return _table_rows(lines, file)
+    except ValueError as error:
+        raise FileError(f"{folder / file.path} cannot be read: {error}; get it again") from error
+
+
+def _lines(content: bytes) -> list[str]:
+    """Decode UTF-8 with or without a BOM, else Latin-1, and split at line feeds.
+
+    Not `splitlines`: the Latin-1 files of MR, SUBJ and TREC contain NEL characters, where it would split too.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def _trec_row(line: str) -> Row:
+    target, _, question = line.partition(" ")
+    return Row((question,), target.partition(":")[0])
+
+
+def _table_rows(lines: list[str], file: File) -> list[Row]:
+    """Parse tab-separated lines; pairs of a SemEval year without a score are skipped."""
+    texts, label, least, header = TABLES[file.format]
+    rows = []
+    for number, line in enumerate(lines[header:], header + 1):
+        cells = line.split("\t")
+        if len(cells) < least:
+            raise FileError(
+                f"line {number} of {file.path} has {len(cells)} columns, not {least}: get the file again"
+            )
+        value = cells[label]
+        if file.format == "sts-year" and not value.strip():
+            continue
+        entailment = file.format == "sick-entailment"
+        score = float(ENTAILMENT.index(value) if entailment else value)
+        rows.append(Row(tuple(cells[column] for column in texts), score))
+    return rows

@@ -1,20 +1,20 @@
-"""From published files to those that SentEval's scripts write: `cat -v` and Penn Treebank's tokenizer.sed for MR, CR, SUBJ and
-MPQA, the Moses tokenizer for SICK and STS-B, quotes stripped in TREC.
+"""Convert the published files of tasks to those that SentEval's scripts write.
 
-Ports of the rules; the results equal those of the programs byte for byte (`tasks.PREPARED`).
+MR, CR, SUBJ and MPQA go through `cat -v` and Penn Treebank's tokenizer.sed, SICK and STS-B through the Moses tokenizer;
+TREC loses its quotes. These are ports of the rules; the results equal those of the programs byte for byte
+(`tasks.PREPARED`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from os import PathLike
+from collections.abc import Callable
 from pathlib import Path
 
 from noppa.errors import FileError
 from noppa.io.atomic import atomic_file
-from noppa.paper import task_files
-from noppa.paper.tasks import SENTEVAL, Task
+from noppa.paper import tasks
+from noppa.paper.tasks import Folder, Task
 
 Rules = tuple[tuple[re.Pattern[str], str], ...]
 
@@ -23,8 +23,8 @@ def _rules(*pairs: tuple[str, str]) -> Rules:
     return tuple((re.compile(pattern), replacement) for pattern, replacement in pairs)
 
 
-def visible(content: bytes) -> str:
-    """What `cat -v` prints: control characters as ^A, bytes from 128 on as M- and the character 128 below."""
+def cat_v(content: bytes) -> str:
+    """Return what `cat -v` prints: control characters as ^A, bytes of 128 or more as M- and the character 128 below."""
     return "".join(map(_CARETS.__getitem__, content))
 
 
@@ -73,13 +73,13 @@ _PENN = _rules(
 
 
 def penn(line: str) -> str:
-    """One line as Penn Treebank's tokenizer.sed writes it."""
+    """Tokenize one line as Penn Treebank's tokenizer.sed does."""
     for pattern, replacement in _PENN:
         line = pattern.sub(replacement, line)
     return line
 
 
-#: Abbreviations after which a period stays, and those after which it stays before a number.
+#: Abbreviations that keep their period, and those that keep it before a number.
 _TITLES = frozenset(
     (
         "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z "
@@ -111,22 +111,22 @@ _ENDING = re.compile(r"(\S*[^\s.])\.")
 
 
 def moses(line: str) -> str:
-    """One line as the Moses tokenizer writes English with -no-escape."""
+    """Tokenize one line as the Moses tokenizer does for English with -no-escape."""
     if not line.strip():
         return line
     for pattern, replacement in _MOSES:
         line = pattern.sub(replacement, line)
     words = re.split(r"\s", line.rstrip())
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         ending = _ENDING.fullmatch(word)
-        if ending and not _stays(ending[1], words[at + 1 :]):
-            words[at] = f"{ending[1]} ."
+        if ending and not _keeps_period(ending[1], words[index + 1 :]):
+            words[index] = f"{ending[1]} ."
     line = re.sub(r" +", " ", " ".join(words)).removeprefix(" ")
     return re.sub(r"\.' ?$", " . ' ", line)
 
 
-def _stays(before: str, rest: list[str]) -> bool:
-    """Whether a period belongs to the word before it: never in the last word of a line."""
+def _keeps_period(before: str, rest: list[str]) -> bool:
+    """Return whether a period belongs to the word before it; it never does in the last word of a line."""
     if not rest:
         return False
     inner = "." in before and any(map(str.isalpha, before))
@@ -135,57 +135,60 @@ def _stays(before: str, rest: list[str]) -> bool:
     return before in _BEFORE_NUMBERS and "0" <= rest[0][:1] <= "9"
 
 
-def _of_lines(content: bytes) -> bytes:
-    lines = visible(content).split("\n")
-    return "\n".join([*map(penn, lines[:-1]), penn(lines[-1]) if lines[-1] else ""]).encode()
+def _convert_lines(content: bytes) -> bytes:
+    *lines, last = cat_v(content).split("\n")
+    return "\n".join([*map(penn, lines), penn(last) if last else ""]).encode()
 
 
-def _of_trec(content: bytes) -> bytes:
+def _convert_trec(content: bytes) -> bytes:
     return content.replace(b"`", b"").replace(b"'", b"")
 
 
-def _in_columns(
-    content: bytes, columns: Iterable[int], skipped: int, change: Callable[[str], str]
+def _convert_columns(
+    content: bytes, columns: tuple[int, int], header: int, convert: Callable[[str], str]
 ) -> bytes:
-    """The same table with some columns changed; carriage returns at the ends of lines stay, as `cut` leaves them."""
+    """Convert two columns of a table; carriage returns at the ends of lines stay, as `cut` leaves them."""
     lines = content.decode("utf-8").removesuffix("\n").split("\n")
-    for at in range(skipped, len(lines)):
-        cells = lines[at].split("\t")
+    for number in range(header, len(lines)):
+        cells = lines[number].split("\t")
         for column in columns:
-            cells[column] = change(cells[column])
-        lines[at] = "\t".join(cells)
+            cells[column] = convert(cells[column])
+        lines[number] = "\t".join(cells)
     return ("\n".join(lines) + "\n").encode()
 
 
-def _of_sick(content: bytes) -> bytes:
-    return _in_columns(content, (1, 2), 1, moses)
+def _convert_sick(content: bytes) -> bytes:
+    return _convert_columns(content, (1, 2), 1, moses)
 
 
-def _of_sts_benchmark(content: bytes) -> bytes:
-    return _in_columns(content, (5, 6), 0, lambda text: moses(text).lower())
+def _convert_sts_benchmark(content: bytes) -> bytes:
+    return _convert_columns(content, (5, 6), 0, lambda text: moses(text).lower())
 
 
-#: By the reader of a file; all others are taken as they are.
-PREPARED: dict[str, Callable[[bytes], bytes]] = {
-    "lines": _of_lines,
-    "trec": _of_trec,
-    "sick-entailment": _of_sick,
-    "sick-relatedness": _of_sick,
-    "sts-benchmark": _of_sts_benchmark,
+#: By the format of a file; all other formats are copied.
+CONVERTERS: dict[str, Callable[[bytes], bytes]] = {
+    "lines": _convert_lines,
+    "trec": _convert_trec,
+    "sick-entailment": _convert_sick,
+    "sick-relatedness": _convert_sick,
+    "sts-benchmark": _convert_sts_benchmark,
 }
 
 
-def prepare(raw: str | PathLike[str], output: str | PathLike[str], task: Task) -> list[Path]:
-    """Write the files of a task under output/downstream as SentEval's scripts do; those that are so already are copied."""
-    folder, target = task_files.folder_of(raw), Path(output) / "downstream"
-    if target.resolve() == folder.resolve():
-        raise FileError(f"{output} is the folder to read: give another one with -o")
-    written, hashes = [], task_files.hashes_of(raw, task)
+def prepare(raw: Folder, output: Folder, task: Task) -> list[Path]:
+    """Write the files of a task to output/downstream as SentEval's scripts do; return their paths.
+
+    Files that are in that form already are copied.
+    """
+    target = Path(output) / "downstream"
+    if target.resolve() in (Path(raw).resolve(), (Path(raw) / "downstream").resolve()):
+        raise FileError(f"{output} is the folder to read: give another folder for the output")
+    written, hashes = [], tasks.file_hashes(raw, task)
     for file in task.files:
-        for path in task_files.paths_of(file):
-            content = task_files.content_of(folder, path, task)
-            if file.reader in PREPARED and hashes[path] != file.sha256.get(SENTEVAL):
-                content = PREPARED[file.reader](content)
+        for path in file.paths:
+            content = tasks.read_bytes(raw, path, task)
+            if file.format in CONVERTERS and hashes[path] != file.sha256.get(tasks.SENTEVAL):
+                content = CONVERTERS[file.format](content)
             place = target / path
             place.parent.mkdir(parents=True, exist_ok=True)
             with atomic_file(place) as new:
