@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import noppa
-from noppa.methods.protocol import Method
+from noppa.methods.method import Method
 from noppa.paper import figures as paper
 from noppa.paper import records
 

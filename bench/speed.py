@@ -23,8 +23,8 @@ from measure import tell
 
 import noppa
 from noppa import _native as kernels
-from noppa.methods.equations import positions
-from noppa.methods.weighting import smooth_frequency_weight
+from noppa.methods.method import smooth_frequency_weight
+from noppa.methods.noppa import positions
 
 A, K = 0.05, 12
 FEW = 600

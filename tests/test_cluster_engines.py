@@ -124,12 +124,12 @@ def test_a_fit_gives_what_one_machine_gives(tmp_path, engine) -> None:
         assert two.fitted_on == one.fitted_on == report.sentences == len(texts)
         if weighs:
             assert np.array_equal(two.words.probabilities, one.words.probabilities)
-            ours, theirs = one._state.steps[0], two._state.steps[0]
+            ours, theirs = one.fitted.steps[0], two.fitted.steps[0]
             assert np.allclose(
                 ours.left.T @ ours.right, theirs.left.T @ theirs.right, rtol=0, atol=1e-6
             )
         else:
-            assert np.array_equal(one._state.learnt["idf"], two._state.learnt["idf"])
+            assert np.array_equal(one.fitted.learnt["idf"], two.fitted.learnt["idf"])
         assert np.allclose(one.encode(TEXTS[:50]), two.encode(TEXTS[:50]), rtol=0, atol=1e-6)
 
 

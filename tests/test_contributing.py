@@ -14,7 +14,7 @@ from tests.test_docs import blocks
 PROGRAM = """
 import numpy as np
 from noppa import _native as kernels
-from noppa.methods.numpy_form import NumpyPooler
+from noppa.methods.method import NumpyPooler
 
 assert "largest" in kernels.POOLINGS
 random = np.random.default_rng(0)

@@ -272,9 +272,9 @@ def test_command_line_refuses(made: Path, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("ba\n")
     told = error("none", "--vocabulary", str(words), "-o", str(tmp_path / "out"))
-    assert told.startswith("none cannot be loaded by sentence-transformers (no such model): give")
+    assert told.startswith("sentence-transformers cannot load none (no such model): give")
     assert "/nowhere is not a folder" in error(f"{tmp_path}/nowhere", "--vocabulary", str(words))
     kept = tmp_path / "kept"
     told = error(str(made), "--vocabulary", str(words), "--beside", "none", "--cache", str(kept))
-    assert told.startswith("none cannot be loaded")
+    assert told.startswith("sentence-transformers cannot load none")
     assert not list(kept.iterdir())  # the first model has not begun

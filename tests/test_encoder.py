@@ -133,8 +133,8 @@ def test_a_tokenizer_of_ones_own() -> None:
     ("arguments", "message"),
     [
         ((["a"], noppa.NoPPA()), "words must be a WordVectors, not a list"),
-        ((WORDS, "noppa"), "method must be one of NoPPA"),
-        ((WORDS, noppa.NoPPA(), "whiten"), "is no refinement"),
+        ((WORDS, "noppa"), "method must be a noppa.Method"),
+        ((WORDS, noppa.NoPPA(), "whiten"), "is not a noppa.Refinement"),
         ((WORDS, noppa.NoPPA(), None, "split"), "there is no tokenizer 'split'"),
         ((WORDS, noppa.NoPPA(), None, 5), "tokenizer must be a name or a function"),
     ],

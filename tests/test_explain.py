@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import noppa
 from noppa import _native as kernels
 from noppa.errors import InputError, NotFittedError, ParameterError
-from noppa.methods import equations
+from noppa.methods import noppa as equations
 from noppa.methods.vlawe import CANCELLED, power_terms
 
 from .conftest import VOCABULARY, made_texts, made_words
@@ -195,7 +195,7 @@ def test_residuals_that_cancel_are_named() -> None:
     assert terms.sum(axis=0) + cancelled == pytest.approx(raised / np.linalg.norm(raised))
     words = noppa.WordVectors(["up", "down", "far"], [[0.3, 1], [-0.3, -1], [0.1, 7]])
     encoder = noppa.Encoder(words, noppa.VLAWE(k=1)).fit(["up down far", "up"])
-    encoder._state.learnt["centroids"][:] = [[1e-12, 0]]
+    encoder.fitted.learnt["centroids"][:] = [[1e-12, 0]]
     told = encoder.explain("up down")
     assert list(told.remainders) == [CANCELLED]
     assert told.vector == pytest.approx([-1, 0])

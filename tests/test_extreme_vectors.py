@@ -114,10 +114,10 @@ def _assert_finite(encoder: Encoder, method: Any) -> None:
 
 def test_an_axis_without_variance_is_zero_and_the_others_are_whitened() -> None:
     rows = np.random.default_rng(0).normal(size=(50, 3)) * [2.0, 1.0, 0.0] + [5.0, 0.0, 7.0]
-    flat = Whitening(floor=1e-30).fit(Moments.of(rows))
+    flat = Whitening(floor=1e-30).fit(Moments.from_rows(rows))
     white = rows @ flat.matrix + flat.bias  # type: ignore[attr-defined]
     np.testing.assert_allclose(white.std(axis=0), [1, 1, 0], atol=1e-6)
-    rotated = Whitening(strength=0).fit(Moments.of(np.ones((5, 3))))
+    rotated = Whitening(strength=0).fit(Moments.from_rows(np.ones((5, 3))))
     assert abs(np.linalg.det(rotated.matrix)) == pytest.approx(1)  # type: ignore[attr-defined]
 
 

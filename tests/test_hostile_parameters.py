@@ -140,7 +140,7 @@ def test_vectors_longer_than_any_are_refused_before_anything_is_learnt() -> None
         match=r"DCT\(k=1000\) makes vectors of 1000000 dimensions from words of 1000",
     ):
         Encoder(words, noppa.DCT(k=1000))
-    with pytest.raises(ParameterError, match="those that are refined may have at most 32768"):
+    with pytest.raises(ParameterError, match="at most 32768 are possible"):
         Encoder(words, noppa.DCT(k=100), refine.Whitening(2)).fit(["a"])
 
 
@@ -337,7 +337,7 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
     "coverage(texts)": lambda w, e, v: w.coverage(v),
     "nearest(word)": lambda w, e, v: nearest(w, v),
     "k_means(k)": lambda w, e, v: k_means(np.ones((4, 2)), v),
-    "Moments.of": lambda w, e, v: refine.Moments.of(v).total,
+    "Moments.from_rows": lambda w, e, v: refine.Moments.from_rows(v).total,
     "WordVectors.load(path)": lambda w, e, v: noppa.WordVectors.load(v),
     "load": lambda w, e, v: noppa.load(v),
     "external": lambda w, e, v: noppa.external(v),
@@ -361,7 +361,7 @@ def test_every_parameter_of_a_public_call(
         except NoppaError:
             refused += 1
             continue
-        if isinstance(found, np.ndarray) and name != "Moments.of":
+        if isinstance(found, np.ndarray) and name != "Moments.from_rows":
             assert np.isfinite(found).all(), name
     assert refused or name == "word in words"
 

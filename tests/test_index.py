@@ -16,7 +16,7 @@ import pytest
 import noppa
 from noppa import _native as kernels
 from noppa.errors import NoppaError
-from noppa.explain.explain import MOST_TOKENS
+from noppa.explain import MOST_TOKENS
 from noppa.methods.k_means import interrupt
 from noppa.search import segment, vectors
 from noppa.search.index import Index

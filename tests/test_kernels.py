@@ -11,8 +11,8 @@ import pytest
 
 import noppa
 from noppa import _native
-from noppa.methods.equations import positions
-from noppa.methods.numpy_form import NumpyPooler
+from noppa.methods.method import NumpyPooler
+from noppa.methods.noppa import positions
 from tests import oracle
 
 SIZES = (0, 1, 2, 7, 63, 64, 65, 97, 200)

@@ -22,7 +22,7 @@ ROOT = "noppa"
 #: Each may import from itself and from those before it. The public face, noppa/__init__.py, stands between the core and
 #: its consumers, so only those can use `from noppa import Encoder`.
 CORE = (
-    "errors", "_native", "constants", "main_interpreter", "internal", "extras", "parameters", "threads", "processes", "display", "progress_bar",
+    "errors", "_native", "constants", "extras", "parameters", "threads", "processes", "display", "progress_bar",
     "text", "io", "words", "refine", "methods", "explain", "encoder", "classify", "search", "dedupe", "topics",
 )  # fmt: skip
 CONSUMERS = (
@@ -181,11 +181,11 @@ def test_a_cycle_is_found(tmp_path: Path, files: dict[str, str]) -> None:
 def test_siblings_behind_a_package_that_exports_them_are_no_cycle(tmp_path: Path) -> None:
     files = {
         "methods/__init__.py": "from noppa.methods.sif import SIF",
-        "methods/sif.py": "from noppa.methods.protocol import Method",
-        "methods/protocol.py": "",
+        "methods/sif.py": "from noppa.methods.method import Method",
+        "methods/method.py": "",
     }
     assert cycle_in(made(tmp_path, files)) == []
-    files["methods/protocol.py"] = "from noppa.methods import METHODS"
+    files["methods/method.py"] = "from noppa.methods import METHODS"
     assert cycle_in(made(tmp_path, files)) != []
 
 

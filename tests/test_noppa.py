@@ -11,10 +11,8 @@ import pytest
 
 import noppa
 from noppa import _native
-from noppa.methods.equations import attention, positions
-from noppa.methods.numpy_form import NumpyPooler, sentence_of
-from noppa.methods.weighting import smooth_frequency_weight
-from noppa.methods.windows import averaged, truncated, windows
+from noppa.methods.method import NumpyPooler, sentence_of, smooth_frequency_weight
+from noppa.methods.noppa import attention, averaged, positions, truncated, windows
 from tests.conftest import made_texts, made_words
 
 Shared = Callable[..., Path]

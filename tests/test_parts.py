@@ -11,8 +11,7 @@ import pytest
 
 import noppa
 from noppa.errors import ParameterError
-from noppa.methods.equations import PAIR_PARTS, PARTS, attention, positions
-from noppa.methods.registry import made, to_dict
+from noppa.methods.noppa import PAIR_PARTS, PARTS, attention, positions
 
 from .conftest import made_texts, made_words
 from .test_kernels import DIMS, native_rows, stored, twin_rows
@@ -98,12 +97,6 @@ def test_pair_columns_are_saved(tmp_path: Path) -> None:
     assert loaded.encode("the girl eats").tobytes() == encoder.encode("the girl eats").tobytes()
 
 
-def test_a_method_of_an_earlier_version_compares_in_all_columns() -> None:
-    stored = to_dict(noppa.NoPPA())
-    del stored["pair_columns"]
-    assert made(noppa.METHODS, stored) == noppa.NoPPA()
-
-
 @pytest.mark.parametrize(
     "columns", [(), (3,), (1, 2, 3), (3, 3), (5, 2), (-1, 2), (0.0, 2.0), "02", 3, ("0", "2")]
 )
@@ -113,7 +106,7 @@ def test_bad_pair_columns(columns: Any) -> None:
 
 
 def test_pair_columns_that_the_words_lack() -> None:
-    with pytest.raises(ParameterError, match=r"pair_columns=\(5, 8\) do not lie within the 7"):
+    with pytest.raises(ParameterError, match=r"pair_columns=\(5, 8\) are not within the 7"):
         noppa.Encoder(made_words(), noppa.NoPPA(k=0, pair_columns=(5, 8)))
 
 

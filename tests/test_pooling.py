@@ -11,9 +11,7 @@ import pytest
 
 import noppa
 from noppa import _native
-from noppa.methods.numpy_form import Learnt
-from noppa.methods.protocol import Kernel
-from noppa.methods.weighting import mean_arguments, mean_terms
+from noppa.methods.method import Kernel, Learnt, mean_kernel, mean_terms
 
 from .test_kernels import (
     DIMS,
@@ -45,7 +43,7 @@ class Mean(noppa.Method):
 
     def native(self, words: noppa.WordVectors, learnt: Learnt) -> Kernel:
         weights = self.weights(words, learnt)
-        return Kernel("mean", words.table, mean_arguments(weights, self.divisor, self.scaled))
+        return mean_kernel(words.table, weights, self.divisor, self.scaled)
 
 
 METHODS: dict[str, noppa.Method] = {

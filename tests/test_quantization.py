@@ -10,7 +10,7 @@ import pytest
 
 import noppa
 from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
-from noppa.encoder import model_writer
+from noppa.encoder.models import write_model
 from noppa.words import packed_rows
 from noppa.words.formats import write
 from tests import oracle
@@ -149,7 +149,7 @@ def test_presets_are_columns_with_scales_of_their_own(tmp_path: Path) -> None:
         "heavy": noppa.Encoder(heavy, noppa.Average()),
         "half": noppa.Encoder(half, noppa.Average()),
     }
-    model_writer.write_model(tmp_path / "model", few, presets)
+    write_model(tmp_path / "model", few, presets)
     for name, encoder in presets.items():
         found = noppa.load(tmp_path / "model" / name)
         assert found.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()

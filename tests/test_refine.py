@@ -18,22 +18,22 @@ ROWS = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.linspace(3, 
 
 def applied(steps: list[Step], rows: np.ndarray) -> np.ndarray:
     """Rows through the steps in float64, as they were fitted."""
-    exact = [(step.to_dict()[0], *vars(step).values()) for step in steps]
+    exact = [(step.kernel_form()[0], *vars(step).values()) for step in steps]
     return oracle.apply_steps(rows, None, oracle.Steps(exact), 1)
 
 
 def fitted(refinement: object, rows: np.ndarray) -> np.ndarray:
-    return applied([refinement.fit(Moments.of(rows))], rows)  # type: ignore[attr-defined]
+    return applied([refinement.fit(Moments.from_rows(rows))], rows)  # type: ignore[attr-defined]
 
 
 @settings(max_examples=50)
 @given(st.lists(st.integers(0, 300), min_size=0, max_size=8), st.randoms())
 def test_moments_merge_in_any_order(cuts: list[int], random: object) -> None:
     edges = [0, *sorted(cuts), 300]
-    parts = [Moments.of(ROWS[a:b]) for a, b in pairwise(edges)]
+    parts = [Moments.from_rows(ROWS[a:b]) for a, b in pairwise(edges)]
     random.shuffle(parts)  # type: ignore[attr-defined]
     merged = sum(parts, Moments.empty(12))
-    whole = Moments.of(ROWS)
+    whole = Moments.from_rows(ROWS)
     assert merged.count == whole.count
     assert np.allclose(merged.mean, ROWS.mean(axis=0), rtol=1e-12)
     assert np.allclose(merged.covariance, np.cov(ROWS.T, bias=True), rtol=1e-10, atol=1e-12)
@@ -119,7 +119,7 @@ def test_a_row_of_steps_is_fitted_from_one_pass() -> None:
     rows = ROWS
     for refinement in chain:
         rows = fitted(refinement, rows)
-    steps = fit_steps(chain, Moments.of(ROWS))
+    steps = fit_steps(chain, Moments.from_rows(ROWS))
     once = applied(steps, ROWS)
     # Eigenvectors have no sign of their own.
     assert np.allclose(np.abs(once), np.abs(rows), atol=1e-7)
@@ -130,7 +130,7 @@ def test_nothing_is_fitted_after_normalise() -> None:
     with pytest.raises(
         noppa.NoppaError, match="nothing can be fitted after Normalize: put it last"
     ):
-        fit_steps([noppa.Normalize(), noppa.CommonComponents()], Moments.of(ROWS))
+        fit_steps([noppa.Normalize(), noppa.CommonComponents()], Moments.from_rows(ROWS))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_bad_parameters(make: object) -> None:
 
 def test_whitening_around_zero_keeps_the_mean() -> None:
     rows = np.random.default_rng(0).normal(size=(500, 4)) * [4, 3, 2, 1] + [5, 0, 0, 0]
-    step = noppa.Whitening(strength=1, centred=False).fit(Moments.of(rows))
+    step = noppa.Whitening(strength=1, centred=False).fit(Moments.from_rows(rows))
     found = rows @ step.matrix + step.bias
     assert np.allclose(found.T @ found / len(found), np.eye(4), atol=1e-9)
     assert abs(found.mean(axis=0)[0]) > 0.5

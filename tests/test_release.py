@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 import yaml
 
 import noppa
-from noppa.main_interpreter import MODULE
 from tests.conftest import ROOT
 from tools import absolute_links, describe_release
 
@@ -35,23 +33,6 @@ def test_the_version_stands_in_one_place() -> None:
     assert written == []
     assert "\nversion:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {VERSION}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.found("a try", "In a subinterpreter of Python 3.11 the first call never returned.")
-def test_a_subinterpreter_is_refused_in_one_sentence() -> None:
-    program = f"""
-import sys, {MODULE} as interpreters
-try:
-    failure = interpreters.run_string(interpreters.create(), "import sys; sys.path[:] = {sys.path!r}; import noppa")
-except Exception as error:
-    failure = error
-print(failure)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
-    )
-    assert "noppa runs in the main interpreter alone" in done.stdout, done.stderr
-    assert "IMPORTANT" not in done.stdout  # NumPy's page
 
 
 def test_workflows_run_what_is_here() -> None:

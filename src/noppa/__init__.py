@@ -15,8 +15,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noppa import main_interpreter  # noqa: F401  before anything imports NumPy
-
 try:
     import noppa._native  # noqa: F401
 except ModuleNotFoundError as error:

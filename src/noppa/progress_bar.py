@@ -1,7 +1,4 @@
-"""Progress bars: on a terminal by rich, in a notebook as HTML that is redrawn in its place, elsewhere none.
-
-The bar of a notebook needs no widgets: every front end can replace the display of a cell.
-"""
+"""Progress bars: by rich on a terminal, as HTML in a notebook (without widgets), and none elsewhere."""
 
 from __future__ import annotations
 
@@ -16,20 +13,20 @@ Update = Callable[[str, int, int], None]
 T = TypeVar("T", bound=Sized)
 
 
-def followed(blocks: Iterable[T], total: int, what: str) -> Iterator[T]:
-    """The blocks, with a bar that counts their members; a total of 0 is unknown."""
+def with_progress(blocks: Iterable[T], total: int, description: str) -> Iterator[T]:
+    """Yield the blocks and show a bar that counts their members; a total of 0 is unknown."""
     done = 0
     with counts_bar() as update:
-        update(what, done, total)
+        update(description, done, total)
         for block in blocks:
             yield block
             done += len(block)
-            update(what, done, total)
+            update(description, done, total)
 
 
 @contextmanager
 def counts_bar() -> Iterator[Update]:
-    """A bar for a number of things done of a total."""
+    """Show a bar that counts items; yields its update function."""
     if in_notebook():
         yield _notebook_bar()
     else:
@@ -40,7 +37,7 @@ def counts_bar() -> Iterator[Update]:
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook, which IPython loads before anything of ours runs."""
+    """Return whether this process is the kernel of a notebook."""
     if "ipykernel" not in sys.modules:
         return False
     from IPython import get_ipython
@@ -68,8 +65,8 @@ def _notebook_bar() -> Update:
 
 
 @contextmanager
-def terminal_bar(what: str, *columns: str) -> Iterator[Callable[..., None]]:
-    """A bar of rich on standard error, if that is a terminal, gone when it is done; the callback takes what rich's `update` does.
+def terminal_bar(description: str, *columns: str) -> Iterator[Callable[..., None]]:
+    """Show a bar of rich on standard error, if that is a terminal; yields rich's `update` function.
 
     columns: classes of rich.progress to show between the bar and the remaining time.
     """
@@ -83,4 +80,4 @@ def terminal_bar(what: str, *columns: str) -> Iterator[Callable[..., None]]:
     text = progress.TextColumn("{task.description}")
     shown = (text, progress.BarColumn(), *middle, progress.TimeRemainingColumn())
     with progress.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
-        yield partial(bar.update, bar.add_task(what, total=None))
+        yield partial(bar.update, bar.add_task(description, total=None))

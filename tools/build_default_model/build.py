@@ -29,7 +29,7 @@ from noppa.distill.linear_algebra import completed, root_mean_square_length, wit
 from noppa.distill.pipeline import Distilled, distill
 from noppa.distill.teacher import Teacher, identity
 from noppa.distill.vocabulary import chosen, counted
-from noppa.encoder import model_writer
+from noppa.encoder.models import write_model
 from noppa.io import storage
 
 Float = NDArray[np.float32]
@@ -82,7 +82,7 @@ def main() -> None:
 
     distilled = distilled_from(options)
     words = joined(distilled, options.shared).quantized(4, [*chain(*BLOCKS)])
-    model_writer.write_model(options.output, words, presets_of(words, distilled[0]))
+    write_model(options.output, words, presets_of(words, distilled[0]))
     shutil.copy(HERE / "NOTICE.md", options.output)
     outputs = {
         str(file.relative_to(options.output)): storage.sha256(file)

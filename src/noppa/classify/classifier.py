@@ -19,10 +19,8 @@ from noppa.classify.inspecting import Neighbour, Neighbours, strongest
 from noppa.classify.learning import learn, same_length
 from noppa.classify.training_report import SUSPICIOUS, TrainingReport, report_of
 from noppa.classify.zero_shot import contents_of
-from noppa.display import Displayed, Table, View
 from noppa.encoder import embedded
 from noppa.errors import InputError, NotFittedError, ParameterError
-from noppa.internal import internal
 from noppa.io import hub, storage
 from noppa.parameters import short_repr, whole
 from noppa.text.tokenizer import Split, Tokenizer
@@ -31,7 +29,7 @@ from noppa.threads import thread_count
 Float = NDArray[np.float64]
 
 
-class Classifier(Displayed):
+class Classifier:
     """Labels for texts: logistic regression on an encoder's vectors beside TF-IDF n-grams.
 
     model: an `Encoder`, the name of a preset or a saved folder; the embedded model where None, no vectors where False.
@@ -79,12 +77,6 @@ class Classifier(Displayed):
         )
         return f"Classifier({given})"
 
-    def _view(self) -> View:
-        if not self.__sklearn_is_fitted__():
-            return View(repr(self), ["not fitted yet: call fit(texts, labels)"])
-        title = f"Classifier of {len(self.classes_)} classes"
-        return View(title, [Table(["", ""], list(self._facts.items()))])
-
     @property
     def _facts(self) -> dict[str, str]:
         """What a fitted classifier is, by name."""
@@ -128,7 +120,6 @@ class Classifier(Displayed):
         made._set(contents)
         return made
 
-    @internal
     def name_columns(self, columns: Sequence[str]) -> None:
         """Remember the text columns of the table that this was trained from: those of a table to predict are called alike."""
         self._fitted = self.contents._replace(text_columns=tuple(columns))
@@ -156,7 +147,6 @@ class Classifier(Displayed):
         return report_of(training, whole(suspicious, "suspicious"), audit)
 
     @property
-    @internal
     def contents(self) -> Contents:
         """All that was learnt."""
         if "_fitted" not in self.__dict__:

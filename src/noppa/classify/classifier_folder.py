@@ -16,7 +16,7 @@ from noppa.classify.labels import KINDS, Labels
 from noppa.classify.linear_model import LinearModel
 from noppa.classify.ngrams import CASE, Ngrams
 from noppa.display import dataclass_repr
-from noppa.encoder import encoder_folder
+from noppa.encoder import storage as encoder_storage
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import load
 from noppa.errors import FileError, ParameterError
@@ -77,7 +77,7 @@ def write(path: str | PathLike[str], contents: Contents) -> None:
     def inside(new: Path) -> Mapping[str, Any]:
         if encoder is not None and place is None:
             encoder.save(new / ENCODER)
-            return {"encoder": {"checksum": encoder_folder.checksum(new / ENCODER)}}
+            return {"encoder": {"checksum": encoder_storage.checksum(new / ENCODER)}}
         return {}
 
     storage.write_folder(path, KIND, _header(contents, place), _arrays(contents), inside)

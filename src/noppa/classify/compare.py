@@ -19,8 +19,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SupportsEncode, load
 from noppa.errors import NoppaError, ParameterError, warn
 from noppa.methods import METHODS
-from noppa.methods.protocol import Method
-from noppa.methods.registry import adapted
+from noppa.methods.method import Method
 from noppa.processes import Run
 from noppa.words.word_vectors import WordVectors
 
@@ -125,7 +124,7 @@ def _method_candidates(
         warn("the words have no counts: their probabilities are estimated from their order")
         words = words.with_ranks()
     for kind in METHODS.values() if methods is None else methods:
-        yield TITLES.get(kind.__name__, kind.__name__), partial(_fit, words, adapted(kind()))
+        yield TITLES.get(kind.__name__, kind.__name__), partial(_fit, words, kind())
 
 
 def _fit(words: WordVectors, method: Method, texts: Sequence[str]) -> SupportsEncode:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from noppa import _native as kernels
 from noppa.classify.features import Features, Texts
 from noppa.classify.linear_model import LinearModel
-from noppa.display import Displayed, Table, View, Words, cut, dataclass_repr, frame, text_of
+from noppa.display import Displayed, cut, dataclass_repr, frame, text_table
 from noppa.errors import ParameterError
-from noppa.explain.explanation import Explanation
+from noppa.explain import Explanation
 
 Float = NDArray[np.float64]
 BIAS, VECTOR, ROUNDING = "bias", "vector", "rounding of vectors to float32"
@@ -142,18 +142,20 @@ class Decision(Displayed):
         return f"Decision({cut(texts, 80)!r}, label={cut(self.label, 40)}, probability={self.probabilities[self.best]:.4f})"
 
     def __str__(self) -> str:
-        return text_of(self._view())
+        return f"{self._title}\n{text_table(self._columns())}"
 
-    def _view(self) -> View:
+    @property
+    def _title(self) -> str:
         best = self.best
-        texts = [
-            Words(side.tokens, shares[:, best].tolist())
-            for side, shares in zip(self.sides, self.token_shares(), strict=True)
-        ]
-        verdict = (
-            f"{self.label}: {100 * self.probabilities[best]:.1f} %, logit {self.logits[best]:+.3f}"
-        )
-        return View(verdict, [*texts, Table(["reason", "share of the logit"], self.reasons())])
+        percent = 100 * self.probabilities[best]
+        return f"{self.label}: {percent:.1f} %, logit {self.logits[best]:+.3f}"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        reasons = self.reasons()
+        return {
+            "reason": [name for name, _ in reasons],
+            "share of the logit": [share for _, share in reasons],
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from noppa.classify.audit import Doubt, class_probabilities, conflicts, doubts
 from noppa.classify.calibration import calibration_error, reliability, temperature
 from noppa.classify.learning import Training
 from noppa.classify.linear_fit import Folds
-from noppa.display import Block, Displayed, Grid, Table, View, frame, text_of
+from noppa.display import Displayed, text_table
 
 Float = NDArray[np.float64]
 
@@ -67,27 +67,18 @@ class TrainingReport(Displayed):
         return f"TrainingReport({self.rows} rows, {len(self.classes)} classes, accuracy={self.accuracy:.4f}, error={self.error:.4f})"
 
     def __str__(self) -> str:
-        return text_of(self._view())
+        return f"{self._title}\n{text_table(self._columns())}"
 
-    def to_pandas(self) -> Any:
-        """The most suspicious labels, a row each."""
-        return frame({name: [getattr(one, name) for one in self.suspicious] for name in DOUBT})
+    @property
+    def _title(self) -> str:
+        return (
+            f"accuracy {self.accuracy:.1%} ± {self.error:.1%} on held-out rows of {self.rows:,}; "
+            f"{len(self.suspicious)} labels may be wrong"
+        )
 
-    def _view(self) -> View:
-        title = f"accuracy {self.accuracy:.1%} ± {self.error:.1%} on held-out rows of {self.rows:,}"
-        blocks: list[Block] = []
-        if self.confusion:
-            shares = np.array(self.confusion, float)
-            shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1)
-            names = [str(label) for label in self.classes]
-            blocks += [
-                "share of each class (row) that was given each class (column)",
-                Grid(names, names, shares),
-            ]
-        if self.suspicious:
-            rows = [[getattr(one, name) for name in DOUBT] for one in self.suspicious]
-            blocks += ["labels that may be wrong", Table(DOUBT, rows)]
-        return View(title, blocks)
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return the most suspicious labels, one row each."""
+        return {name: [getattr(doubt, name) for doubt in self.suspicious] for name in DOUBT}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON."""

@@ -13,7 +13,7 @@ import noppa
 from noppa.cli.progress import bytes_bar
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
-from noppa.methods.registry import method_class, own_of, search_current_folder
+from noppa.methods.registry import method_class, search_current_folder
 
 Vectors = Annotated[
     Path | None,
@@ -81,7 +81,7 @@ def model_with(
     # first, since the module of a method may register what the model was saved with
     made = method_of(method, parameters or [])
     encoder = noppa.load(model, tokenizer)
-    saved = type(own_of(encoder.method)) is type(made) and not parameters
+    saved = type(encoder.method) is type(made) and not parameters
     return encoder if saved else noppa.Encoder(encoder.words, made)
 
 

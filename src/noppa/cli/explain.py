@@ -13,7 +13,7 @@ import noppa
 from noppa.cli.options import AsJson, Model
 from noppa.cli.output import check_output, draws_tables, print_json, print_rows, printable
 from noppa.errors import InputError
-from noppa.explain.explanation import Explanation, PairExplanation
+from noppa.explain import Explanation, PairExplanation
 from noppa.io.atomic import atomic_file
 from noppa.io.outputs import folders_of
 from noppa.plot import Picture, alignment, attention, contributions, save

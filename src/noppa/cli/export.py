@@ -10,7 +10,7 @@ import typer
 import noppa
 from noppa.classify.classifier_folder import KIND
 from noppa.cli.output import check_output
-from noppa.export import FORMATS, export_classifier
+from noppa.export import FORMATS
 from noppa.export import export as write
 from noppa.io.hub import locate
 from noppa.io.outputs import folders_of
@@ -51,7 +51,7 @@ def export(
     if kind_of(Path(model)) == KIND:
         classifier = noppa.load_classifier(model)
         check_output(output, [model])
-        export_classifier(classifier, to, output)
+        write(classifier, to, output)
         print(f"{output}: {to}, {len(classifier.classes_)} classes")
         return
     encoder = noppa.load(model)

@@ -25,7 +25,6 @@ from noppa.encoder import embedded
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io.atomic import atomic_file
 from noppa.io.outputs import folders_of, refuse_input_as_output
-from noppa.methods.registry import adapted
 from noppa.paper import figures, prepare, records, report, study, tasks, tuning
 from noppa.paper.protocols import PROTOCOLS, Candidate, Encoded, Fixed, Recipe
 from noppa.paper.records import Conditions, Record
@@ -183,12 +182,12 @@ def _candidates(
         raise ParameterError("--model and --vectors are both given: choose one of them")
     words = load_words(vectors, counts).without_ngrams()
     if method == "all":
-        return [Recipe(words, adapted(kind()), kind.__name__) for kind in noppa.METHODS.values()]
+        return [Recipe(words, kind(), kind.__name__) for kind in noppa.METHODS.values()]
     kind = find_method(method)
     parameters = parse_parameters(parameter, kind)
     settings = ", ".join(f"{key}={value}" for key, value in parameters.items())
     name = f"{kind.__name__}({settings})" if settings else kind.__name__
-    return [Recipe(words, adapted(kind(**parameters)), name)]
+    return [Recipe(words, kind(**parameters), name)]
 
 
 def _plan(
@@ -211,7 +210,7 @@ def _plan(
 
     def make(values: dict[str, Any]) -> Candidate:
         typed = parse_parameters([f"{name}={value}" for name, value in values.items()], kind)
-        return Recipe(words, adapted(kind(**fixed | typed)), kind.__name__)
+        return Recipe(words, kind(**fixed | typed), kind.__name__)
 
     make({part.name: part.last for part in ranges})  # raises for unknown parameters
     return tuning.Plan(make, ranges, trials, select_on)

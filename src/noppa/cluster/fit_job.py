@@ -42,13 +42,13 @@ from noppa.cluster.manifest import (
 from noppa.cluster.plan import SHARD_SIZE, Inputs, Plan
 from noppa.cluster.shard_task import Model, Outcome, Run
 from noppa.encoder.encoder import Encoder
-from noppa.encoder.encoder_folder import KIND
+from noppa.encoder.storage import KIND
 from noppa.errors import FileError, ParameterError
 from noppa.files.places import Place
 from noppa.io.outputs import folders_of
 from noppa.io.storage import kind_of
 from noppa.methods import Average, registry
-from noppa.methods.protocol import SUMS, TEXT
+from noppa.methods.method import SUMS, TEXT
 from noppa.parameters import one_of
 
 FREQUENCIES = ("corpus", "model")
@@ -158,7 +158,7 @@ def _stages(encoder: Encoder, counted: bool) -> list[str]:
     method = encoder.method
     if method.learning == TEXT:
         raise ParameterError(
-            f"{type(registry.own_of(method)).__name__} learns from one sentence after another and cannot be fitted in parts: "
+            f"{type(method).__name__} learns from one sentence after another and cannot be fitted in parts: "
             "fit it on one machine with `noppa fit`"
         )
     if encoder.tokenizer is not None:

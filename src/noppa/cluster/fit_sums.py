@@ -21,7 +21,7 @@ from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError
 from noppa.files.columns import Fields
 from noppa.files.places import Place
-from noppa.methods.protocol import Method
+from noppa.methods.method import Method
 from noppa.refine import Moments, Refinement
 from noppa.words.counting import WordCounts
 from noppa.words.texts import blocks_of
@@ -128,7 +128,7 @@ def summed(encoder: Encoder, texts: Iterable[str], learnt: Sums | None) -> Sums:
         refined = bool((*method.refinements(), *encoder.refine))
         moments = moments_of(words, method, learnt, counted, 1) if refined else Moments.empty(0)
         sums = {"total": moments.total, "products": moments.products}
-    counted.read_on()  # a method that needs no text for its sums leaves it unread
+    counted.exhaust()  # a method that needs no text for its sums leaves it unread
     return {**sums, "seen": counted.seen, "sentences": np.array(counted.sentences, np.int64)}
 
 

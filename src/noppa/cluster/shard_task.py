@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from noppa import _native as kernels
-from noppa.encoder.encoder import Encoder, reopened
-from noppa.encoder.encoder_folder import words_of
-from noppa.encoder.identity import Identity
+from noppa.encoder.encoder import Encoder, reopen
+from noppa.encoder.storage import Identity, words_folder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.files.places import Place
 from noppa.methods import registry
@@ -104,7 +103,7 @@ class Model:
         parts: list[Any] = [encoder.method, *encoder.refine]
         names = [registry.to_dict(part)["name"] for part in parts]
         own = [
-            (name, type(registry.own_of(part)))
+            (name, type(part))
             for name, part in zip(names, parts, strict=True)
             if name not in registry.BUILT_IN
         ]
@@ -123,7 +122,7 @@ class Model:
         source = self.identity.path
         assert source is not None, "of() refuses an encoder in memory"
         target = folder / f"{MODEL}{self.identity.checksum[:16]}"
-        words = words_of(source)
+        words = words_folder(source)
         # The words may lie beside the encoder: copy both under one folder, with the same relative path between them.
         top = Path(os.path.commonpath([source, words]))
         for part in {source, words}:
@@ -156,7 +155,7 @@ def _opened(identity: Identity, sent: str | None, tokenizer: str | None) -> Enco
 
 def _saved(identity: Identity, sent: str | None) -> Encoder:
     if identity.is_on_disk:
-        return reopened(identity)
+        return reopen(identity)
     if sent is None:
         raise ModelMissing(
             f"no encoder with the checksum {identity.checksum} at {identity.name} on this worker"
@@ -176,7 +175,7 @@ def _fetched(place: Place, checksum: str) -> Path:
     if not name.startswith(MODEL):
         inside, place = name, Place(place.files, place.path.rpartition("/")[0])
     cached = Path(tempfile.gettempdir()) / f"noppa-{os.getuid()}-{checksum[:16]}"
-    identity = Identity.of_folder(cached / inside, checksum)
+    identity = Identity.from_folder(cached / inside, checksum)
     if not identity.is_on_disk:
         download = Path(tempfile.mkdtemp(prefix=f"{cached.name}.", dir=cached.parent))
         try:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.dedupe.near_duplicates import NearDuplicates, Progress, Vectors
-from noppa.display import Displayed, Table, View, cut, dataclass_repr, frame
+from noppa.display import Displayed, cut, dataclass_repr
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import External, Model, resolve_model, unit_vectors
 from noppa.errors import InputError, ParameterError
@@ -242,19 +242,12 @@ class DeduplicationResult(Displayed):
         more = len(self.removed) - SHOWN
         return [f"… and {more:,} more"] if more > 0 else []
 
-    def _view(self) -> View:
-        columns = ("row", "text", "repeats", "repeated_text", "similarity", "words")
-        rows = [[getattr(row, name) for name in columns] for row in self.removed[:SHOWN]]
-        return View(self._title, [*([Table(columns, rows)] if rows else []), *self._more])
+    def _columns(self) -> dict[str, list[Any]]:
+        return {name: [getattr(row, name) for row in self.removed] for name in Removed._fields}
 
     def to_arrow(self) -> Any:
         """Return the removed rows as an Arrow table with the fields of `Removed` as columns."""
         return arrow_table(Removed, self.removed)
-
-    def to_pandas(self) -> Any:
-        """Return the removed rows as a data frame with the fields of `Removed` as columns."""
-        rows = list(self.removed)
-        return frame({name: [getattr(row, name) for row in rows] for name in Removed._fields})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the removed rows to a .csv, .jsonl or .parquet file."""

@@ -16,7 +16,7 @@ from noppa.distill.teacher import Teacher
 from noppa.distill.vocabulary import needed_pieces
 from noppa.distill.word_fit import Fit, fitted
 from noppa.errors import ParameterError
-from noppa.methods.weighting import inverse_frequency_weight
+from noppa.methods.method import inverse_frequency_weight
 from noppa.parameters import whole
 from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words.formats import in_dtype

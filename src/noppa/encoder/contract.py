@@ -1,4 +1,4 @@
-"""The promises that every method keeps, as one function: our tests run it for each of ours, you for yours.
+"""`check_method`: tests every promise of a method. Our tests run it for each of our methods; run it for yours.
 
 from noppa.encoder.contract import check_method
 
@@ -28,11 +28,14 @@ VOCABULARY = (
 
 
 def check_method(method: Any) -> None:
-    """Fit, encode, save, load, pickle and explain with a method on made words; AssertionError names a broken promise.
+    """Fit, encode, save, load, pickle and explain with a method on random words.
 
-    Saving is checked for a method whose class is registered.
+    Saving is tested only if the class is registered.
+
+    Raises:
+        AssertionError: A promise is broken; the message names it.
     """
-    words, texts = _made()
+    words, texts = _random_corpus()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoppaWarning)
         encoder = Encoder(words, method)
@@ -40,13 +43,13 @@ def check_method(method: Any) -> None:
         encoder.fit(text for text in texts)
         rows = encoder.encode(texts)
         _check_rows(encoder, rows, texts, dim)
-        _check_company(encoder, rows, texts)
-        _check_facts(encoder, words, texts)
+        _check_batches(encoder, rows, texts)
+        _check_declarations(encoder, words, texts)
         _check_explanation(encoder, texts[1])
         _check_copies(encoder, rows, texts)
 
 
-def _made() -> tuple[WordVectors, list[str]]:
+def _random_corpus() -> tuple[WordVectors, list[str]]:
     random = np.random.default_rng(0)
     matrix = random.normal(size=(len(VOCABULARY), 7)).astype(np.float32)
     words = WordVectors(VOCABULARY, matrix, random.dirichlet(np.ones(len(VOCABULARY))))
@@ -60,30 +63,43 @@ def _promise(holds: Any, sentence: str) -> None:
 
 
 def _check_rows(encoder: Encoder, rows: Any, texts: list[str], dim: int) -> None:
-    _promise(rows.shape == (len(texts), dim), "a fit must not change dim: width() said another one")
+    _promise(
+        rows.shape == (len(texts), dim), "fit must not change dim: width() returned another one"
+    )
     _promise(rows.dtype == np.float32 and np.isfinite(rows).all(), "vectors are finite float32")
-    _promise(np.abs(rows).max(axis=1).all(), "a text with known words has a vector that is not 0")
+    _promise(
+        np.abs(rows).max(axis=1).all(), "a text with known words has a vector that is not zeros"
+    )
     unknown = encoder.encode(["unheard-of", "unheard-of girl"])
-    _promise(not unknown[0].any() and unknown[1].any(), "only a text without a known word is zeros")
-    _promise(encoder.encode([]).shape == (0, dim), "no texts give an array (0, dim)")
+    _promise(
+        not unknown[0].any() and unknown[1].any(),
+        "only a text without a known word has a vector of zeros",
+    )
+    _promise(encoder.encode([]).shape == (0, dim), "encoding no texts returns an array (0, dim)")
 
 
-def _check_company(encoder: Encoder, rows: Any, texts: list[str]) -> None:
+def _check_batches(encoder: Encoder, rows: Any, texts: list[str]) -> None:
     alone = np.stack([encoder.encode(text) for text in texts])
     _promise(alone.tobytes() == rows.tobytes(), "a text has the same bytes alone and in a batch")
     threaded = encoder.encode(texts[::-1], threads=3)[::-1]
-    _promise(threaded.tobytes() == rows.tobytes(), "threads and order of texts change no byte")
+    _promise(
+        threaded.tobytes() == rows.tobytes(),
+        "the number of threads and the order of texts change no byte",
+    )
 
 
-def _check_facts(encoder: Encoder, words: WordVectors, texts: list[str]) -> None:
+def _check_declarations(encoder: Encoder, words: WordVectors, texts: list[str]) -> None:
     method = encoder.method
     random = np.random.default_rng(1)
     shuffled = encoder.encode([" ".join(random.permutation(text.split())) for text in texts])
     same = np.allclose(shuffled, encoder.encode(texts), atol=CLOSE)
-    _promise(same != method.uses_order, f"uses_order is {method.uses_order}, and is not so")
+    _promise(
+        same != method.uses_order,
+        f"uses_order is {method.uses_order}, but order changes {'nothing' if same else 'vectors'}",
+    )
     _promise(
         set(encoder.fitted.learnt) == set(method.LEARNT),
-        f"it learns {sorted(encoder.fitted.learnt)} and LEARNT declares {sorted(method.LEARNT)}",
+        f"it learns {sorted(encoder.fitted.learnt)}, but LEARNT declares {sorted(method.LEARNT)}",
     )
     if not method.needs_probabilities:
         bare = WordVectors(words.words, words.matrix)
@@ -94,24 +110,27 @@ def _check_explanation(encoder: Encoder, text: str) -> None:
     explanation = encoder.explain(text)
     whole = explanation.contributions.sum(axis=0) + sum(explanation.remainders.values())
     _promise(
-        np.allclose(whole, explanation.pooled), "contributions and remainders add up to the vector"
+        np.allclose(whole, explanation.pooled),
+        "contributions and remainders add up to the pooled vector",
     )
     vector = encoder.encode(text)
     scale = np.abs(vector).max()
     _promise(
         np.allclose(explanation.vector, vector, atol=CLOSE * scale),
-        "an explained vector is encode's",
+        "an explanation has the vector of encode",
     )
 
 
 def _check_copies(encoder: Encoder, rows: Any, texts: list[str]) -> None:
     copied = pickle.loads(pickle.dumps(encoder))
-    _promise(copied.encode(texts).tobytes() == rows.tobytes(), "a pickled encoder gives the bytes")
+    _promise(
+        copied.encode(texts).tobytes() == rows.tobytes(), "a pickled encoder gives the same bytes"
+    )
     if not registry.is_registered(encoder.method):
         return
     with tempfile.TemporaryDirectory() as folder:
         encoder.save(Path(folder, "saved"))
         loaded = Encoder.load(Path(folder, "saved"))
         _promise(
-            loaded.encode(texts).tobytes() == rows.tobytes(), "a saved encoder gives the bytes"
+            loaded.encode(texts).tobytes() == rows.tobytes(), "a saved encoder gives the same bytes"
         )

@@ -1,4 +1,4 @@
-"""What a fit learns from blocks of ids: arrays of the method's own, then the moments of what it gives with them."""
+"""Learning from blocks of ids: first the method's own arrays, then the moments of its pooled rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.errors import warn
-from noppa.methods.corpus import Corpus, Ids, known_tokens
-from noppa.methods.numpy_form import Learnt
-from noppa.methods.protocol import SUMS, TEXT, Method, check_width
+from noppa.methods.method import (
+    SUMS,
+    TEXT,
+    Corpus,
+    Ids,
+    Learnt,
+    Method,
+    check_width,
+    known_tokens,
+)
 from noppa.parameters import MOST_REFINED
 from noppa.refine import Moments
 from noppa.words.word_vectors import WordVectors
@@ -22,9 +29,7 @@ FREQUENT = 100
 
 
 class Counted:
-    """Blocks that are read once, with what was seen on the way: `seen` (words + 1,), how often each word, and how many
-    sentences with a known one.
-    """
+    """Passes blocks on and counts how often each word occurs, `seen` (words + 1,), and sentences with a known word."""
 
     def __init__(self, blocks: Iterable[Ids], words: int) -> None:
         self._blocks = iter(blocks)
@@ -37,57 +42,50 @@ class Counted:
             self.sentences += int(np.count_nonzero(known_tokens(ids, offsets)))
             yield ids, offsets
 
-    def read_on(self) -> None:
-        """Count what nobody has read."""
+    def exhaust(self) -> None:
+        """Count the blocks that were not read."""
         for _ in self:
             pass
 
 
-def learnt_from(
+def learn(
     words: WordVectors, method: Method, refined: bool, blocks: Iterable[Ids], threads: int
 ) -> tuple[dict[str, NDArray[Any]], Moments, NDArray[np.int64]]:
-    """What `Encoder.conclude` takes: the method's arrays, the moments of what it gives, and how often each word was seen.
+    """Return the arguments of `Encoder.conclude`: the method's arrays, the moments of its rows, and word counts.
 
-    Where nothing is `refined`, the moments are a count of sentences alone.
+    If nothing is `refined`, the moments are only a count of sentences.
     """
     if refined:
         check_width(method, words, MOST_REFINED)
     counted = Counted(blocks, len(words))
+    learnt: dict[str, NDArray[Any]] = {}
     with closing(Corpus(counted)) if method.learns else nullcontext(counted) as sentences:
-        learnt = _learnt(words, method, sentences)
+        if method.learning == SUMS:
+            learnt = dict(method.conclude(words, method.gather(words, sentences)))
+        elif method.learning == TEXT:
+            learnt = dict(method.learn(words, sentences))
         if refined:
             moments = moments_of(words, method, learnt, sentences, threads)
         else:
-            counted.read_on()
+            counted.exhaust()
             moments = Moments(counted.sentences, np.zeros(0), np.zeros((0, 0)))
     return learnt, moments, counted.seen
-
-
-def _learnt(
-    words: WordVectors, method: Method, sentences: Iterable[Ids]
-) -> dict[str, NDArray[Any]]:
-    if method.learning == SUMS:
-        return dict(method.conclude(words, method.gather(words, sentences)))
-    return dict(method.learn(words, sentences)) if method.learning == TEXT else {}
 
 
 def moments_of(
     words: WordVectors, method: Method, learnt: Learnt, sentences: Iterable[Ids], threads: int
 ) -> Moments:
-    """The moments of what a method gives for sentences with a known word."""
+    """Return the moments of a method's rows for sentences with a known word."""
     pool = method.pooler(words, learnt)
     moments = Moments.empty(method.width(words))
     for ids, offsets in sentences:
         rows, known = pool(ids, offsets, kernels.Steps([]), threads)
-        moments += Moments.of(rows[known > 0])
+        moments += Moments.from_rows(rows[known > 0])
     return moments
 
 
 def warn_of_uncounted(words: WordVectors, method: Method, seen: NDArray[np.int64]) -> None:
-    """Tell when a frequent word of the corpus has a probability that nobody counted; pieces seldom have a count.
-
-    seen: how often each word was seen, (words + 1,).
-    """
+    """Warn if a frequent word of the corpus, seen (words + 1,), has no count; pieces seldom have one."""
     counted = words.counted
     if counted is None or not counted.any() or not method.needs_probabilities:
         return

@@ -1,96 +1,76 @@
-"""Encoders in the formats of other programs: what `noppa export` writes.
+"""Export to the formats of other programs, for `noppa export`: word2vec, safetensors, model2vec and ONNX.
 
-    encoder -> means    one vector a word, where a text's vector is their mean -> word2vec, safetensors, model2vec
-            -> graph    the method itself in ONNX operators
-
-What a format cannot hold is refused with the reason; files are written whole or not at all.
+All formats hold one vector per word, and the vector of a text is their mean. That works for methods that are weighted means
+(`Method.is_mean`): the linear steps of `noppa.refine` can be applied to each word, and only scaling to length one remains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
 from noppa import Encoder
 from noppa.classify.classifier import Classifier
 from noppa.errors import ParameterError
-from noppa.export.means import mean_words
-from noppa.export.model2vec_folder import write_model2vec
+from noppa.export.means import ends_in_unit, mean_words
 from noppa.io.outputs import folders_of, refuse_input_as_output
 from noppa.methods import Average
-from noppa.parameters import one_of, path_of
+from noppa.parameters import one_of, path_of, short_repr
 from noppa.words import formats as files
 
-
-def write_word2vec(encoder: Encoder, path: Path) -> None:
-    """One vector a word, in word2vec's text (`.vec`) or binary format (`.bin`), optionally compressed (`.gz`, `.bz2`, `.xz`)."""
-    _need_ending(path, "word2vec", (".bin", ".vec"))
-    files.write(mean_words(encoder, "word2vec"), path)
-
-
-def write_safetensors(encoder: Encoder, path: Path) -> None:
-    """One vector a word, as the tensor `embeddings`, with the words beside it in `.vocab.txt`."""
-    _need_ending(path, "safetensors", (".safetensors",))
-    files.write(mean_words(encoder, "safetensors"), path)
-
-
-def write_onnx(encoder: Encoder, path: Path) -> None:
-    """The method as a graph, with the words beside it in `.vocab.txt`."""
-    from noppa.export.onnx_file import write
-
-    _need_ending(path, "onnx", (".onnx",))
-    write(encoder, path)
-
-
-#: How each format is written.
-FORMATS: dict[str, Callable[[Encoder, Path], None]] = {
-    "model2vec": write_model2vec,
-    "word2vec": write_word2vec,
-    "safetensors": write_safetensors,
-    "onnx": write_onnx,
+#: The suffixes of each format; a model2vec model is a folder.
+FORMATS = {
+    "model2vec": (),
+    "word2vec": (".bin", ".vec"),
+    "safetensors": (".safetensors",),
+    "onnx": (".onnx",),
 }
 
 
 def export(
-    encoder: Encoder | Classifier,
-    to: str,
-    path: str | PathLike[str],
-    *,
-    words_only: bool = False,
+    model: Encoder | Classifier, to: str, path: str | PathLike[str], *, words_only: bool = False
 ) -> None:
-    """Write an encoder in another program's format: model2vec, word2vec, safetensors or onnx; or a classifier as onnx.
+    """Write an encoder in another program's format, or a classifier as ONNX.
 
-    to: one of these names. path: the file or folder to write, with the ending that the format needs.
-    words_only: the average of the word vectors as they are, in place of the encoder's own method.
+    Args:
+        model: An encoder whose method is a weighted mean of word vectors, or a classifier.
+        to: "model2vec", "word2vec", "safetensors" or "onnx".
+        path: The file or folder to write, with the suffix of the format; `.gz`, `.bz2` and `.xz` compress word2vec files.
+        words_only: Export the average of the word vectors instead of the encoder's method.
     """
-    one_of(to, "to", tuple(FORMATS))
-    if isinstance(encoder, Classifier):
-        export_classifier(encoder, to, path_of(path))
+    target = path_of(path)
+    suffixes = FORMATS[one_of(to, "to", tuple(FORMATS))]
+    plain = target.with_suffix("") if target.suffix in (".gz", ".bz2", ".xz") else target
+    if suffixes and plain.suffix not in suffixes:
+        raise ParameterError(
+            f"{target} must end in {' or '.join(suffixes)} to become {to}",
+            f"name it {plain.stem}{suffixes[0]}",
+        )
+    if isinstance(model, Classifier):
+        from noppa.export.onnx import write_classifier
+
+        if to != "onnx":
+            raise ParameterError(f"{to} holds word vectors, not a classifier", "export it to onnx")
+        write_classifier(model, target)
         return
-    if not isinstance(encoder, Encoder):
-        raise ParameterError(
-            f"only noppa's own encoders can be exported, and this is a {type(encoder).__name__}"
-        )
-    refuse_input_as_output(path, folders_of(encoder))
+    if not isinstance(model, Encoder):
+        raise ParameterError(f"{short_repr(model)} is not an encoder or classifier of noppa")
+    refuse_input_as_output(path, folders_of(model))
     if words_only:
-        encoder = Encoder(encoder.words, Average(), tokenizer=encoder.tokenizer)
-    FORMATS[to](encoder, path_of(path))
+        model = Encoder(model.words, Average(), tokenizer=model.tokenizer)
+    _write(model, to, target)
 
 
-def export_classifier(classifier: Classifier, to: str, path: Path) -> None:
-    """Write a classifier as ONNX, the one format that can hold it."""
-    from noppa.export.onnx_classifier import write_classifier
+def _write(encoder: Encoder, to: str, path: Path) -> None:
+    if to == "onnx":
+        from noppa.export.onnx import write_encoder
 
-    if to != "onnx":
-        raise ParameterError(f"{to} holds vectors of words, not a classifier: export it to onnx")
-    _need_ending(path, "onnx", (".onnx",))
-    write_classifier(classifier, path)
+        write_encoder(encoder, path)
+    elif to == "model2vec":
+        from noppa.export.model2vec import write_model2vec
 
-
-def _need_ending(path: Path, to: str, endings: tuple[str, ...]) -> None:
-    plain = path.with_suffix("") if path.suffix in (".gz", ".bz2", ".xz") else path
-    if plain.suffix not in endings:
-        raise ParameterError(
-            f"{path} must end in {' or '.join(endings)} to become {to}: name it {plain.stem}{endings[0]}"
-        )
+        if encoder.tokenizer is not None:
+            raise ParameterError("a tokenizer that is a function cannot be written to model2vec")
+        write_model2vec(mean_words(encoder), ends_in_unit(encoder), path)
+    else:
+        files.write(mean_words(encoder), path)

@@ -1,9 +1,4 @@
-"""Encoders whose vectors are means over words, as one vector a word, with weights and steps applied.
-
-If a text's vector is a mean over its words, the term of a word is its vector as a text of one word. The linear steps of
-`noppa.refine` keep this true, and a constant added to a mean may as well be added to each term. Only scaling to length
-one is left to the reader.
-"""
+"""Encoders whose vectors are weighted means, as one vector per word."""
 
 from __future__ import annotations
 
@@ -12,51 +7,35 @@ import numpy as np
 from noppa import Encoder, WordVectors
 from noppa.errors import ParameterError
 from noppa.methods import Average
-from noppa.methods.protocol import NUMPY_FORMS, Method, last_defined
-from noppa.methods.registry import own_of
+from noppa.methods.method import NUMPY_FORMS, last_defined
 from noppa.parameters import short_repr
 from noppa.refine import Unit, kernel_steps
 
 BLOCK = 1 << 14
 
 
-def obstacle_of(method: Method) -> str:
-    """Why the vector of a text is not the mean of its words; "" where it is.
-
-    A subclass that writes another NumPy form inherits no declaration.
-    """
-    declared = last_defined(type(method), ("mean_obstacle", *NUMPY_FORMS)) == "mean_obstacle"
-    obstacle = method.mean_obstacle if declared else None
-    if obstacle is None:
-        return (
-            f"{short_repr(own_of(method))} does not declare that it is a mean (mean_obstacle = '')"
-        )
-    return obstacle
-
-
-def is_unit(encoder: Encoder) -> bool:
-    """Whether the encoder's last step scales to length one."""
+def ends_in_unit(encoder: Encoder) -> bool:
+    """Return whether the encoder's last step scales vectors to length one."""
     steps = encoder.fitted.steps
     return bool(steps) and isinstance(steps[-1], Unit)
 
 
-def mean_words(encoder: Encoder, to: str) -> WordVectors:
-    """One vector a word whose mean is the vector of a text, but for a last scaling to length one.
-
-    to: the format, named in the error where there are none.
-    """
-    if why := obstacle_of(encoder.method):
+def mean_words(encoder: Encoder) -> WordVectors:
+    """Return word vectors whose mean is the vector of a text, except for a final scaling to length one."""
+    method, words, fitted = encoder.method, encoder.words, encoder.fitted
+    # A subclass that only writes another NumPy form does not inherit the declaration.
+    if last_defined(type(method), ("is_mean", *NUMPY_FORMS)) != "is_mean" or not method.is_mean:
         raise ParameterError(
-            f"{to} holds one vector a word, whose mean is the text's, and {why}: export to onnx, or the word vectors "
-            "alone with words_only (--words-only)"
+            f"{short_repr(method)} is not a weighted mean of word vectors (is_mean), so no export can hold it",
+            "export the word vectors alone with words_only=True",
         )
-    words, state = encoder.words, encoder.fitted
-    if type(encoder.method) is Average and not state.steps:
+    if type(method) is Average and not fitted.steps:
         return words
-    steps = kernel_steps([step for step in state.steps if not isinstance(step, Unit)])
-    pool = encoder.method.pooler(words, state.learnt)
+    steps = kernel_steps([step for step in fitted.steps if not isinstance(step, Unit)])
+    pool = method.pooler(words, fitted.learnt)
     blocks = []
     for start in range(0, len(words), BLOCK):
+        # If the text's vector is a mean, the term of a word is the vector of a text with this word alone.
         ids = np.arange(start, min(start + BLOCK, len(words)), dtype=np.int32)
         blocks.append(pool(ids, np.arange(len(ids) + 1, dtype=np.int64), steps, 1)[0])
     return WordVectors(
@@ -66,4 +45,5 @@ def mean_words(encoder: Encoder, to: str) -> WordVectors:
         unknown=words.unknown,
         case=words.case,
         pieces=words.pieces,
+        tokenizer=words.tokenizer,
     )

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import Encoder
-from noppa.encoder.identity import IN_MEMORY, Identity
 from noppa.encoder.models import resolve_model
+from noppa.encoder.storage import IN_MEMORY, Identity
 from noppa.errors import InputError, ParameterError
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.identity import IN_MEMORY
 from noppa.encoder.models import resolve_model
+from noppa.encoder.storage import IN_MEMORY
 from noppa.errors import ParameterError
 from noppa.extras import needs
 from noppa.integrations import identity_of

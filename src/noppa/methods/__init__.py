@@ -1,4 +1,4 @@
-"""ids -> rows: pooling methods, one small file each, behind the class of `noppa.methods.protocol`."""
+"""ids -> rows: pooling methods, one small file each, behind the class of `noppa.methods.method`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from noppa.methods.average import Average
 from noppa.methods.dct import DCT
 from noppa.methods.fastsent import FastSent
 from noppa.methods.gem import GEM
+from noppa.methods.method import Method
 from noppa.methods.noppa import NoPPA
-from noppa.methods.protocol import Method
 from noppa.methods.registry import METHODS, register
 from noppa.methods.s3e import S3E
 from noppa.methods.sent2vec import Sent2Vec

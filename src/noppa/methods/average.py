@@ -1,14 +1,11 @@
-"""The plain mean of the word vectors: what every other method has to beat."""
+"""The plain mean of the word vectors: the baseline of every other method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from noppa.methods.numpy_form import Learnt
-from noppa.methods.protocol import Kernel, Method
-from noppa.methods.split import Float
-from noppa.methods.weighting import mean_arguments, mean_terms
+from noppa.methods.method import Kernel, Learnt, Method, mean_kernel, mean_terms
+from noppa.refine import Float
 from noppa.words.word_vectors import WordVectors
 
 
@@ -17,8 +14,7 @@ class Average(Method):
     """1/n sum_i v_i. It has no parameters and learns nothing."""
 
     uses_order = False
-    mean_obstacle = ""
-    COST: ClassVar = "n d"
+    is_mean = True
 
     def width(self, words: WordVectors) -> int:
         return words.dim
@@ -27,4 +23,4 @@ class Average(Method):
         return mean_terms(vectors, weights)
 
     def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
-        return Kernel("mean", words.table, mean_arguments(None))
+        return mean_kernel(words.table, None)

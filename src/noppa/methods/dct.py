@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from noppa.methods.numpy_form import Learnt
-from noppa.methods.protocol import Kernel, Method
-from noppa.methods.split import Float
+from noppa.methods.method import Kernel, Learnt, Method
 from noppa.parameters import positive_count, validate_fields
+from noppa.refine import Float
 from noppa.words.word_vectors import WordVectors
 
 
@@ -18,13 +17,12 @@ from noppa.words.word_vectors import WordVectors
 class DCT(Method):
     """[c_0 ; … ; c_(k-1)] with c_j = s_j sum_t v_t cos(pi (2t + 1) j / 2n), orthonormal: s_0 = sqrt(1/n), s_j = sqrt(2/n).
 
-    k: how many coefficients; c_0 is the sum of the words over sqrt(n), the others keep their order. A sentence of fewer
-        than k words is padded with zero vectors.
+    Args:
+        k: How many coefficients. c_0 is the sum of the words over sqrt(n); the others keep their order. A sentence of
+            fewer than k words is padded with zero vectors.
     """
 
     settable: ClassVar = ("k",)
-    mean_obstacle = "DCT depends on the order of the words"
-    COST: ClassVar = "k n d"
 
     k: int = 3
 
@@ -43,7 +41,7 @@ class DCT(Method):
 
 
 def waves(tokens: int, k: int) -> Float:
-    """The first k waves of the orthonormal DCT-II over the words, (k, tokens); short sentences are padded to k words."""
+    """Return the first k waves of the orthonormal DCT-II over the words, (k, tokens), padded to at least k words."""
     length = max(tokens, k)
     order, place = np.arange(k)[:, None], np.arange(tokens)
     values = np.cos(np.pi * (2 * place + 1) * order / (2 * length))

@@ -9,13 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.methods.corpus import Ids
-from noppa.methods.numpy_form import Learnt, Sentence
-from noppa.methods.protocol import TEXT, Kernel, Method
-from noppa.methods.split import Float, Split, plain
-from noppa.methods.trained import TRAINED, TRAINING, trained, trained_rows, trained_table
-from noppa.methods.weighting import mean_arguments
+from noppa.methods.method import (
+    TEXT,
+    Ids,
+    Kernel,
+    Learnt,
+    Method,
+    Sentence,
+    Split,
+    mean_kernel,
+    plain,
+)
+from noppa.methods.trained import TRAINED, TRAINING, train, trained_rows, trained_table
 from noppa.parameters import boolean, validate_fields
+from noppa.refine import Float
 from noppa.words.word_vectors import WordVectors
 
 
@@ -25,15 +32,17 @@ class FastSent(Method):
 
     The texts given to `fit` are the sentences of a running text, in order. Training starts from the word vectors.
 
-    autoencode: predict the sentence's own words, too (the paper's FastSent+AE). epochs: passes over the corpus.
-    rate: of learning, falling to 0. negatives: noise words against each true one. t: words more frequent than this are
-        predicted less often. seed: of everything drawn.
+    Args:
+        autoencode: Also predict the sentence's own words (the paper's FastSent+AE).
+        epochs: Passes over the corpus.
+        rate: Learning rate, falling to 0.
+        negatives: Noise words per true word.
+        t: Words more frequent than this are predicted less often.
+        seed: Seed of all random draws.
     """
 
     learning: ClassVar = TEXT
     uses_order = False
-    mean_obstacle = "FastSent adds words up and does not divide by their number"
-    COST: ClassVar = "n d"
     LEARNT: ClassVar = {**TRAINED, "pairs": "f4 0 dim"}
 
     autoencode: bool = False
@@ -50,14 +59,14 @@ class FastSent(Method):
         return words.dim
 
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-        return trained(words, sentences, self, adjacent=True, itself=self.autoencode)
+        return train(words, sentences, self, adjacent=True, itself=self.autoencode)
 
     def pooled(self, sentence: Sentence) -> Float:
         rows = trained_rows(sentence.words, sentence.learnt, sentence.ids)
         return np.asarray(rows.sum(axis=0))
 
     def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
-        return Kernel("mean", trained_table(words, learnt), mean_arguments(None, "one"))
+        return mean_kernel(trained_table(words, learnt), None, "one")
 
     def split(self, sentence: Sentence) -> Split:
         rows = trained_rows(sentence.words, sentence.learnt, sentence.ids)

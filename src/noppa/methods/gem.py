@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from noppa.constants import IN_SPAN
 from noppa.errors import ParameterError
-from noppa.methods.corpus import Ids
-from noppa.methods.numpy_form import Learnt, Sentence
-from noppa.methods.protocol import SUMS, Kernel, Method
-from noppa.methods.split import Float, Split, plain
+from noppa.methods.method import SUMS, Ids, Kernel, Learnt, Method, Sentence, Split, plain
 from noppa.parameters import optional, positive_count, validate_fields, whole
-from noppa.refine import Moments
+from noppa.refine import Float, Moments
 from noppa.words.word_vectors import WordVectors
 
-#: The square of its root, times that of the largest vector, is still a float64.
+#: The square of its root, times the square of the largest vector, still fits float64.
 MOST_PRODUCT = 1e240
 
 #: The paper's vectors are three sets of 300 dimensions side by side.
@@ -35,15 +32,15 @@ class GEM(Method):
     corpus: novelty e^(|r| / |v_i|), significance |r| / words in the window, uniqueness e^(-|s_j q·d_j| / h) over the h
     directions with the largest s_j |X d_j|.
 
-    m: words of the window on either side. k: corpus directions to choose from; None is one for 20 dimensions, the share
-        of the paper, which has 45 for 900. h: how many to choose; None is 17/45 of k, as there.
-    t: power of the singular values of a sentence in its coarse vector, from which the corpus directions come.
+    Args:
+        m: Number of words of the window on either side.
+        k: Number of corpus directions to choose from; None is one per 20 dimensions, as in the paper (45 for 900).
+        h: How many of them to choose; None is 17/45 of k, as in the paper.
+        t: Power of the singular values of a sentence in its coarse vector, from which the corpus directions come.
     """
 
     learning: ClassVar = SUMS
     settable: ClassVar = ("k",)
-    mean_obstacle = "GEM weighs each word by the words around it"
-    COST: ClassVar = "n (m + k) d + n m³"
     LEARNT: ClassVar = {"directions": "f8 k dim", "values": "f8 k"}
 
     m: int = 7
@@ -65,11 +62,11 @@ class GEM(Method):
         return words.dim
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-        found = self._directions(words.dim)
-        if found > words.dim or self._removed(found) > found:
+        k = self._directions(words.dim)
+        if k > words.dim or self._removed(k) > k:
             raise ParameterError(
-                f"GEM(k={found}, h={self._removed(found)}) wants more directions than the {words.dim} dimensions of the "
-                "word vectors: lower k and h"
+                f"GEM(k={k}, h={self._removed(k)}) needs more directions than the {words.dim} dimensions of the word vectors",
+                "lower k and h",
             )
         moments = Moments.empty(words.dim)
         for ids, offsets in sentences:
@@ -78,14 +75,12 @@ class GEM(Method):
                 for sentence in np.split(ids, offsets[1:-1])
             ]
             with np.errstate(over="ignore", invalid="ignore"):
-                moments += Moments.of(rows)
+                moments += Moments.from_rows(rows)
         return {"products": moments.products}
 
     def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
         if not np.abs(sums["products"]).max() <= MOST_PRODUCT:
-            raise ParameterError(
-                f"GEM(t={self.t}) raises singular values beyond what numbers can hold: lower t"
-            )
+            raise ParameterError(f"the singular values to the power t={self.t} overflow", "lower t")
         squares, directions = np.linalg.eigh(sums["products"])
         values = np.sqrt(np.maximum(squares[::-1], 0))
         return {
@@ -119,9 +114,7 @@ class GEM(Method):
         return plain(terms, vectors, alphas)
 
     def _alphas(self, sentence: Sentence) -> tuple[Float, Float]:
-        """Novelty + significance + uniqueness of each word, (tokens,), and the h directions that the sentence lies along
-        most, (h, dim).
-        """
+        """Return novelty + significance + uniqueness of each word, (tokens,), and the sentence's h directions, (h, dim)."""
         vectors, learnt = sentence.vectors, sentence.learnt
         shares = learnt["values"] * np.linalg.norm(vectors @ learnt["directions"].T, axis=0)
         removed = self._removed(len(shares))
@@ -140,7 +133,7 @@ class GEM(Method):
 
 
 def outside(vector: Float, context: Float) -> Float:
-    """The part of a vector outside the span of others, by Gram-Schmidt; zeros where it lies inside."""
+    """Return the part of a vector outside the span of others, by Gram-Schmidt; zeros if it is inside."""
     basis = np.empty((0, len(vector)))
     for other in (*context, vector):
         rest = other - (basis @ other) @ basis
@@ -155,13 +148,13 @@ def outside(vector: Float, context: Float) -> Float:
 
 
 def coarse(vectors: NDArray[np.floating], t: int) -> NDArray[np.float64]:
-    """sum_j s_j^t u_j over the singular directions u of a sentence, (dim,).
+    """Return sum_j s_j^t u_j over the singular directions u of a sentence, (dim,).
 
-    A singular vector has no sign of its own; here its largest entry is positive, so that every machine agrees.
+    The sign of a singular vector is arbitrary: its largest entry is made positive, so that every machine agrees.
     """
     if not len(vectors):
         return np.zeros(vectors.shape[1])
     _, values, directions = np.linalg.svd(vectors.astype(float), full_matrices=False)
     signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
-    with np.errstate(over="ignore", invalid="ignore"):  # `conclude` tells of it
+    with np.errstate(over="ignore", invalid="ignore"):  # `conclude` reports it
         return np.asarray((signs * values**t) @ directions)

@@ -19,12 +19,12 @@ BLOCK = 1 << 14
 BLOCK_VALUES = 1 << 20
 
 
-#: Called in every round, by whoever set it in this thread; it may raise to stop the work.
+#: Called in every round; a caller may set it to a function that raises to stop the work.
 interrupt: ContextVar[Callable[[], None]] = ContextVar("interrupt", default=lambda: None)
 
 
 def k_means(points: ArrayLike, k: int, weights: ArrayLike | None = None, seed: int = 0) -> Float:
-    """Centroids (k, dim) of points (count, dim): k-means++ from `seed`, then Lloyd's rounds until nothing moves."""
+    """Return centroids (k, dim) of points (count, dim): k-means++, then Lloyd's algorithm until nothing moves."""
     check = interrupt.get()
     rows = np.asarray(points, np.float64)
     k = whole(k, "k", 1, len(rows))
@@ -55,13 +55,13 @@ def k_means(points: ArrayLike, k: int, weights: ArrayLike | None = None, seed: i
 
 
 def nearest(points: NDArray[np.floating], centroids: Float) -> NDArray[np.int32]:
-    """The nearest centroid of each point, (count,)."""
+    """Return the nearest centroid of each point, (count,)."""
     half = (centroids**2).sum(axis=1) / 2
     return np.asarray((points @ centroids.T - half).argmax(axis=1), np.int32)
 
 
 def labels_of(words: WordVectors, centroids: Float) -> NDArray[np.int32]:
-    """The nearest centroid of each word and, last, of the zero word, (words + 1,)."""
+    """Return the nearest centroid of each word and, last, of the zero word, (words + 1,)."""
     starts = range(0, len(words), BLOCK)
     blocks = [
         nearest(words.vectors(np.arange(at, min(at + BLOCK, len(words)))).astype(float), centroids)
@@ -78,13 +78,11 @@ def centroids_of_corpus(
     seed: int,
     method: str,
 ) -> Float:
-    """Centroids of the different words of a corpus with these counts (words,), each by its weight and not by how often it
-    occurs, (k, dim).
-    """
+    """Return centroids (k, dim) of the distinct words of a corpus with these counts (words,), weighted by `weights`."""
     seen = np.flatnonzero(counts)
     if len(seen) < k:
         raise ParameterError(
-            f"{method} needs a corpus of at least {k} different known words, and this one has {len(seen)}: "
-            "fit on more text or lower k"
+            f"{method} needs a corpus of at least {k} distinct known words, and this one has {len(seen)}",
+            "fit on more text or lower k",
         )
     return k_means(words.vectors(seen), k, None if weights is None else weights[seen], seed)

@@ -5,27 +5,37 @@ A pooled vector is [context ; word], each `dim` long:
     context = 1/n sum_i w_i sum_j A_ij K(v'_j - v'_i)        word = 1/n sum_i w_i v_i
 
 with v' the word vectors plus positions (equation 10), A the softmax of their dot products (13), K the kernel (12) and
-w = a / (p + a/2) the smooth frequency weight (9). Refinement is noise removal (14, 15).
+w = a / (p + a/2) the smooth frequency weight (9). Refinement is noise removal (14, 15). The functions below the class are
+the equations for the vectors (tokens, dim) of one sentence, in float64.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from noppa import _native as kernels
-from noppa.constants import MOST_COSINES, PAIR_KERNEL
+from noppa.constants import COSINES, MOST_COSINES, PAIR_KERNEL, PART
 from noppa.errors import ParameterError, warn
-from noppa.methods import equations
-from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
-from noppa.methods.protocol import Kernel, Method, Pooler
-from noppa.methods.split import Float, Split
-from noppa.methods.weighting import smooth_frequency_weight
-from noppa.methods.windows import averaged, joined, truncated, windows
+from noppa.methods.method import (
+    Ids,
+    Kernel,
+    Learnt,
+    Method,
+    NumpyPooler,
+    Pooler,
+    Rows,
+    Sentence,
+    Split,
+    smooth_frequency_weight,
+    spread,
+)
 from noppa.parameters import (
     boolean,
     count,
@@ -36,41 +46,51 @@ from noppa.parameters import (
     validate_fields,
     whole,
 )
-from noppa.refine import NoiseRemoval, Refinement
+from noppa.refine import Float, NoiseRemoval, Refinement
 from noppa.words.word_vectors import WordVectors
 
-KERNELS = tuple(equations.PAIR_KERNELS)
-PARTS = ("context", "word")
-POLICIES = ("error", "truncate", "window")
+#: Equation 12 and the cheaper kernels, of the difference of two positional vectors.
+PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
+    "log2": lambda difference: np.log2(1 + difference**2),
+    "abs": np.abs,
+    "square": np.square,
+}
+
+#: Parts that NoPPA can concatenate; their native numbers are followed by those of `dct1`, `dct2`, …
+PARTS = tuple(PART)
+
+#: Parts that are sums over pairs of words.
+PAIR_PARTS = ("context", "ordered", "product")
 
 
 @dataclass(frozen=True)
 class NoPPA(Method):
     """The paper's method, equations 9 and 10. Its ablations are settings.
 
-    CE-avg is `a=None, k=0`, CE-avg+NR `a=None`, CE+SFW `k=0`, and all of it the full model.
+    CE-avg is `a=None, k=0`, CE-avg+NR `a=None`, CE+SFW `k=0`; the defaults are the full model.
 
-    a: strength of the smooth frequency weight a / (p + a/2); None gives every word weight 1.
-    k: how many of the last singular directions noise removal takes out; 0 for none.
-    position: "paper" (equation 11), "reference" (the authors' code), or None.
-    noise: "paper" or "reference", see `NoiseRemoval`.
-    kernel: "log2" is equation 12; "abs" |x| and "square" x² are cheaper, for the paper's call to try others.
-    parts: what to concatenate, in this order. The paper's two halves are "context" and "word". "ordered" is the context
-        with the sign of the difference, later word minus earlier one, which keeps their order; "product" has v'_i v'_j in
-        place of the kernel; "max", "min" and "std" are those of the words; "dct1", "dct2", … are the word half times
-        cos(pi (2t + 1) j / 2n), t counting the words and j being the number. `NoPPA.RICH` is a good set of seven.
-    pair_columns: (start, stop): equations 10 to 13 see these columns of the word vectors alone, so "context", "ordered" and
-        "product" are that wide; all other parts have every column. None is all of them.
-    attend_self: whether a word attends to itself. It adds nothing to the sum, but takes its share of the softmax.
-    unknown_takes_position: whether a skipped unknown word still counts as a position.
-    max_tokens, policy: a bound on the tokens of a text and what to do beyond it: "error", "truncate" (the first ones,
-        with a warning), or "window" (overlapping windows of that many tokens, averaged by their length).
+    Args:
+        a: Strength of the smooth frequency weight a / (p + a/2); None gives every word weight 1.
+        k: How many of the last singular directions noise removal removes; 0 for none.
+        position: "paper" (equation 11), "reference" (the authors' code), or None.
+        noise: "paper" or "reference", see `NoiseRemoval`.
+        kernel: "log2" is equation 12; "abs" |x| and "square" x² are cheaper alternatives.
+        parts: What to concatenate, in this order. The paper's halves are "context" and "word". "ordered" is the context
+            with the sign of the difference, later word minus earlier word, which keeps their order; "product" has v'_i v'_j
+            instead of the kernel; "max", "min" and "std" are taken over the words; "dct1", "dct2", … are the word half
+            times cos(pi (2t + 1) j / 2n), with t counting the words and j the number. `NoPPA.RICH` is a good set of seven.
+        attend_self: Whether a word attends to itself. It adds nothing to the sum, but takes its share of the softmax.
+        unknown_takes_position: Whether a skipped unknown word still counts as a position.
+        max_tokens: Largest number of tokens of a text; None for no limit.
+        policy: For longer texts: "error", "truncate" (keep the first tokens, with a warning), or "window" (overlapping
+            windows of that many tokens, averaged by their length).
+        pair_columns: (start, stop): equations 10 to 13 use only these columns of the word vectors, so "context", "ordered"
+            and "product" are that wide; all other parts have every column. None uses all columns.
     """
 
     attends: ClassVar = True
     settable: ClassVar = ("a", "k", "parts", "position", "kernel")
-    COST: ClassVar = "n² d"
-    #: The parts that forward selection on training and development data found best.
+    #: The parts that forward selection on training and development data found best (bench/parts.py).
     RICH: ClassVar[tuple[str, ...]] = (
         "context",
         "word",
@@ -86,7 +106,7 @@ class NoPPA(Method):
     position: str | None = "paper"
     noise: str = "paper"
     kernel: str = "log2"
-    parts: tuple[str, ...] = PARTS
+    parts: tuple[str, ...] = ("context", "word")
     attend_self: bool = True
     unknown_takes_position: bool = False
     max_tokens: int | None = None
@@ -100,13 +120,13 @@ class NoPPA(Method):
             k=count,
             position=partial(one_of, choices=("paper", "reference", None)),
             noise=partial(one_of, choices=("paper", "reference")),
-            kernel=partial(one_of, choices=KERNELS),
-            parts=_checked_parts,
+            kernel=partial(one_of, choices=tuple(PAIR_KERNELS)),
+            parts=_valid_parts,
             attend_self=boolean,
             unknown_takes_position=boolean,
             max_tokens=optional(partial(whole, least=2)),
-            policy=partial(one_of, choices=POLICIES),
-            pair_columns=optional(_checked_columns),
+            policy=partial(one_of, choices=("error", "truncate", "window")),
+            pair_columns=optional(_valid_columns),
         )
 
     @property
@@ -115,16 +135,13 @@ class NoPPA(Method):
 
     @property
     def uses_order(self) -> bool:  # type: ignore[override]
-        attending = any(part in equations.PAIR_PARTS for part in self.parts)
+        attending = any(part in PAIR_PARTS for part in self.parts)
         placed = any(part == "ordered" or part.startswith("dct") for part in self.parts)
         return placed or (attending and self.position is not None)
 
     @property
-    def mean_obstacle(self) -> str:  # type: ignore[override]
-        others = [part for part in self.parts if part != "word"]
-        if others:
-            return f"NoPPA's part {others[0]!r} is no sum over words, it depends on pairs of them or on their order"
-        return f"NoPPA(max_tokens={self.max_tokens}) bounds the text" if self.max_tokens else ""
+    def is_mean(self) -> bool:  # type: ignore[override]
+        return self.parts == ("word",) and self.max_tokens is None
 
     def width(self, words: WordVectors) -> int:
         return sum(self._widths(words.dim))
@@ -132,14 +149,14 @@ class NoPPA(Method):
     def check(self, words: WordVectors) -> None:
         if self.pair_columns is not None and self.pair_columns[1] > words.dim:
             raise ParameterError(
-                f"pair_columns={self.pair_columns} do not lie within the {words.dim} columns of the words"
+                f"pair_columns={self.pair_columns} are not within the {words.dim} columns of the words"
             )
         super().check(words)
 
     def _widths(self, dim: int) -> list[int]:
-        """How long each part is."""
+        """Return the length of each part."""
         compared = self._pair_width(dim)
-        return [compared if part in equations.PAIR_PARTS else dim for part in self.parts]
+        return [compared if part in PAIR_PARTS else dim for part in self.parts]
 
     @property
     def _compared(self) -> slice:
@@ -152,10 +169,6 @@ class NoPPA(Method):
     def refinements(self) -> tuple[Refinement, ...]:
         return (NoiseRemoval(self.k, self.noise),) if self.k else ()
 
-    @property
-    def without_fit(self) -> str:
-        return ", or set k=0"
-
     def weigh(self, probabilities: Float) -> Float:
         assert self.a is not None
         return smooth_frequency_weight(probabilities, self.a)
@@ -166,32 +179,29 @@ class NoPPA(Method):
         return np.concatenate([terms.sum(axis=0) for terms in self._terms(sentence)])
 
     def _terms(self, sentence: Sentence) -> list[Float]:
-        """Equation 9 before its outer sum: what each word adds to each part, (tokens, width of the part)."""
+        """Return what each word adds to each part (equation 9 before its outer sum), (tokens, width of the part)."""
         if not len(sentence):
             return [np.zeros((0, width)) for width in self._widths(sentence.words.dim)]
         options = (sentence.weights, self.kernel, self.attend_self)
         positional = self._positional(sentence)
-        numbers = map(equations.part_number, self.parts)
-        return [
-            equations.noppa_terms(number, sentence.vectors, positional, *options)
-            for number in numbers
-        ]
+        numbers = map(part_number, self.parts)
+        return [noppa_terms(number, sentence.vectors, positional, *options) for number in numbers]
 
     def _positional(self, sentence: Sentence) -> Float:
-        """Equation 10: word vectors plus positions, in the columns that pairs are compared in, (tokens, columns)."""
+        """Return equation 10: word vectors plus positions, in the columns in which pairs are compared, (tokens, columns)."""
         vectors = sentence.vectors[:, self._compared]
         if self.position is None:
             return vectors
         places = self._places(sentence)
-        return vectors + equations.positions(places, vectors.shape[1], self.position)
+        return vectors + positions(places, vectors.shape[1], self.position)
 
     def _places(self, sentence: Sentence) -> NDArray[np.int64]:
         return sentence.places if self.unknown_takes_position else np.arange(len(sentence))
 
-    # One sentence taken apart
+    # Explanations
 
     def split(self, sentence: Sentence) -> Split:
-        """Of a text beyond `max_tokens`, what the policy makes of it."""
+        """Divide the pooled row among the tokens; a text longer than `max_tokens` is split as its policy pools it."""
         limit = self.max_tokens
         if limit is None or sentence.length <= limit:
             return self._split(sentence)
@@ -211,30 +221,30 @@ class NoPPA(Method):
 
     def _split(self, sentence: Sentence) -> Split:
         tokens, terms, positional = len(sentence), self._terms(sentence), self._positional(sentence)
-        attention = np.zeros((0, 0))
+        attended = np.zeros((0, 0))
         edges = np.cumsum(self._widths(sentence.words.dim))[:-1]
         if tokens:
-            attention = equations.attention(positional, self.attend_self)
+            attended = attention(positional, self.attend_self)
 
         def pairs(direction: Float) -> Float:
-            """Equation 12 pair by pair, along a direction."""
+            """Return equation 12 pair by pair, along a direction."""
             along = np.zeros((tokens, tokens))
-            coefficients = sentence.weights[:, None] * attention / max(tokens, 1)
+            coefficients = sentence.weights[:, None] * attended / max(tokens, 1)
             np.fill_diagonal(coefficients, 0)
             parts = zip(self.parts, np.split(direction, edges), terms, strict=True)
             for name, part, term in parts:
-                if name in equations.PAIR_PARTS:
+                if name in PAIR_PARTS:
                     for i in range(tokens):
-                        values = equations.paired(name, positional, i, self.kernel)
+                        values = paired(name, positional, i, self.kernel)
                         along[i] += coefficients[i] * (values @ part)
                 else:
                     along += np.diag(term @ part)
             return along
 
-        each = dict.fromkeys(equations.PAIR_PARTS, sentence.vectors[:, self._compared])
+        each = dict.fromkeys(PAIR_PARTS, sentence.vectors[:, self._compared])
         words = np.hstack([each.get(part, sentence.vectors) for part in self.parts])
         places = self._places(sentence)
-        return Split(np.hstack(terms), words, sentence.weights, places, attention, pairs)
+        return Split(np.hstack(terms), words, sentence.weights, places, attended, pairs)
 
     # Batches
 
@@ -248,7 +258,7 @@ class NoPPA(Method):
             "kernel": PAIR_KERNEL[self.kernel],
             "attend_self": self.attend_self,
             "dropped_take_position": self.unknown_takes_position,
-            "parts": [equations.part_number(part) for part in self.parts],
+            "parts": [part_number(part) for part in self.parts],
             "pair_columns": None if self.pair_columns is None else list(self.pair_columns),
         }
         return Kernel("noppa", words.table, arguments)
@@ -260,25 +270,23 @@ class NoPPA(Method):
         return pooler if self.max_tokens is None else _Bounded(pooler, self.max_tokens, self.policy)
 
 
-def _checked_parts(value: Any, name: str) -> tuple[str, ...]:
+def _valid_parts(value: Any, name: str) -> tuple[str, ...]:
     try:
-        given = [] if isinstance(value, str) else list(value)
+        parts = () if isinstance(value, str) else tuple(value)
     except TypeError:
-        given = []
-    parts = tuple(
-        part for part in given if isinstance(part, str) and equations.part_number(part) >= 0
-    )
-    if not parts or len(parts) < len(given) or len(set(parts)) < len(parts):
+        parts = ()
+    are_known = all(isinstance(part, str) and part_number(part) >= 0 for part in parts)
+    if not parts or not are_known or len(set(parts)) < len(parts):
         raise ParameterError(
-            f"{name} must be some of {', '.join(equations.PARTS)}, dct1, dct2, … dct{MOST_COSINES}, each once, "
+            f"{name} must be some of {', '.join(PARTS)}, dct1, dct2, … dct{MOST_COSINES}, each once, "
             f"not {short_repr(value)}"
         )
     return parts
 
 
-def _checked_columns(value: Any, name: str) -> tuple[int, int]:
+def _valid_columns(value: Any, name: str) -> tuple[int, int]:
     try:
-        start, stop = (count(each, f"a column of {name}") for each in value)
+        start, stop = (count(column, f"a column of {name}") for column in value)
     except (TypeError, ValueError):
         start = stop = 0
     if start >= stop:
@@ -290,13 +298,13 @@ def _checked_columns(value: Any, name: str) -> tuple[int, int]:
 
 def _too_long(text: int, tokens: int, limit: int) -> ParameterError:
     return ParameterError(
-        f"text {text} has {tokens} tokens and max_tokens is {limit}: "
-        "raise it, or choose policy='truncate' or 'window'"
+        f"text {text} has {tokens} tokens and max_tokens is {limit}",
+        "raise max_tokens, or choose policy='truncate' or 'window'",
     )
 
 
 class _Bounded:
-    """A pooler for texts of any length that never gives more than `limit` tokens of one to the pooler within."""
+    """Wraps a pooler so that it never gets more than `limit` tokens of one text."""
 
     def __init__(self, within: Pooler, limit: int, policy: str) -> None:
         self.within, self.limit, self.policy = within, limit, policy
@@ -309,7 +317,7 @@ class _Bounded:
         threads: int,
     ) -> Rows:
         limit = self.limit
-        # a small batch needs no look at the lengths of its texts
+        # a batch of few tokens has no long text
         if len(ids) <= limit or not (over := np.flatnonzero(np.diff(offsets) > limit)).size:
             return self.within(ids, offsets, steps, threads)
         if self.policy == "error":
@@ -326,14 +334,14 @@ class _Bounded:
 
 
 class _Positioned:
-    """The native kernel with as many positions as the longest text so far needed."""
+    """The native kernel with a table of positions that grows with the longest text so far."""
 
     FEWEST, MOST_CACHED = 64, 4096
 
     def __init__(self, method: NoPPA, words: WordVectors) -> None:
         self.method, self.words = method, words
-        #: How long a text may be, and the kernel for texts up to that long: one attribute, for threads to swap at once.
-        self.ready = self._made(self.FEWEST)
+        #: The longest possible text and the kernel for it: one attribute, so that threads replace both at once.
+        self.ready = self._build(self.FEWEST)
 
     def __call__(
         self,
@@ -346,12 +354,12 @@ class _Positioned:
         if len(ids) > most:
             longest = int(np.diff(offsets).max(initial=0))
             if longest > self.MOST_CACHED:
-                most, pool = self._made(longest)
+                most, pool = self._build(longest)
             elif longest > most:
-                self.ready = most, pool = self._made(1 << (longest - 1).bit_length())
+                self.ready = most, pool = self._build(1 << (longest - 1).bit_length())
         return pool(ids, offsets, steps, threads)
 
-    def _made(self, count: int) -> tuple[int, Pooler]:
+    def _build(self, count: int) -> tuple[int, Pooler]:
         formula, dim = self.method.position, self.method._pair_width(self.words.dim)
         if formula is None:
             return np.iinfo(np.int64).max, kernels.Pooling(*self.method.native(self.words, {}))
@@ -359,5 +367,161 @@ class _Positioned:
         # by blocks, since a position takes twice the memory while it is computed
         for start in range(0, count, 1024):
             block = np.arange(start, min(start + 1024, count))
-            table[block, :dim] = equations.positions(block, dim, formula)
+            table[block, :dim] = positions(block, dim, formula)
         return count, kernels.Pooling(*self.method.native(self.words, {}, table))
+
+
+# Equations 10 to 13
+
+
+def positions(places: int | NDArray[np.int64], dim: int, formula: str) -> Float:
+    """Return equation 11 for the given positions, or for 0 … places - 1, (positions, dim).
+
+    "paper": dimensions 2m and 2m + 1 share the angle pos / 10000^(2m/d). "reference": the authors' code uses the
+    dimension's index instead of m, so the exponent is doubled and no two dimensions share an angle.
+    """
+    index = np.arange(dim)
+    exponent = 2 * (index // 2) / dim if formula == "paper" else 2 * index / dim
+    place = np.arange(places) if isinstance(places, int) else places
+    angle = place[:, None] / np.power(10000.0, exponent)
+    return np.where(index % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
+    """Return equation 13: softmax of v'_i · v'_j / sqrt(d) over j, (tokens, tokens); each row sums to 1."""
+    vectors = np.asarray(positional, np.float64)
+    scores = vectors @ vectors.T / np.sqrt(vectors.shape[1])
+    if not attend_self:
+        np.fill_diagonal(scores, -np.inf)
+        if len(scores) == 1:
+            return np.zeros((1, 1))
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def part_number(name: str) -> int:
+    """Return the native number of a part, -1 for an unknown name."""
+    if name in PART:
+        return PART[name]
+    order = re.fullmatch("dct([1-9][0-9]{0,8})", name)
+    return COSINES + int(order[1]) if order and int(order[1]) <= MOST_COSINES else -1
+
+
+def paired(name: str, positional: Float, i: int, kernel: str) -> Float:
+    """Return what word i contributes with each other word to a part of pairs, (tokens, dim); "context" is half of equation 12."""
+    if name == "product":
+        return np.asarray(positional * positional[i])
+    difference = positional - positional[i]
+    values = PAIR_KERNELS[kernel](difference)
+    if name == "ordered":
+        later = np.sign(np.arange(len(positional)) - i)[:, None]
+        values = later * np.sign(difference) * values
+    return np.asarray(values)
+
+
+def pair_terms(
+    name: str, positional: Float, weights: Float, kernel: str, attend_self: bool
+) -> Float:
+    """Return equation 9's inner sum w_i / n sum_j A_ij f_ij of each word i, (tokens, dim), without f_ii."""
+    tokens = len(positional)
+    shares = attention(positional, attend_self)
+    np.fill_diagonal(shares, 0)
+    rows = [shares[i] @ paired(name, positional, i, kernel) for i in range(tokens)]
+    return np.asarray(weights[:, None] * np.array(rows) / tokens)
+
+
+def noppa_terms(
+    part: int, vectors: Float, positional: Float, weights: Float, kernel: str, attend_self: bool
+) -> Float:
+    """Return what each word adds to one part of a pooled vector, (tokens, dim): equation 9 before its outer sum.
+
+    A maximum is attributed to the first word that has it; a standard deviation to each word by its squared distance.
+    """
+    tokens, name = len(vectors), PARTS[part] if part < len(PARTS) else "dct"
+    if name in PAIR_PARTS:
+        return pair_terms(name, positional, weights, kernel, attend_self)
+    if name == "word":
+        return np.asarray(weights[:, None] * vectors / tokens)
+    if name == "dct":
+        waves = np.cos(np.pi * (2 * np.arange(tokens) + 1) * (part - len(PARTS)) / (2 * tokens))
+        return np.asarray((weights * waves)[:, None] * vectors / tokens)
+    if name == "std":
+        squares = (vectors - vectors.mean(axis=0)) ** 2 / tokens
+        spread = np.sqrt(squares.sum(axis=0))
+        return np.asarray(squares / np.where(spread > 0, spread, 1))
+    terms, columns = np.zeros_like(vectors), np.arange(vectors.shape[1])
+    first = vectors.argmax(axis=0) if name == "max" else vectors.argmin(axis=0)
+    terms[first, columns] = vectors[first, columns]
+    return terms
+
+
+# Texts longer than max_tokens
+
+
+def truncated(ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int) -> Ids:
+    """Return the first `limit` ids of every sentence."""
+    lengths = np.minimum(np.diff(offsets), limit)
+    bounds = np.append(0, np.cumsum(lengths))
+    # As large as the result: one text may have millions of tokens.
+    return ids[np.arange(bounds[-1]) + np.repeat(offsets[:-1] - bounds[:-1], lengths)], bounds
+
+
+def windows(
+    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Divide sentences longer than `limit` into half-overlapping windows of that length, the last one at the end.
+
+    Returns the ids and offsets of all windows, and the sentence that each belongs to.
+    """
+    pieces, owners = [], []
+    for owner, (begin, end) in enumerate(
+        zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    ):
+        starts = [begin]
+        if end - begin > limit:
+            starts = [*range(begin, end - limit, max(1, limit // 2)), end - limit]
+        pieces += [ids[start : min(start + limit, end)] for start in starts]
+        owners += [owner] * len(starts)
+    inner = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    return np.concatenate(pieces) if pieces else ids, inner, np.array(owners, np.int64)
+
+
+def averaged(
+    rows: NDArray[np.floating], known: NDArray[np.int32], owners: NDArray[np.int64], sentences: int
+) -> Rows:
+    """Return the mean of each sentence's windows, weighted by their known tokens."""
+    total = np.zeros((sentences, rows.shape[1]))
+    length = np.zeros(sentences)
+    np.add.at(total, owners, rows * known[:, None].astype(float))
+    np.add.at(length, owners, known)
+    return total / np.maximum(length, 1)[:, None], length.astype(np.int32)
+
+
+def joined(pieces: Sequence[tuple[Split, NDArray[np.int64]]], tokens: int) -> Split:
+    """Combine the splits of a text's windows, each with the tokens it contains, weighted by their number.
+
+    A token in several windows gets the mean of their attention, and its position in the first.
+    """
+    if len(pieces) == 1:
+        return spread(*pieces[0], tokens)
+    total = max(sum(len(inside) for _, inside in pieces), 1)
+    width = pieces[0][0].terms.shape[1]
+    terms, words = np.zeros((tokens, width)), np.zeros((tokens, width))
+    attention, weights = np.zeros((tokens, tokens)), np.zeros(tokens)
+    positions, seen = np.full(tokens, -1), np.zeros(tokens)
+    for split, inside in reversed(pieces):
+        terms[inside] += len(inside) / total * split.terms
+        words[inside], weights[inside] = split.words, split.weights
+        positions[inside] = split.positions
+        attention[np.ix_(inside, inside)] += len(inside) * np.asarray(split.attention)
+        seen[inside] += len(inside)
+    attention /= np.maximum(seen, 1)[:, None]
+
+    def pairs(direction: Float) -> Float:
+        along = np.zeros((tokens, tokens))
+        for split, inside in pieces:
+            if split.pairs is not None:
+                along[np.ix_(inside, inside)] += len(inside) / total * split.pairs(direction)
+        return along
+
+    return Split(terms, words, weights, positions, attention, pairs)

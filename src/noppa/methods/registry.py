@@ -1,4 +1,4 @@
-"""Methods and refinements by name: ours, and those that users register."""
+"""Methods and refinements by name: built-in, registered by users, or installed as `noppa.methods` entry points."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from noppa.errors import ParameterError
 from noppa.methods.average import Average
 from noppa.methods.dct import DCT
 from noppa.methods.fastsent import FastSent
-from noppa.methods.foreign import ForeignMethod, ForeignRefinement
 from noppa.methods.gem import GEM
+from noppa.methods.method import Method
 from noppa.methods.noppa import NoPPA
-from noppa.methods.protocol import Method
 from noppa.methods.s3e import S3E
 from noppa.methods.sent2vec import Sent2Vec
 from noppa.methods.sif import SIF
@@ -27,8 +26,8 @@ from noppa.methods.vlawe import VLAWE
 from noppa.parameters import short_repr
 from noppa.refine import REFINEMENTS, Refinement
 
-#: Every method by the name that the command line and saved encoders use; `register` adds to it.
-METHODS: dict[str, type[Any]] = {
+#: Every method by its name on the command line and in saved encoders; `register` adds to it.
+METHODS: dict[str, type[Method]] = {
     "noppa": NoPPA,
     "average": Average,
     "tfidf": TfIdf,
@@ -41,19 +40,21 @@ METHODS: dict[str, type[Any]] = {
     "fastsent": FastSent,
     "sent2vec": Sent2Vec,
 }
-#: Those that cannot be replaced.
+#: Names that cannot be replaced.
 BUILT_IN = frozenset({*METHODS, *REFINEMENTS})
 
-#: Modules that register methods, with commas, for every command and server process.
+#: The group of entry points under which installed packages offer methods and refinements.
+ENTRY_POINTS = "noppa.methods"
+#: A comma-separated list of modules to import at the start of every command and server process.
 EXTENSIONS = "NOPPA_IMPORT"
 NAME = re.compile(r"[A-Za-z_][\w.:-]{0,199}")
 
 
-def register(name: str, kind: type[Any]) -> None:
-    """Name a method or a refinement of your own, for saved folders, the command line, `compare`, `bench` and the page.
+def register(name: str, kind: type[Method] | type[Refinement]) -> None:
+    """Name a method or refinement of your own, for saved folders, the command line and the server.
 
-    kind: a class with `pool`, `terms` or `pooled` as `Method` has them, or with `fit` as `Refinement` has it. A class
-        that was registered before may be registered anew, as a notebook does when a cell runs again.
+    An installed package can declare it as an entry point of the group `noppa.methods` instead. Registering a class of the
+    same module and name again replaces it, as a notebook does when a cell runs twice.
 
     >>> import noppa
     >>> class Largest(noppa.Method):
@@ -65,39 +66,32 @@ def register(name: str, kind: type[Any]) -> None:
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ParameterError(
-            f"a name begins with a letter and goes on with letters, digits or . : - _, not {short_repr(name)}"
+            f"a name begins with a letter and continues with letters, digits or . : - _, not {short_repr(name)}"
         )
-    if not isinstance(kind, type):
-        raise ParameterError(f"register takes a class, not {short_repr(kind)}: give type(it)")
-    table = _table_for(kind)
-    other = METHODS.get(name) or REFINEMENTS.get(name)
-    if name in BUILT_IN or (other is not None and _place(other) != _place(kind)):
-        raise ParameterError(f"the name {name!r} belongs to {_place(other)}: choose another one")
+    is_class = isinstance(kind, type)
+    if not is_class or not issubclass(kind, (Method, Refinement)):
+        raise ParameterError(f"{short_repr(kind)} is not a subclass of Method or Refinement")
+    other: type[Any] | None = METHODS.get(name) or REFINEMENTS.get(name)
+    if name in BUILT_IN or (other is not None and _full_name(other) != _full_name(kind)):
+        raise ParameterError(
+            f"the name {name!r} belongs to {_full_name(other or kind)}", "choose another"
+        )
+    table: dict[str, Any] = METHODS if issubclass(kind, Method) else REFINEMENTS
     table[name] = kind
 
 
-def _table_for(kind: type[Any]) -> dict[str, type[Any]]:
-    if ForeignMethod.takes(kind):
-        return METHODS
-    if ForeignRefinement.takes(kind):
-        return REFINEMENTS
-    raise ParameterError(
-        f"{kind.__name__} is neither a method, which has pool(vectors, weights), nor a refinement, which has fit(moments)"
-    )
-
-
-def _place(kind: type[Any] | None) -> str:
-    return "" if kind is None else f"{kind.__module__}.{kind.__qualname__}"
+def _full_name(kind: type[Any]) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def search_current_folder() -> None:
-    """Let imports find modules of the current folder, as `python FILE` does and an installed script does not."""
+    """Let imports find modules in the current folder, as `python FILE` does and an installed script does not."""
     if "" not in sys.path:
         sys.path.insert(0, "")
 
 
 def import_extensions() -> None:
-    """Import the modules of NOPPA_IMPORT, which register methods and refinements: what commands and servers do first."""
+    """Import the modules of NOPPA_IMPORT, which register methods and refinements."""
     for module in filter(None, os.environ.get(EXTENSIONS, "").split(",")):
         search_current_folder()
         try:
@@ -108,103 +102,77 @@ def import_extensions() -> None:
             ) from error
 
 
-def method_class(name: str) -> type[Any]:
-    """A method by its registered name, or by `package.module:Class`, which is imported."""
-    if name in METHODS:
-        return METHODS[name]
+def find_class(table: Mapping[str, type[Any]], name: str) -> type[Any] | None:
+    """Return the class of a name, registering it first if it is an entry point; None for an unknown name."""
+    if name not in table:
+        from importlib.metadata import entry_points
+
+        for entry in entry_points(group=ENTRY_POINTS, name=name):
+            register(name, entry.load())
+    return table.get(name)
+
+
+def method_class(name: str) -> type[Method]:
+    """Return a method by its name, or import it from `package.module:Class`."""
+    if known := find_class(METHODS, name):
+        return known
     module, colon, attribute = name.partition(":")
     if not colon:
         raise ParameterError(
-            f"there is no method {name!r}: choose from {', '.join(METHODS)}, or give package.module:Class"
+            f"there is no method {name!r}",
+            f"choose from {', '.join(METHODS)}, or give package.module:Class",
         )
     try:
         kind = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ParameterError(
-            f"the method {name!r} cannot be imported: {error}; give package.module:Class"
+            f"the method {name!r} cannot be imported ({error})", "give package.module:Class"
         ) from error
-    if not isinstance(kind, type) or not ForeignMethod.takes(kind):
-        raise ParameterError(f"{name} is no method: it needs pool(self, vectors, weights)")
+    if not isinstance(kind, type) or not issubclass(kind, Method):
+        raise ParameterError(f"{name} is not a subclass of noppa.Method")
     if kind not in METHODS.values():
         register(name, kind)
     return kind
 
 
-def adapted(method: Any) -> Method:
-    """A method as the encoder needs it: one of ours, a subclass of `Method`, or a stranger's object with `pool`."""
-    if isinstance(method, Method):
-        return method
-    if isinstance(method, type) or not ForeignMethod.takes(type(method)):
-        known = ", ".join(kind.__name__ for kind in METHODS.values())
-        raise ParameterError(
-            f"method must be one of {known}, or an object with pool(vectors, weights), not {short_repr(method)}"
-        )
-    return ForeignMethod(method)
-
-
-def adapted_refinement(refinement: Any) -> Refinement:
-    """A refinement as the encoder needs it: one of ours, a subclass of `Refinement`, or an object with `fit`."""
-    if isinstance(refinement, Refinement):
-        return refinement
-    if isinstance(refinement, type) or not ForeignRefinement.takes(type(refinement)):
-        raise ParameterError(f"{short_repr(refinement)} is no refinement: see noppa.refine")
-    return ForeignRefinement(refinement)
-
-
-def own_of(part: Method | Refinement) -> Any:
-    """The object that the user gave."""
-    return part.own if isinstance(part, (ForeignMethod, ForeignRefinement)) else part
-
-
-def _name_of(part: Method | Refinement) -> str | None:
-    table = METHODS if isinstance(part, Method) else REFINEMENTS
-    return next((name for name, kind in table.items() if kind is type(own_of(part))), None)
-
-
 def is_registered(part: Method | Refinement) -> bool:
-    """Whether a saved folder can name it."""
-    return _name_of(part) is not None
+    """Return whether a saved folder can name the part."""
+    return type(part) in (*METHODS.values(), *REFINEMENTS.values())
 
 
 def to_dict(part: Method | Refinement) -> dict[str, Any]:
-    """A method or a refinement as JSON: its registered name and its parameters."""
-    own, name = own_of(part), _name_of(part)
+    """Return a method or refinement as plain data: its registered name and its parameters."""
+    table: Mapping[str, type[Any]] = METHODS if isinstance(part, Method) else REFINEMENTS
+    name = next((name for name, kind in table.items() if kind is type(part)), None)
     if name is None:
-        kind = type(own).__name__
+        kind = type(part).__name__
         raise ParameterError(
-            f"{short_repr(own)} cannot be saved, since nothing could load it: "
-            f"call noppa.register({kind.lower()!r}, {kind}) first"
+            f"{short_repr(part)} cannot be saved, since nothing could load it",
+            f"call noppa.register({kind.lower()!r}, {kind}) first",
         )
-    return {"name": name, **parameters(own)}
+    return {"name": name, **parameters(part)}
 
 
-def parameters(own: Any) -> dict[str, Any]:
-    """What a method or a refinement was made with, by name: its fields, or its attributes where it is no dataclass."""
-    values = {name: getattr(own, name) for name in parameter_names(own)}
+def parameters(part: Method | Refinement) -> dict[str, Any]:
+    """Return the parameters of a method or refinement by name; raise if JSON cannot store one."""
+    values = {name: getattr(part, name) for name in parameter_names(part)}
     for name, value in values.items():
         if not is_plain(value):
             raise ParameterError(
-                f"{type(own).__name__} cannot be saved: its {name} is {short_repr(value)}, and a parameter is a number, "
-                "a text, None, or a list of these"
+                f"{type(part).__name__} cannot be saved: its {name} is {short_repr(value)}",
+                "a parameter is a number, a text, None, or a list of these",
             )
     return values
 
 
-def parameter_names(own: Any) -> list[str]:
-    """The fields of a dataclass, or the attributes of any other object."""
-    if is_dataclass(own):
-        return [field.name for field in fields(own)]
-    return list(getattr(own, "__dict__", ()))
+def parameter_names(part: Method | Refinement) -> list[str]:
+    """Return the fields of a dataclass, or the attributes of any other object."""
+    if is_dataclass(part):
+        return [field.name for field in fields(part)]
+    return list(getattr(part, "__dict__", ()))
 
 
 def is_plain(value: Any) -> bool:
-    """Whether JSON can hold a parameter as it is."""
+    """Return whether JSON can store a parameter as it is."""
     items = value if isinstance(value, (list, tuple)) else [value]
     return all(item is None or isinstance(item, (bool, int, float, str)) for item in items)
-
-
-def made(kinds: Mapping[str, type[Any]], stored: Mapping[str, Any]) -> Any:
-    """The method or refinement of a stored description; KeyError for a name that is not registered."""
-    given = dict(stored)
-    kind = kinds[given.pop("name")]
-    return kind(**given)

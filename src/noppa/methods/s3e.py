@@ -11,13 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import _native as kernels
-from noppa.methods.corpus import Ids, counts
 from noppa.methods.k_means import centroids_of_corpus, labels_of
-from noppa.methods.numpy_form import Learnt, Sentence
-from noppa.methods.protocol import SUMS, Kernel, Method
-from noppa.methods.split import Float, Split, plain, spread
+from noppa.methods.method import (
+    SUMS,
+    Ids,
+    Kernel,
+    Learnt,
+    Method,
+    Sentence,
+    Split,
+    inverse_frequency_weight,
+    plain,
+    spread,
+    word_counts,
+)
 from noppa.methods.vlawe import slot_sums
-from noppa.methods.weighting import inverse_frequency_weight
 from noppa.parameters import (
     boolean,
     count,
@@ -27,29 +35,30 @@ from noppa.parameters import (
     seed_number,
     validate_fields,
 )
-from noppa.refine import CommonComponents, Refinement
+from noppa.refine import CommonComponents, Float, Refinement
 from noppa.words.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
 class S3E(Method):
-    """Covariance of k semantic groups of words, after their weighted average; then the first common component goes.
+    """The weighted average, then the covariance of k semantic groups of words, without the first common component.
 
     Within a group g with centroid c: phi_g = sum_i w_i (v_i - c), w = a / (a + p). Between groups: the covariance of
     phi over the dimensions, as its upper triangle (off-diagonal times sqrt 2) of length one.
 
-    k: groups, by k-means over the corpus's different words with weights w. a: strength of the weight.
-    components: how many common components to take out; 0 for none. average: whether the weighted average comes first.
-    variant: "paper"; or "reference", the authors' program, which takes each word once and sums w_i v_i - c.
-    seed: of the k-means.
+    Args:
+        k: Number of groups, by k-means over the corpus's distinct words with weights w.
+        a: Strength of the weight.
+        components: How many common components to remove; 0 for none.
+        average: Whether to include the weighted average.
+        variant: "paper", or "reference" for the authors' program, which takes each word once and sums w_i v_i - c.
+        seed: Seed of the k-means.
     """
 
     needs_probabilities = True
     learning: ClassVar = SUMS
     uses_order = False
     settable: ClassVar = ("a", "k")
-    mean_obstacle = "S3E is a covariance over clusters of words"
-    COST: ClassVar = "(n + g²) d, g groups in the sentence"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10
@@ -75,7 +84,7 @@ class S3E(Method):
         return inverse_frequency_weight(probabilities, self.a)
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-        return {"seen": counts(sentences, len(words))}
+        return {"seen": word_counts(sentences, len(words))}
 
     def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
         weights = self.weights(words, {})
@@ -106,7 +115,7 @@ class S3E(Method):
         return Kernel("s3e", words.table, arguments)
 
     def split(self, sentence: Sentence) -> Split:
-        """A covariance is a sum over pairs of words, of which each word gets one half."""
+        """Divide the row among the tokens: a covariance is a sum over pairs of words, and each word gets one half."""
         counted = self._counted(sentence)
         vectors, weights, labels = counted.vectors, counted.weights, self._labels(counted)
         residual = self._residuals(counted)
@@ -132,7 +141,7 @@ class S3E(Method):
         return spread(split, np.searchsorted(sentence.places, counted.places), len(sentence))
 
     def _counted(self, sentence: Sentence) -> Sentence:
-        """The tokens that count: the authors' program takes each word once, where it first occurs."""
+        """Return the tokens that count: the authors' program takes each word once, where it first occurs."""
         if self.variant == "paper":
             return sentence
         return sentence.only(np.sort(np.unique(sentence.ids, return_index=True)[1]))
@@ -141,7 +150,7 @@ class S3E(Method):
         return np.asarray(sentence.learnt["labels"][sentence.ids])
 
     def _residuals(self, sentence: Sentence) -> Float:
-        """w_i (v_i - c), or w_i v_i - c as published, without its mean over the dimensions, (tokens, dim)."""
+        """Return w_i (v_i - c), or w_i v_i - c for the reference, without its mean over the dimensions, (tokens, dim)."""
         weights = sentence.weights[:, None]
         centres = sentence.learnt["centroids"][self._labels(sentence)]
         rows = weights * sentence.vectors - (weights if self.variant == "paper" else 1) * centres
@@ -149,6 +158,6 @@ class S3E(Method):
 
 
 def triangle(k: int) -> tuple[Float, NDArray[np.int64], NDArray[np.int64]]:
-    """The upper triangle of a (k, k) table: the factor, the row and the column of each cell."""
+    """Return the factor, the row and the column of each cell in the upper triangle of a (k, k) table."""
     row, column = np.triu_indices(k)
     return np.where(row == column, 1, np.sqrt(2)), row, column

@@ -12,23 +12,35 @@ from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.constants import PAIR_FACTOR
-from noppa.methods.corpus import Ids, known_tokens, sentence_of_each
-from noppa.methods.numpy_form import Learnt, NumpyPooler, Rows, Sentence
-from noppa.methods.protocol import TEXT, Kernel, Method, Pooler
-from noppa.methods.split import Float, Split, plain
+from noppa.methods.method import (
+    TEXT,
+    Ids,
+    Kernel,
+    Learnt,
+    Method,
+    NumpyPooler,
+    Pooler,
+    Rows,
+    Sentence,
+    Split,
+    known_tokens,
+    mean_kernel,
+    plain,
+    sentence_numbers,
+)
 from noppa.methods.trained import (
     TRAINED,
     TRAINING,
-    trained,
+    train,
     trained_numbers,
     trained_rows,
     trained_table,
 )
-from noppa.methods.weighting import mean_arguments
 from noppa.parameters import validate_fields, whole
+from noppa.refine import Float
 from noppa.words.word_vectors import WordVectors
 
-#: Twice what the paper has.
+#: Twice as many as in the paper.
 MOST_BUCKETS = 1 << 22
 
 
@@ -38,13 +50,16 @@ class Sent2Vec(Method):
 
     Training starts from the word vectors; pairs start at zero and share `buckets` rows by a hash.
 
-    buckets: rows for pairs of words; 0 for words alone. epochs: passes over the corpus. rate: of learning, falling to 0.
-    negatives: noise words against each true one. t: words more frequent than this are predicted less often.
-    seed: of everything drawn.
+    Args:
+        buckets: Rows for pairs of words; 0 for words only.
+        epochs: Passes over the corpus.
+        rate: Learning rate, falling to 0.
+        negatives: Noise words per true word.
+        t: Words more frequent than this are predicted less often.
+        seed: Seed of all random draws.
     """
 
     learning: ClassVar = TEXT
-    COST: ClassVar = "n d"
     LEARNT: ClassVar = {**TRAINED, "pairs": "f4 buckets dim"}
 
     buckets: int = 1 << 14
@@ -58,24 +73,24 @@ class Sent2Vec(Method):
         validate_fields(self, buckets=partial(whole, most=MOST_BUCKETS), **TRAINING)
 
     @property
-    def mean_obstacle(self) -> str:  # type: ignore[override]
-        return "Sent2Vec has vectors of word pairs, too" if self.buckets else ""
+    def is_mean(self) -> bool:  # type: ignore[override]
+        return not self.buckets
 
     def width(self, words: WordVectors) -> int:
         return words.dim
 
     def learn(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-        return trained(words, sentences, self, buckets=self.buckets)
+        return train(words, sentences, self, buckets=self.buckets)
 
     def pooled(self, sentence: Sentence) -> Float:
         rows, _, halves = self._features(sentence)
         return np.asarray(rows.sum(axis=0) + 2 * halves.sum(axis=0))
 
     def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
-        return Kernel("mean", trained_table(words, learnt), mean_arguments(None))
+        return mean_kernel(trained_table(words, learnt), None)
 
     def pooler(self, words: WordVectors, learnt: Learnt) -> Pooler:
-        """The kernel takes the words of each sentence followed by its pairs, all rows of one table."""
+        """Return a pooler that gives the kernel the words of each sentence followed by its pairs, all rows of one table."""
         mean = super().pooler(words, learnt)
         if isinstance(mean, NumpyPooler):
             return mean
@@ -92,7 +107,7 @@ class Sent2Vec(Method):
         return pool
 
     def split(self, sentence: Sentence) -> Split:
-        """A pair of neighbours belongs to either of them by one half."""
+        """Divide the row among the tokens: each word of a neighbouring pair gets one half of it."""
         rows, first, halves = self._features(sentence)
         terms = rows.copy()
         terms[first] += halves
@@ -106,8 +121,8 @@ class Sent2Vec(Method):
         return plain(terms, rows, np.ones(len(rows)), pairs)
 
     def _features(self, sentence: Sentence) -> tuple[Float, NDArray[np.int64], Float]:
-        """What each word adds, (tokens, dim); the first word of each pair that the corpus knows, (pairs,); and half of
-        what that pair adds, (pairs, dim).
+        """Return what each word adds, (tokens, dim); the first word of each known pair, (pairs,); and half of what that
+        pair adds, (pairs, dim).
         """
         learnt = sentence.learnt
         numbers = trained_numbers(learnt, sentence.ids)
@@ -121,9 +136,9 @@ class Sent2Vec(Method):
 def with_pairs(
     ids: NDArray[np.int32], offsets: NDArray[np.int64], number_of: NDArray[np.int64], buckets: int
 ) -> Ids:
-    """The known words of each sentence followed by its pairs of neighbours that the corpus knows, as rows of the table."""
+    """Return the known words of each sentence followed by its known pairs of neighbours, as rows of the table."""
     known = ids >= 0
-    owners, ids = sentence_of_each(offsets)[known], ids[known]
+    owners, ids = sentence_numbers(offsets)[known], ids[known]
     numbers, words = number_of[ids], len(number_of) - 1
     # the zero word comes last
     features = np.where(ids == words, words + buckets, ids).astype(np.int64)

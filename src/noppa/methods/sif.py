@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from noppa.methods.numpy_form import Learnt
-from noppa.methods.protocol import Kernel, Method
-from noppa.methods.split import Float
-from noppa.methods.weighting import inverse_frequency_weight, mean_arguments, mean_terms
+from noppa.methods.method import (
+    Kernel,
+    Learnt,
+    Method,
+    inverse_frequency_weight,
+    mean_kernel,
+    mean_terms,
+)
 from noppa.parameters import count, positive, validate_fields
-from noppa.refine import CommonComponents, Refinement
+from noppa.refine import CommonComponents, Float, Refinement
 from noppa.words.word_vectors import WordVectors
 
 
@@ -18,14 +22,15 @@ from noppa.words.word_vectors import WordVectors
 class SIF(Method):
     """1/n sum_i a / (a + p_i) v_i, without the first common component of the corpus.
 
-    a: strength of the weight. components: how many common components to take out; 0 for none.
+    Args:
+        a: Strength of the weight.
+        components: How many common components to remove; 0 for none.
     """
 
     needs_probabilities = True
     uses_order = False
     settable: ClassVar = ("a",)
-    mean_obstacle = ""
-    COST: ClassVar = "n d"
+    is_mean = True
 
     a: float = 1e-3
     components: int = 1
@@ -39,10 +44,6 @@ class SIF(Method):
     def refinements(self) -> tuple[Refinement, ...]:
         return (CommonComponents(self.components),) if self.components else ()
 
-    @property
-    def without_fit(self) -> str:
-        return ", or set components=0"
-
     def weigh(self, probabilities: Float) -> Float:
         return inverse_frequency_weight(probabilities, self.a)
 
@@ -50,4 +51,4 @@ class SIF(Method):
         return mean_terms(vectors, weights)
 
     def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
-        return Kernel("mean", words.table, mean_arguments(self.weights(words, learnt)))
+        return mean_kernel(words.table, self.weights(words, learnt))

@@ -11,18 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import ParameterError
-from noppa.methods.corpus import Ids, known_tokens
-from noppa.methods.numpy_form import Learnt
-from noppa.methods.protocol import SUMS, Kernel, Method
-from noppa.methods.split import Float
-from noppa.methods.weighting import (
-    mean_arguments,
+from noppa.methods.method import (
+    SUMS,
+    Ids,
+    Kernel,
+    Learnt,
+    Method,
+    known_tokens,
+    mean_kernel,
     mean_terms,
     probabilities_of,
     smooth_frequency_weight,
 )
 from noppa.parameters import count, one_of, optional, positive, validate_fields
-from noppa.refine import CommonComponents, Refinement
+from noppa.refine import CommonComponents, Float, Refinement
 from noppa.words.word_vectors import WordVectors
 
 #: One over less than this would leave float32.
@@ -33,19 +35,19 @@ SHORTEST = 1e-30
 class USIF(Method):
     """1/n sum_i a / (p_i + a/2) v_i / |v_i|, without m common components, each in proportion to its variance.
 
-    m: how many components to take out; 0 for none.
-    n: the expected length of a sentence; None takes the mean length of the corpus.
-    a: None derives it from n and the word probabilities: a = (1 - alpha) / (alpha |V| / 2), where alpha is the share of
-        the vocabulary that is more probable than 1 - (1 - 1/|V|)^n.
-    normalize: "word" scales each word vector to length one, as the angular model asks; "dimension" scales each
-        dimension by its norm over the sentence's words, as the author's program does; None takes the vectors as they are.
+    Args:
+        m: How many components to remove; 0 for none.
+        n: Expected length of a sentence; None takes the mean length of the corpus.
+        a: None derives it from n and the word probabilities: a = (1 - alpha) / (alpha |V| / 2), where alpha is the share
+            of the vocabulary that is more probable than 1 - (1 - 1/|V|)^n.
+        normalize: "word" scales each word vector to length one, as the angular model requires; "dimension" scales each
+            dimension by its norm over the sentence's words, as the author's program does; None does not scale.
     """
 
     needs_probabilities = True
     learning: ClassVar = SUMS
     uses_order = False
     settable: ClassVar = ("a",)
-    COST: ClassVar = "n d"
     LEARNT: ClassVar = {"a": "f8 1 positive"}
 
     m: int = 5
@@ -58,10 +60,8 @@ class USIF(Method):
         validate_fields(self, normalize=partial(one_of, choices=("word", "dimension", None)))
 
     @property
-    def mean_obstacle(self) -> str:  # type: ignore[override]
-        if self.normalize == "dimension":
-            return "USIF(normalize='dimension') scales each word by the others of its text"
-        return ""
+    def is_mean(self) -> bool:  # type: ignore[override]
+        return self.normalize != "dimension"
 
     def width(self, words: WordVectors) -> int:
         return words.dim
@@ -86,7 +86,7 @@ class USIF(Method):
         if self.normalize == "word":
             weights = weights / lengths_of(words)
         scaled = self.normalize == "dimension"
-        return Kernel("mean", words.table, mean_arguments(weights, scaled=scaled))
+        return mean_kernel(words.table, weights, scaled=scaled)
 
     def terms(self, vectors: Float, weights: Float) -> Float:
         if self.normalize == "word":
@@ -95,7 +95,7 @@ class USIF(Method):
 
 
 def lengths(sentences: Iterable[Ids]) -> tuple[int, int]:
-    """Known words, and sentences that have any."""
+    """Return the number of known words, and of sentences with at least one."""
     tokens = counted = 0
     for ids, offsets in sentences:
         known = known_tokens(ids, offsets)
@@ -104,29 +104,27 @@ def lengths(sentences: Iterable[Ids]) -> tuple[int, int]:
 
 
 def mean_length(sums: NDArray[np.int64]) -> float:
-    """Known words of an average sentence that has any, from `lengths`."""
+    """Return the mean number of known words of the sentences with at least one, from `lengths`."""
     tokens, counted = sums.tolist()
     if not counted:
-        raise ParameterError(
-            "USIF() takes the mean length from the corpus, which has no known word: set n"
-        )
+        raise ParameterError("the corpus has no known word to take the mean length from", "set n")
     return float(tokens / counted)
 
 
 def derived_a(probabilities: Float, n: float) -> float:
-    """The paper's a for sentences of n words."""
+    """Return the paper's a for sentences of n words."""
     size = len(probabilities)
     alpha = float((probabilities > 1 - (1 - 1 / size) ** n).mean())
     if not 0 < alpha < 1:
         raise ParameterError(
-            f"USIF() cannot derive a: {alpha:.0%} of the {size} words are more probable than a walk of {n:g} words "
-            "expects; set a"
+            f"USIF() cannot derive a: {alpha:.0%} of the {size} words are more probable than a walk of {n:g} words expects",
+            "set a",
         )
     return (1 - alpha) / (alpha * size / 2)
 
 
 def lengths_of(words: WordVectors, block: int = 1 << 14) -> Float:
-    """What each word vector is divided by, and one for the zero word, (words + 1,)."""
+    """Return the length of each word vector, and 1 for the zero word, (words + 1,)."""
     lengths = np.ones(len(words) + 1)
     for at in range(0, len(words), block):
         rows = words.vectors(np.arange(at, min(at + block, len(words)))).astype(float)
@@ -135,5 +133,5 @@ def lengths_of(words: WordVectors, block: int = 1 << 14) -> Float:
 
 
 def or_one(lengths: Float) -> Float:
-    """Lengths to divide by: a vector too short to have a direction in float32 stays as it is."""
+    """Replace lengths that are too short to divide by in float32 by 1."""
     return np.where(lengths > SHORTEST, lengths, 1)

@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.errors import ParameterError
-from noppa.methods.corpus import Ids, counts
 from noppa.methods.k_means import centroids_of_corpus, labels_of
-from noppa.methods.numpy_form import Learnt, Sentence
-from noppa.methods.protocol import SUMS, Kernel, Method
-from noppa.methods.split import Float, Split, plain
+from noppa.methods.method import (
+    SUMS,
+    Ids,
+    Kernel,
+    Learnt,
+    Method,
+    Sentence,
+    Split,
+    plain,
+    word_counts,
+)
 from noppa.parameters import (
     number,
     optional,
@@ -24,10 +31,10 @@ from noppa.parameters import (
     seed_number,
     validate_fields,
 )
-from noppa.refine import Normalize, Refinement, Whitening
+from noppa.refine import Float, Normalize, Refinement, Whitening
 from noppa.words.word_vectors import WordVectors
 
-#: Why a number of a VLAWE vector belongs to no word.
+#: The name of the part of a vector that belongs to no word.
 CANCELLED = "residuals that cancel"
 MOST_POWER = 4
 
@@ -36,17 +43,17 @@ MOST_POWER = 4
 class VLAWE(Method):
     """For each of k codewords c the sum of v - c over the words nearest to it; signed powers of all, then length one.
 
-    k: codewords, the k-means centroids of the corpus's different words. power: of the power normalization.
-    pca: how many principal components to keep, the paper's compact variant, taken of the powers around zero and before the
-        length is made one, as the authors' program does; None keeps all k * dim numbers.
-    seed: of the k-means.
+    Args:
+        k: Number of codewords, the k-means centroids of the corpus's distinct words.
+        power: Exponent of the power normalization.
+        pca: How many principal components to keep (the paper's compact variant), taken of the powers around zero before
+            scaling to length one, as the authors' program does; None keeps all k * dim numbers.
+        seed: Seed of the k-means.
     """
 
     learning: ClassVar = SUMS
     uses_order = False
     settable: ClassVar = ("k",)
-    mean_obstacle = "VLAWE takes powers of sums over the words nearest to each codeword"
-    COST: ClassVar = "(n + k) d"
     LEARNT: ClassVar = {"centroids": "f8 k dim", "labels": "i4 words+1 <k"}
 
     k: int = 10
@@ -71,11 +78,11 @@ class VLAWE(Method):
 
     @property
     def _unit(self) -> bool:
-        """Whether pooled rows have length one: components are taken before."""
+        """Whether pooled rows have length one; with `pca`, they are scaled after the projection."""
         return self.pca is None
 
     def gather(self, words: WordVectors, sentences: Iterable[Ids]) -> dict[str, NDArray[Any]]:
-        return {"seen": counts(sentences, len(words))}
+        return {"seen": word_counts(sentences, len(words))}
 
     def conclude(self, words: WordVectors, sums: Learnt) -> dict[str, NDArray[Any]]:
         centroids = centroids_of_corpus(
@@ -106,19 +113,19 @@ class VLAWE(Method):
 
 
 def _power(value: Any, name: str) -> float:
-    """Above 0 and small enough that a sum of the largest vectors, to this power and squared, stays finite."""
+    """Validate a power: above 0, and small enough that powers of the largest sums stay finite."""
     return number(positive(value, name), name, 0, MOST_POWER)
 
 
 def slot_sums(rows: Float, labels: NDArray[np.int32], slots: int) -> Float:
-    """The sum of the rows (tokens, dim) of each label, (slots, dim)."""
+    """Return the sum of the rows (tokens, dim) of each label, (slots, dim)."""
     sums = np.zeros((slots, rows.shape[1]))
     np.add.at(sums, labels, rows)
     return sums
 
 
 def raised(sums: Float, power: float, unit: bool = True) -> Float:
-    """Each number to a power, its sign kept, and all of them to length one unless `unit` is False."""
+    """Raise each number to a power, keeping its sign, and scale the result to length one if `unit`."""
     powers = np.sign(sums) * np.abs(sums) ** power
     length = np.linalg.norm(powers) if unit else 1.0
     return np.asarray(powers / length if length > 0 else powers)
@@ -127,10 +134,9 @@ def raised(sums: Float, power: float, unit: bool = True) -> Float:
 def power_terms(
     residual: Float, labels: NDArray[np.int32], slots: int, power: float, unit: bool = True
 ) -> tuple[Float, Float]:
-    """Each number of `raised` divided among the words in proportion to their residuals, (tokens, slots * dim).
+    """Divide each number of `raised` among the words in proportion to their residuals, (tokens, slots * dim).
 
-    Where residuals cancel, the power of what rounding leaves of their sum has no such shares: that comes second,
-    (slots * dim,).
+    If residuals cancel, the power of the rounding error cannot be divided: it is returned second, (slots * dim,).
     """
     tokens, dim = residual.shape
     slotted = np.zeros((tokens, slots, dim))

@@ -22,7 +22,7 @@ from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SupportsEncode
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.methods import registry
-from noppa.methods.protocol import Method
+from noppa.methods.method import Method
 from noppa.paper.probes import PROBES, cosines, pearson, spearman
 from noppa.paper.tasks import Row, Task
 from noppa.parameters import one_of, short_repr, whole

@@ -17,7 +17,7 @@ from noppa.classify import probe
 from noppa.classify.probe import OUTER_FOLDS
 from noppa.encoder.encoder import Encoder
 from noppa.methods import DCT, GEM, METHODS, S3E, SIF, USIF, VLAWE, Average, NoPPA
-from noppa.methods.protocol import Method
+from noppa.methods.method import Method
 from noppa.paper import probes, records, tasks, tuning
 from noppa.paper.protocols import Candidate, Encoded, Pretrained, Recipe
 from noppa.paper.records import Conditions, Record

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError
-from noppa.explain.explanation import Explanation, PairExplanation
-from noppa.methods.weighting import smooth_frequency_weight
+from noppa.explain import Explanation, PairExplanation
+from noppa.methods.method import smooth_frequency_weight
 from noppa.parameters import one_of, positive
 from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
 from noppa.topics.groups import umap_plane

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
-from noppa.display import Displayed, Table, View, cut, dataclass_repr, frame
+from noppa.display import Displayed, cut, dataclass_repr, frame
 from noppa.errors import InputError
 from noppa.search.rows import Metadata
 from noppa.search.terms import Match, Term, overlaps, split_terms
@@ -17,7 +17,7 @@ from noppa.text.tokenizer import Split
 from noppa.words.word_vectors import WordVectors
 
 if TYPE_CHECKING:
-    from noppa.explain.explanation import PairExplanation
+    from noppa.explain import PairExplanation
 
 #: Characters of a text in a printed line, and pairs of words in a printed explanation.
 SHOWN_TEXT, SHOWN_PAIRS = 100, 8
@@ -47,7 +47,7 @@ class QueryContext:
 
 
 @dataclass(frozen=True)
-class Hit(Displayed):
+class Hit:
     """A text that was found.
 
     id, text, metadata: as they were added.
@@ -102,12 +102,9 @@ class Hit(Displayed):
         facts = "".join(f"  {name}={value}" for name, value in self.metadata.items())
         return f"{self.score:.4f}  {self.id}  {cut(self.text, SHOWN_TEXT)}{facts}"
 
-    def _view(self) -> View:
-        return View(f"{self.score:.4f}  {self.id}", [Table(["", ""], list(self.to_dict().items()))])
-
 
 @dataclass(frozen=True)
-class HitExplanation(Displayed):
+class HitExplanation:
     """Why a text was found.
 
     terms: the share of each matched term in BM25; they add up to `hit.bm25`.
@@ -164,20 +161,6 @@ class HitExplanation(Displayed):
     def _largest_terms(self) -> list[tuple[str, float]]:
         return sorted(self.terms.items(), key=lambda item: -item[1])
 
-    def _view(self) -> View:
-        shares: dict[tuple[str, str], float] = {}
-        for a, b, share in self.aligned:  # a word that the text repeats is one line
-            shares[a, b] = shares.get((a, b), 0.0) + share
-        pairs = sorted(((*pair, share) for pair, share in shares.items()), key=lambda row: -row[2])
-        matches = [(match.word, match.nearest, match.share) for match in self.nearest]
-        tables = (
-            Table(["term", "BM25"], self._largest_terms),
-            Table(["query", "text", "share of the cosine"], pairs),
-            Table(["word", "nearest on the other side", "share of the overlap"], matches),
-        )
-        title = f"“{self.hit.context.query}” found “{self.hit.text}”"
-        return View(title, [table for table in tables if table.rows])
-
 
 class Hits(Displayed, Sequence[Hit]):
     """The hits of one query, best first.
@@ -211,9 +194,9 @@ class Hits(Displayed, Sequence[Hit]):
 
     def to_pandas(self) -> Any:
         """Return a data frame with one row per hit and one column per metadata field, NaN if a hit lacks it."""
-        return frame(self._columns())
+        return frame(self._every_column())
 
-    def _columns(self) -> dict[str, list[Any]]:
+    def _every_column(self) -> dict[str, list[Any]]:
         """Return the columns of a table; a metadata field with the name of an attribute is left out."""
         columns = {name: [getattr(hit, name) for hit in self._hits] for name in COLUMNS}
         for name in dict.fromkeys(name for hit in self._hits for name in hit.metadata):
@@ -226,12 +209,13 @@ class Hits(Displayed, Sequence[Hit]):
     def __str__(self) -> str:
         return "\n".join(map(str, self._hits)) or f"no hits: {self.note}"
 
-    def _view(self) -> View:
-        columns = {
+    @property
+    def _title(self) -> str:
+        return f"“{self.query}”, by {self.mode}" + ("" if len(self) else f": no hits, {self.note}")
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
             name: values
-            for name, values in self._columns().items()
+            for name, values in self._every_column().items()
             if name not in SCORE_PARTS or not any(map(math.isnan, values))
         }
-        table = Table(list(columns), list(zip(*columns.values(), strict=True)))
-        title = f"“{self.query}”, by {self.mode}"
-        return View(title, [table if len(self) else f"no hits: {self.note}"])

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import _native as kernels
-from noppa.display import Displayed, Table, View
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import Model, resolve_model, unit_rows, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
@@ -39,7 +38,7 @@ LETTERS_PER_PIECE = 2.5
 Ids = str | int | Iterable[str | int]
 
 
-class Index(Displayed):
+class Index:
     """Texts with ids and metadata that can be searched by meaning, by words, or by both.
 
     `Index()` is in memory; `Index.open(folder)` is on disk.
@@ -175,16 +174,6 @@ class Index(Displayed):
     def __repr__(self) -> str:
         location = "in memory" if self.folder is None else f"in {self.folder}"
         return f"Index({len(self)} texts of {self.dim} dimensions, {self.dtype}, {location})"
-
-    def _view(self) -> View:
-        facts = {
-            "texts": f"{len(self):,}",
-            "dimensions": self.dim,
-            "stored as": self.dtype,
-            "in": "memory" if self.folder is None else str(self.folder),
-            "encoder": repr(self._encoder),
-        }
-        return View("Index", [Table(["", ""], list(facts.items()))])
 
     # Changing
 

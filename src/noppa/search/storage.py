@@ -20,8 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from noppa.encoder.identity import FOLDER, HUB, MEMORY, PRESET, Identity
 from noppa.encoder.models import Model, resolve_model
+from noppa.encoder.storage import FOLDER, HUB, MEMORY, PRESET, Identity
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.atomic import atomic_file, remove

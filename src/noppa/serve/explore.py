@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 
 from noppa import Encoder
 from noppa import _native as kernels
-from noppa.explain.explanation import Explanation
-from noppa.methods.equations import PARTS
+from noppa.explain import Explanation
+from noppa.methods.noppa import PARTS
 from noppa.search.vectors import nearest
 from noppa.serve import fields, tei
 from noppa.serve.answers import dumped

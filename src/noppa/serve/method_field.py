@@ -7,9 +7,9 @@ from typing import Any
 
 from noppa import METHODS
 from noppa.errors import NoppaError
-from noppa.methods.equations import PAIR_KERNELS
-from noppa.methods.protocol import TEXT as LEARNS_FROM_TEXT
-from noppa.methods.registry import adapted, to_dict
+from noppa.methods.method import TEXT as LEARNS_FROM_TEXT
+from noppa.methods.noppa import PAIR_KERNELS
+from noppa.methods.registry import to_dict
 from noppa.serve.fields import Field, Schema, kind_of, whole
 from noppa.serve.problems import Problem, invalid
 
@@ -56,7 +56,7 @@ def offered() -> dict[str, dict[str, Any]]:
     choices = {}
     for name, kind in METHODS.items():
         try:
-            method = adapted(kind())
+            method = kind()
             if method.learning != LEARNS_FROM_TEXT:
                 values = to_dict(method)
                 choices[name] = {parameter: values[parameter] for parameter in method.settable}

@@ -16,9 +16,9 @@ import noppa
 from noppa import Encoder
 from noppa.encoder import embedded
 from noppa.io.hub import is_hub_name, parse_name
-from noppa.methods.corpus import Ids
 from noppa.methods.k_means import interrupt
-from noppa.methods.windows import truncated
+from noppa.methods.method import Ids
+from noppa.methods.noppa import truncated
 from noppa.serve.fields import Field, Schema, whole
 from noppa.serve.problems import Problem, busy, invalid, too_large
 from noppa.serve.settings import Settings

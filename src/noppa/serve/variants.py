@@ -9,10 +9,10 @@ from importlib import resources
 from typing import Any
 
 from noppa import METHODS, Encoder
-from noppa.encoder.fitting import learnt_from
+from noppa.encoder.fitting import learn
 from noppa.errors import NoppaError
-from noppa.methods.corpus import Ids
-from noppa.methods.registry import is_plain, own_of, parameter_names
+from noppa.methods.method import Ids
+from noppa.methods.registry import is_plain, parameter_names
 from noppa.serve.problems import invalid
 from noppa.serve.served_models import Models, Watch
 from noppa.serve.sessions import Session
@@ -77,7 +77,7 @@ class Variants:
             blocks = _first(blocks, LEARNT_TOKENS)
         refined = bool(encoder.method.refinements())
         with watch.over():
-            learnt = learnt_from(encoder.words, encoder.method, refined, blocks, threads)
+            learnt = learn(encoder.words, encoder.method, refined, blocks, threads)
         encoder.conclude(*learnt)
 
 
@@ -92,7 +92,7 @@ def _first(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
 
 def about(encoder: Encoder, key: Key, own: bool) -> dict[str, Any]:
     """What an answer says of the encoder that made it: the method, its parameters, its dimensions, what it was fitted on."""
-    method = own_of(encoder.method)
+    method = encoder.method
     values = {name: getattr(method, name) for name in parameter_names(method)}
     plain = {name: value if is_plain(value) else repr(value) for name, value in values.items()}
     used = {"method": type(method).__name__, "parameters": plain, "dim": encoder.dim}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.display import Displayed, Table, View, cut, frame
+from noppa.display import Displayed, cut, frame
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import External, Model, resolve_model, unit_vectors
 from noppa.errors import InputError
@@ -74,12 +74,12 @@ class Topics(Displayed):
             lines += [f"{'':9}{cut(self.texts[row], WIDTH)}" for row in topic.representatives[:1]]
         return "\n".join(lines)
 
-    def _view(self) -> View:
-        rows = [
-            (topic.size, topic.name or NAMELESS, self.texts[topic.representatives[0]])
-            for topic in self.topics
-        ]
-        return View(self._title, [Table(["texts", "name", "representative"], rows)])
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "texts": [topic.size for topic in self.topics],
+            "name": [topic.name or NAMELESS for topic in self.topics],
+            "representative": [self.texts[topic.representatives[0]] for topic in self.topics],
+        }
 
     def to_pandas(self) -> Any:
         """Return a data frame with one row per text: its topic by number and name, its nearness, and its outlier score."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from noppa.display import Displayed, Table, View, dataclass_repr, frame
+from noppa.display import Displayed, dataclass_repr
 from noppa.errors import UnknownWordsWarning, warn
 from noppa.text.tokenizer import Split
 from noppa.words.lexicon import Lexicon
@@ -74,14 +74,16 @@ class Coverage(Displayed):
 
     __repr__ = dataclass_repr
 
-    def to_pandas(self) -> Any:
+    def _columns(self) -> dict[str, list[Any]]:
         """Return the unknown words with their counts, most frequent first."""
-        words, counts = zip(*self.unknown, strict=True) if self.unknown else ((), ())
-        return frame({"word": list(words), "count": list(counts)})
+        return {
+            "word": [word for word, _ in self.unknown],
+            "count": [count for _, count in self.unknown],
+        }
 
-    def _view(self) -> View:
-        unknown = [Table(["unknown word", "count"], self.unknown)] if self.unknown else []
-        return View(str(self).partition("; most frequent")[0], unknown)
+    @property
+    def _title(self) -> str:
+        return str(self).partition("; most frequent")[0]
 
     @property
     def token_share(self) -> float:

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa import _native as kernels
-from noppa.display import Displayed, Table, View
 from noppa.errors import ParameterError, UnknownWordError
-from noppa.internal import internal
 from noppa.parameters import numbers, short_repr
 from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words.frequencies import Probabilities
@@ -28,7 +26,7 @@ NO_PROBABILITIES = (
 T = TypeVar("T", bound="WordTable")
 
 
-class WordTable(Displayed):
+class WordTable:
     """A lexicon, the matrix of its rows and their probabilities. A change gives another table that shares the rest.
 
     ordered_columns: (start, stop) of columns of which the first matter most, None where there are none such.
@@ -148,17 +146,6 @@ class WordTable(Displayed):
             f"probabilities: {source}{own})"
         )
 
-    def _view(self) -> View:
-        some = self.words[: min(5, self.lexicon.whole_words)]
-        known = self.probabilities
-        rows = [
-            (word, "" if known is None else float(known[row]), np.round(values, 3).tolist())
-            for row, (word, values) in enumerate(
-                zip(some, self.vectors(np.arange(len(some)))[:, :6], strict=True)
-            )
-        ]
-        return View(repr(self), [Table(["word", "probability", "first numbers"], rows)])
-
     def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Rows of the matrix as float32, (rows, dim)."""
         index = numbers(rows, "an array of row numbers")
@@ -170,7 +157,6 @@ class WordTable(Displayed):
             )
         return self.rows.vectors(index)
 
-    @internal
     def for_tokens(self: T, sentences: list[list[str]], threads: int, always: bool = False) -> T:
         """The words of these sentences alone, with rows for those that the table lacks, composed from their n-grams; the
         table itself where none can be, unless `always`.
@@ -249,7 +235,6 @@ class WordTable(Displayed):
                 f"words with n-grams cannot be given {what}: freeze them to a table first, with keep= or texts= of load"
             )
 
-    @internal
     def shares_with(self, other: WordTable) -> bool:
         """Whether all but the vectors is the same object in both."""
         return self.lexicon is other.lexicon and self.word_probabilities is other.word_probabilities

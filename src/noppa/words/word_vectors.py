@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa.errors import ParameterError, warn
-from noppa.internal import internal
 from noppa.io import storage
 from noppa.parameters import boolean, numbers
 from noppa.text.tokenizer import ENGLISH, Split, Tokenizer
@@ -300,7 +299,6 @@ class WordVectors(WordTable):
         return words
 
     @classmethod
-    @internal
     def open_folder(
         cls,
         path: Path,

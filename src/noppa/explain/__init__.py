@@ -1,1 +1,0 @@
-"""Inside a vector: what each token, pair of tokens and refinement gave to it."""
