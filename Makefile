@@ -91,7 +91,7 @@ build/fuzz/programs: $(VENV)/test $(SOURCES) $(wildcard reliability/fuzz/native/
 
 # Commands that are killed, starved and run against each other.
 chaos: $(VENV)/test
-	$(BIN)/python reliability/chaos/run.py --rounds $(ROUNDS) $(call results,chaos)
+	$(BIN)/python reliability/chaos.py --rounds $(ROUNDS) $(call results,chaos)
 
 # Line and branch coverage of Python and C++, including the processes that tests start.
 coverage: $(VENV)/test system-packages

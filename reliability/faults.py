@@ -1,4 +1,4 @@
-"""Faults as SQLite injects them: of the calls that touch a folder, each one fails in turn.
+"""Inject faults as SQLite does: let each call that touches a folder fail in turn.
 
 >>> for call, error in each_fault(lambda: encoder.save(folder / "model"), folder):
 ...     # `call` failed, and `error` is what save raised: check what is left on the disk
@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 
-#: What can fail. Only Python's own calls are seen: `array.tofile` and libraries in C write past them.
+#: Kinds of calls that can fail. Only calls from Python are seen: `array.tofile` and C libraries bypass them.
 KINDS = ("open", "write", "fsync", "rename", "mkdir")
 ALLOCATION = "allocation"
 KILLED = 137
@@ -27,10 +27,12 @@ _ALLOCATING = ("empty", "zeros", "full", "concatenate", "ascontiguousarray", "st
 
 
 class Faults:
-    """While entered, counts the calls on paths under `folder` in `calls`, and lets number `at` fail with `code`.
+    """Count the calls on paths under `folder`, and let call number `at` fail with `code`.
 
-    kinds: which of `KINDS` and `ALLOCATION` count. lasting: all later calls fail too, as on a disk that stays full.
-    killed: the process ends there, without a word, as by kill -9.
+    Args:
+        kinds: Which of `KINDS` and `ALLOCATION` count.
+        lasting: All later calls fail too, as on a full disk.
+        killed: The process ends at the call, as by kill -9.
     """
 
     def __init__(
@@ -49,11 +51,11 @@ class Faults:
 
     @property
     def hit(self) -> bool:
-        """Whether the call that was to fail was made."""
+        """Return whether the failing call was reached."""
         return self.at is not None and len(self.calls) > self.at
 
     def reach(self, kind: str, path: str | None = None) -> None:
-        """Note a call, and fail if it is this one's turn."""
+        """Record a call, and fail if it is its turn."""
         if kind not in self.kinds or (path is not None and not self._concerns(path)):
             return
         number = len(self.calls)
@@ -117,7 +119,7 @@ class Faults:
         closefd: bool = True,
         opener: Any = None,
     ) -> Any:
-        """As `open`, where each write to the disk counts."""
+        """Open a file whose writes are counted."""
         if not isinstance(file, int):
             self.reach("open", _path_of(file))
         raw = _File(file, mode.replace("b", "").replace("t", ""), closefd, opener)
@@ -143,7 +145,7 @@ class _File(io.FileIO):
 
 
 def _path_of(target: Any, dir_fd: int | None = None) -> str:
-    """The path of a descriptor, or of a name relative to one."""
+    """Return the path of a descriptor, or of a name relative to one."""
     if isinstance(target, int):
         with suppress(OSError):
             return os.readlink(f"/proc/self/fd/{target}")
@@ -159,10 +161,10 @@ def each_fault(
     kinds: tuple[str, ...] = KINDS,
     lasting: bool = False,
 ) -> Iterator[tuple[str, Exception | None]]:
-    """Run with the first call failing, then with the second, until a run is done before its turn comes.
+    """Run with the first call failing, then with the second, until a run makes no more calls.
 
-    Yields which call failed and what `run` raised, if anything; what is left on the disk is the caller's to check, and
-    to set up again before it goes on. The run without a fault, which comes last, must succeed.
+    Yields the failed call and the exception that `run` raised, if any. The caller checks what is left on disk and resets it.
+    The last run has no fault and must succeed.
     """
     for at in itertools.count():
         faults, error = Faults(folder, at, code, kinds, lasting), None
@@ -181,9 +183,9 @@ def each_fault(
 def each_kill(
     run: Callable[[], object], folder: Path, kinds: tuple[str, ...] = KINDS
 ) -> Iterator[int]:
-    """As `each_fault`, but run in a child process that dies just before the call; yields the number of the call.
+    """Like `each_fault`, but in a child process that is killed just before the call; yields the number of the call.
 
-    The process must have one thread, or a lock that another one holds stays locked in the child.
+    The process must have one thread: a lock held by another thread would stay locked in the child.
     """
     for at in itertools.count():
         child = os.fork()
@@ -193,7 +195,7 @@ def each_kill(
                     run()
                 os._exit(0)
             finally:
-                os._exit(1)  # an exception: the parent says so
+                os._exit(1)  # an exception: the parent reports it
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code == 0:
             return
