@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 import noppa
@@ -17,7 +18,6 @@ from noppa.errors import MissingPackageError, NoppaError, ParameterError
 from noppa.export import FORMATS, export
 from noppa.export.means import mean_words
 from noppa.methods import METHODS
-from noppa.words import formats as files
 from tests.conftest import made_texts, made_words
 
 
@@ -124,7 +124,7 @@ def test_a_model2vec_folder_is_complete(tmp_path: Path) -> None:
     vocabulary = tokenizer["model"]["vocab"]
     assert [*vocabulary][:-1] == words.words
     assert tokenizer["model"]["unk_token"] == [*vocabulary][-1]
-    rows = files.safetensors.read_matrix(tmp_path / "m" / "model.safetensors")[0]
+    rows = load_file(tmp_path / "m" / "model.safetensors")["embeddings"]
     assert len(rows) == len(vocabulary)
     assert not rows[-1].any()
 

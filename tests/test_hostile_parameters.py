@@ -331,7 +331,7 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
     "with_counts(counts)": lambda w, e, v: w.with_counts(v),
     "with_counts({word: count})": lambda w, e, v: w.with_counts({"a": v, "b": 1}),
     "with_counts(missing)": lambda w, e, v: w.with_counts({"a": 1}, missing=v),
-    "with_counts(errors)": lambda w, e, v: w.with_counts("no such file", errors=v),
+    "with_counts(on_error)": lambda w, e, v: w.with_counts("no such file", on_error=v),
     "with_corpus(texts)": lambda w, e, v: w.with_corpus(v),
     "with_corpus(missing)": lambda w, e, v: w.with_corpus(TEXTS, missing=v),
     "coverage(texts)": lambda w, e, v: w.coverage(v),

@@ -1,12 +1,13 @@
-"""Vector files that are damaged, or made to do harm: one sentence each, in time and memory that fit the file."""
+"""Vector files, matrices, vocabularies and counts that are damaged or made to do harm: one error each, in bounded time and memory."""
 
 from __future__ import annotations
 
-import re
+import json
+import os
 import struct
 import subprocess
 import sys
-from decimal import Decimal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -14,112 +15,55 @@ import pytest
 
 from noppa import NoppaError, NoppaWarning, WordVectors
 from noppa.io.compression import whole_lines
-from noppa.words.formats import sniff
-from noppa.words.formats import text_lines as text
-from tests.oracle import vector_text as twin
+from noppa.words.formats import sniff, text
+from noppa.words.formats.arrays import read_words
+
+MATRIX = np.float32([[1, 2], [3, 4], [5, 6]])
+DATA = MATRIX.tobytes()
 
 
 def refused(path, match, **options):
     with pytest.raises(NoppaError, match=match) as error:
         WordVectors.load(path, **options)
     assert "\n" not in str(error.value)
-    assert str(path) in str(error.value)
 
 
-# Headers
+# Text and binary
 
 
 @pytest.mark.found(
     "outside review", "A header with a dimension of 2**62 wrote beyond the parser's buffer."
 )
-@pytest.mark.parametrize("dim", [30, 2**20, 2**31, 2**62, 2**63, 2**70, 10**90])
+@pytest.mark.parametrize("dim", [30, 2**31, 2**62, 2**63, 10**90])
 @pytest.mark.parametrize("count", [1, 2**62])
 def test_text_header_with_a_dimension_that_no_line_holds(tmp_path, dim, count):
     path = tmp_path / "v"
     path.write_text(f"{count} {dim}\ncake 1 2 3\nthe 1 2 3\n")
-    refused(path, rf"promises .*{dim} dimensions in its header", header=True)
+    refused(path, rf"declares .*{dim} dimensions in its header", header=True)
 
 
-@pytest.mark.found(
-    "outside review", "Binary counts and dimensions beyond 2**40 ended in raw errors."
-)
 @pytest.mark.parametrize(
     ("count", "dim"), [(2**41, 1), (2**63, 2), (2**70, 3), (1, 2**40), (1, 2**70), (1, 50)]
 )
 def test_binary_header_that_no_file_holds(tmp_path, count, dim):
     path = tmp_path / "v"
     path.write_bytes(b"%d %d\ncake " % (count, dim) + struct.pack("<3f", 1, 0, 3))
-    refused(path, rf"promises .*{dim} dimensions in its header")
+    refused(path, rf"declares .*{dim} dimensions in its header")
 
 
-def test_binary_header_that_promises_more_than_there_is(tmp_path):
-    path = tmp_path / "v"
-    path.write_bytes(b"%d 2\ncake " % 2**40 + struct.pack("<2f", 1, 0))
-    with pytest.warns(NoppaWarning, match="has 1 whole vectors where its header promises"):
-        assert WordVectors.load(path).words == ["cake"]
-
-
-def test_wide_tables_are_no_hostile_ones(tmp_path):
-    """A first line longer than the sample that a file is recognised by."""
+def test_a_wide_first_line_may_be_longer_than_the_sample(tmp_path):
     path = tmp_path / "v"
     row = " ".join(["0.25"] * (sniff.SAMPLE // 4))
     path.write_text(f"1 {sniff.SAMPLE // 4}\ncake {row}\n")
     assert WordVectors.load(path, header=True).dim == sniff.SAMPLE // 4
 
 
-# Numbers
-
-
-@pytest.mark.found(
-    "outside review", "A value of 1e-9999999 beside a bad one hung the search for the fault."
-)
-@pytest.mark.parametrize(
-    "number", ["1e-9999999", "-1e-99999999999999999999", "0e9999999", "0." + "0" * 9999 + "1"]
-)
-def test_tiny_numbers_take_no_time(tmp_path, number):
+@pytest.mark.found("outside review", "A value of 1e-9999999 beside a bad one hung the search.")
+@pytest.mark.parametrize("number", ["1e-9999999", "-1e-99999999999999999999", "1" * 1_000_000])
+def test_odd_numbers_take_no_time(tmp_path, number):
     path = tmp_path / "v"
-    path.write_text(f"the 1 2\ncake {number} nan\n")
-    refused(path, "line 2: the row of 'cake' has nan in column 3")
-    assert twin.split_line(b"cake " + number.encode(), 1) == (b"cake", [0.0])
-
-
-@pytest.mark.found(
-    "code review", "The twin of the parser refused numbers just above 1e15 that round down to it."
-)
-@pytest.mark.parametrize(
-    "number", ["1000000000000001", "1000000020000000", "-1000000000000001.5", "1000000100000000"]
-)
-def test_largest_values_are_compared_when_rounded(number):
-    expected = abs(np.float32(number)) <= twin.LARGEST_VALUE
-    assert (twin.split_line(b"cake " + number.encode(), 1) is not None) == expected
-
-
-def test_rounding_of_the_twin_is_exact():
-    """Ties, numbers beside ties, and those below the normal ones, with thousands of digits too."""
-    rng = np.random.default_rng(11)
-    singles = rng.integers(0, 1 << 31, 300, np.uint32).view(np.float32)
-    singles = np.append(singles[np.abs(singles) < 1e14], np.float32([1e-45, 3e-45, 1.2e-38, 1, 2]))
-    tail = "0" * 3000
-    for low in singles:
-        high = np.nextafter(low, np.float32(np.inf))
-        even = low if not low.view(np.uint32) & 1 else high
-        middle = format(Decimal((float(low) + float(high)) / 2), "f")
-        middle += "" if "." in middle else "."
-        assert twin.nearest_float32(middle.encode()) == even
-        assert twin.nearest_float32(f"{middle}{tail}1".encode()) == high
-        assert twin.nearest_float32(f"-{middle}{tail}1".encode()) == -high
-        if middle[-1] != ".":  # the last digit is a 5, so that 49… lies just below
-            assert twin.nearest_float32(f"{middle[:-1]}4{'9' * 3000}".encode()) == low
-
-
-@pytest.mark.found(
-    "code review", "A field of many digits and a letter took quadratic time to refuse."
-)
-def test_numbers_are_matched_in_linear_time():
-    assert not twin.NUMBER.match(b"1" * 1_000_000 + b"x")
-
-
-# Lines
+    path.write_text(f"the 1 2\ncake {number}x nan\n")
+    refused(path, "line 2: the row of 'cake' has ")
 
 
 @pytest.mark.found("outside review", "A line of 200 MB without a line feed took quadratic time.")
@@ -140,8 +84,6 @@ def test_blank_lines_at_the_beginning(tmp_path):
     path = tmp_path / "v"
     path.write_bytes(b"\n \r\n" * 30 + b"cake 1 2\nthe 3 4")
     assert WordVectors.load(path).words == ["cake", "the"]
-    path.write_bytes(b"\n" * 30 + b"cake 1 2")
-    assert WordVectors.load(path).words == ["cake"]
     path.write_bytes(b"\xef\xbb\xbf\n\n")
     refused(path, "is empty")
     path.write_bytes(b"\n" * sniff.SAMPLE + b"cake 1 2\n")
@@ -151,34 +93,258 @@ def test_blank_lines_at_the_beginning(tmp_path):
 @pytest.mark.found("code review", "Each skipped line copied and counted the whole block before it.")
 def test_many_bad_lines_are_numbered_in_linear_time(tmp_path):
     path = tmp_path / "v"
-    path.write_bytes(
-        b"".join(b"w%d 1 2\n" % at for at in range(30))
-        + b"x\n" * 100_000
-        + b"caf\xc3 1 2\ncake 3 4\n"
-    )
-    with pytest.warns(
-        NoppaWarning, match=r"100001 lines were skipped, the first: line 31: the row of 'x'"
-    ):
-        loaded = WordVectors.load(path, on_error="skip", errors="skip")
+    good = b"".join(b"w%d 1 2\n" % row for row in range(30))
+    path.write_bytes(good + b"x\n" * 100_000 + b"caf\xc3 1 2\ncake 3 4\n")
+    with pytest.warns(NoppaWarning, match=r"100001 lines were skipped, the first: line 31: "):
+        loaded = WordVectors.load(path, on_error="skip")
     assert loaded.words[-2:] == ["w29", "cake"]
     assert len(loaded.report.skipped) == 100
-    with pytest.raises(NoppaError, match="line 100031: byte"):
-        WordVectors.load(path, on_error="skip")
+    path.write_bytes(good + b"\n" * 70 + b"caf\xc3 1 2\n")
+    refused(path, "line 101: byte 303 of the word")
 
 
-def test_numbered():
-    block = b"a\nb\n\nc\nd"
-    places = [match.start() for match in re.finditer(rb"[a-d]", block)]
-    assert list(text.numbered(block, places, 7)) == [(7, 0), (8, 2), (10, 5), (11, 7)]
-
-
-@pytest.mark.found(
-    "code review", "A binary file without a space was read whole, in quadratic time."
-)
 def test_a_binary_word_without_end(tmp_path):
     path = tmp_path / "v"
     path.write_bytes(b"9 2\ncake " + bytes(8) + b"\x01" * (9 << 20))
     refused(path, r"byte 17: a word is longer than 1048576 bytes")
+
+
+# Matrices
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "vocab.txt").write_text("the\na\ncake\n")
+    return tmp_path
+
+
+def safetensors_file(folder, header, data=DATA, length=None):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path = folder / "v.safetensors"
+    path.write_bytes((len(text) if length is None else length).to_bytes(8, "little") + text + data)
+    return path
+
+
+def tensor(dtype="F32", shape=(3, 2), offsets=(0, 24)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+SCALES = np.float32([1, 2, 4]).tobytes()
+
+
+@pytest.mark.found("outside review", "safetensors scales of length one were spread over all rows.")
+@pytest.mark.parametrize(
+    ("scales", "data"),
+    [
+        (tensor("F32", [1], [6, 10]), SCALES[:4]),
+        (tensor("F32", [3, 1], [6, 18]), SCALES),
+        (tensor("F32", [], [6, 10]), SCALES[:4]),
+        (tensor("I8", [3], [6, 9]), b"\1\2\4"),
+    ],
+)
+def test_scales_are_one_number_per_row(folder, scales, data):
+    header = {"embeddings": tensor("I8", (3, 2), (0, 6)), "scales": scales}
+    refused(safetensors_file(folder, header, bytes(range(6)) + data), "3 rows and scales of type")
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf, 1e30])
+def test_scales_that_make_no_vectors(folder, scale):
+    header = {"embeddings": tensor("I8", (3, 2), (0, 6)), "scales": tensor("F32", [3], [6, 18])}
+    data = bytes(range(6)) + np.float32([1, scale, 1]).tobytes()
+    refused(safetensors_file(folder, header, data), "row 1: the vector of 'a' has values")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"a": tensor(offsets=[-24, 0])},
+        {"a": tensor(offsets=[0, 10**30])},
+        {"a": tensor(offsets=[24, 48])},
+        {"a": tensor(shape=[2**62, 4], offsets=[0, 0])},
+        {"a": tensor(shape=[2**32, 2**32])},
+        {"a": tensor(shape=[0, 2**40], offsets=[0, 0])},
+        {"a": tensor("F8_E4M3", (6, 4))},
+        {"a": tensor("BF16", (6, 2))},
+        {"a": tensor(offsets=[0, 16], shape=[2, 2]), "b": tensor("I8", [4], [8, 12])},
+        {"a": {}},
+        {},
+        b'{"a": "\xff"}',
+        b'{"a": ' + b"[" * 100_000,
+        b'{"a": 1',
+    ],
+)
+def test_damaged_safetensors(folder, header):
+    refused(safetensors_file(folder, header), r"v\.safetensors ")
+
+
+def test_safetensors_header_longer_than_the_file(folder):
+    refused(safetensors_file(folder, {"a": tensor()}, length=2**26), "cannot be read")
+
+
+def npy_file(folder, header, version=b"\1\0"):
+    text = header.encode()
+    size = len(text).to_bytes(2 if version == b"\1\0" else 4, "little")
+    path = folder / "v.npy"
+    path.write_bytes(b"\x93NUMPY" + version + size + text + DATA)
+    return path
+
+
+@pytest.mark.found("code review", "An .npy header could end in errors of other libraries.")
+@pytest.mark.parametrize(
+    ("dtype", "shape", "message"),
+    [
+        ("'<f4'", "(4, 2)", "is too short"),
+        ("'<f4'", "(4294967296, 4294967296)", "not a table"),
+        ("'<f4'", "(1152921504606846976, 16)", "is too short"),
+        ("'<f4'", "(-3, -2)", "not a table"),
+        ("'<f4'", "(0, 2)", "not a table"),
+        ("'<f4'", "(6,)", "not a table"),
+        ("'|O'", "(3, 2)", "holds object"),
+        ("[('a', '<f4')]", "(3, 2)", "not a table"),
+        ("'<q9'", "(3, 2)", "damaged header"),
+        ("7", "(3, 2)", "damaged header"),
+        ("", "(" * 5000, "damaged header"),
+    ],
+)
+def test_damaged_npy(folder, dtype, shape, message):
+    header = f"{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}, }}"
+    refused(npy_file(folder, header), message)
+    refused(npy_file(folder, header, version=b"\2\0"), message)
+    refused(npy_file(folder, header, version=b"\3\0"), "damaged header")
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "<f2", "<i8", ">i2"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_any_dtype_and_order(folder, dtype, order):
+    np.save(folder / "v.npy", np.array(MATRIX, dtype, order=order))
+    assert WordVectors.load(folder / "v.npy").matrix.tolist() == MATRIX.tolist()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("<f8", 1e300), ("<f8", np.nan), ("<i8", 2**62), ("<f4", 1e16)]
+)
+def test_values_that_make_no_vectors(folder, dtype, value):
+    matrix = MATRIX.astype(dtype)
+    matrix[2, 1] = value
+    np.save(folder / "v.npy", matrix)
+    refused(folder / "v.npy", "row 2: the vector of 'cake' has values that are not finite")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 100_000,
+        b'{"model": {"vocab": 3}}',
+        b'{"model": {"vocab": [[]]}}',
+        b'{"model": {"vocab": [[1, 2]]}}',
+        b'{"a": 0, "b": 7, "c": 9}',
+        b'{"a": 0, "b": "1", "c": 2}',
+        b"\xff\xfe{}",
+        b"[1, 2, 3]",
+        b"3",
+    ],
+)
+def test_vocabularies_that_are_not_lists_of_words(tmp_path, content):
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(content)
+    with pytest.raises(NoppaError, match=r"tokenizer\.json is not a list of words"):
+        read_words(path)
+
+
+@pytest.mark.found("code review", "Half a surrogate pair in tokenizer.json became a question mark.")
+def test_half_a_surrogate_pair_is_not_a_word(folder):
+    np.save(folder / "v.npy", MATRIX)
+    path = folder / "tokenizer.json"
+    path.write_text('{"the": 0, "?": 1, "\\ud800": 2}')
+    refused(folder / "v.npy", "word 3: byte 0 of the word .* is not UTF-8", vocabulary=path)
+
+
+# Paths
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "x/" * 3000, "a\0b", "missing/v.txt"])
+def test_impossible_names(tmp_path, path):
+    refused(f"{tmp_path}/{path}", "cannot be opened|does not exist")
+
+
+@pytest.mark.found("code review", "A device such as /dev/zero was read for ever.")
+def test_paths_that_are_not_files(folder):
+    (folder / "loop").symlink_to(folder / "loop")
+    refused(folder / "loop", "symbolic links")
+    refused(folder, "is a folder")
+    np.save(folder / "v.npy", MATRIX)
+    for device in ("/dev/zero", "/dev/null", "/dev/full"):
+        refused(device, "is a device")
+        refused(folder / "v.npy", "vocabulary /dev/.* is a device", vocabulary=device)
+    refused(folder / "v.npy", "vocabulary .* is a folder", vocabulary=folder)
+    refused(folder / "v.npy", "vocabulary .* does not exist", vocabulary=folder / "none")
+
+
+def test_a_matrix_in_a_pipe(folder):
+    np.save(folder / "v.npy", MATRIX)
+    os.mkfifo(folder / "pipe")
+    content = (folder / "v.npy").read_bytes()
+    writer = threading.Thread(target=(folder / "pipe").write_bytes, args=(content,))
+    writer.start()
+    refused(folder / "pipe", "is a pipe")
+    writer.join()
+
+
+# Counts
+
+WORDS = WordVectors(["the", "cake"], [[1.0], [2.0]])
+
+
+@pytest.mark.found(
+    "outside review",
+    "Counts that are no numbers, or overflow when added, were taken or raised raw errors.",
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"cake nan",
+        b"cake -1",
+        b"cake 1e19",
+        b"cake " + b"9" * 400,
+        b"cake 1e999999999",
+        b"12",
+        b"cake \xff\xfe",
+        b"\x1f\x8b\x08\x00junk",
+        b"x" * 1_000_000,
+        b"cake 0x10",
+    ],
+)
+def test_lines_that_are_not_counts(tmp_path, line):
+    path = tmp_path / "counts"
+    path.write_bytes(b"the 3\n\n" + line + b"\n")
+    with pytest.raises(NoppaError, match=r"counts file .*counts, line 3: ") as error:
+        WORDS.with_counts(path)
+    assert len(str(error.value)) < 400
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("count", [10**400, -1, float("nan"), float("inf"), None, "many", 1e300])
+def test_counts_of_a_dict(count):
+    with pytest.raises(NoppaError, match="the count of 'cake' is"):
+        WORDS.with_counts({"the": 3, "cake": count})
+
+
+def test_large_counts_add_up():
+    words = WORDS.with_counts({"the": 1e18, "cake": 1e18, **{f"w{at}": 1e18 for at in range(100)}})
+    np.testing.assert_allclose(words.probabilities, [1 / 102, 1 / 102])
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/", "/none", "x" * 300, "a\0b"])
+def test_paths_of_counts_that_are_not_files(path):
+    with pytest.raises(NoppaError, match=r"counts file .*: |counts file .* is a"):
+        WORDS.with_counts(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n\r\n", b"cake 0\n"])
+def test_empty_counts(tmp_path, content):
+    (tmp_path / "counts").write_bytes(content)
+    with pytest.raises(NoppaError, match="adds up to nothing"):
+        WORDS.with_counts(tmp_path / "counts")
 
 
 # Memory
@@ -201,8 +367,8 @@ for path in sys.argv[1:]:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 def test_memory_is_a_constant_times_the_file(tmp_path):
-    """The worst that was seen is a file of counts, of 34 times its size; the others take 5 to 20 times theirs."""
-    words = [b"z%x" % at for at in range(60_000)]
+    """The worst is a file of counts, with 34 times its size; the others take 5 to 20 times theirs."""
+    words = [b"z%x" % number for number in range(60_000)]
     (tmp_path / "text").write_bytes(b"".join(word + b" 1\n" for word in words))
     (tmp_path / "counts").write_bytes(b"".join(word + b" 1\n" for word in words))
     (tmp_path / "binary").write_bytes(

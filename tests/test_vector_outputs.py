@@ -160,7 +160,7 @@ def test_a_file_that_may_not_grow(tmp_path, name):
 
 def test_scratch_that_may_not_grow(tmp_path):
     rows = text_file(tmp_path / "v.txt")
-    waiting = r"cannot write .*where the rows wait: File too large"
+    waiting = r"cannot write the temporary file .*: File too large"
     with small_disk(), pytest.raises(NoppaError, match=waiting):
         files.read(rows, files.Options(scratch=tmp_path))
 

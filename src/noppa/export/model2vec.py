@@ -34,7 +34,7 @@ from noppa.text.rules import (
     QUOTES,
 )
 from noppa.text.tokenizer import ENGLISH
-from noppa.words.formats.safetensors import write_tensors
+from noppa.words.formats.write import write_tensors
 
 FILES = ("model.safetensors", "tokenizer.json", "config.json")
 MODULES = "sentence_transformers.models."

@@ -19,7 +19,7 @@ from noppa.errors import ParameterError
 from noppa.export.means import ends_in_unit, mean_words
 from noppa.extras import needs
 from noppa.io.atomic import atomic_file
-from noppa.words.formats.vector_writer import vocabulary
+from noppa.words.formats.write import vocabulary
 from noppa.words.word_vectors import WordVectors
 
 OPSET, IR_VERSION = 17, 8

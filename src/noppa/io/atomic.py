@@ -61,7 +61,8 @@ def scratch_folder(target: Path) -> Iterator[Path]:
 def previous_if_missing(folder: Path) -> Path:
     """Return the folder, or its previous version if a save was killed between its two renames."""
     previous = _previous(folder)
-    return previous if not folder.exists() and previous.exists() else folder
+    # os.path, since Path.exists raises for names that are too long
+    return previous if os.path.exists(previous) and not os.path.exists(folder) else folder
 
 
 def _previous(folder: Path) -> Path:

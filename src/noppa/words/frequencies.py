@@ -100,7 +100,7 @@ def from_counts(
     words: Iterable[str],
     counts: Mapping[str, float] | str | PathLike[str],
     missing: str | float = "smallest",
-    errors: str = "strict",
+    on_error: str = "raise",
 ) -> Probabilities:
     """Probabilities of `words` from a dict, a file of `word count` lines, or the package wordfreq (`wordfreq:de`).
 
@@ -118,7 +118,7 @@ def from_counts(
         words = list(words)
         table, source = _wordfreq(words, str(counts).removeprefix(WORDFREQ)), str(counts)
     else:
-        table, source = read_counts(counts, errors), f"counts in {Path(counts).name}"
+        table, source = read_counts(counts, on_error), f"counts in {Path(counts).name}"
     merged: defaultdict[str, float] = defaultdict(float)
     for word, count in table.items():
         if not isinstance(word, str):
@@ -179,12 +179,13 @@ def given(words: Iterable[str], values: NDArray[np.float64]) -> Probabilities:
     return Probabilities(np.where(known, values, probabilities.values), known, "given")
 
 
-def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, float]:
-    """The `word count` lines of a UTF-8 file; a repeated word adds up.
+def read_counts(path: str | PathLike[str], on_error: str = "raise") -> dict[str, float]:
+    """Read the `word count` lines of a UTF-8 file; the counts of a repeated word are added up.
 
-    errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip", as for vector files.
+    Args:
+        on_error: "raise" or "skip" lines that are not UTF-8.
     """
-    one_of(errors, "errors", ("strict", "replace", "skip"))
+    one_of(on_error, "on_error", ("raise", "skip"))
     content = read_whole(Path(path), f"counts file {path}")
     counts: defaultdict[str, float] = defaultdict(float)
     offset = 0
@@ -192,12 +193,12 @@ def read_counts(path: str | PathLike[str], errors: str = "strict") -> dict[str, 
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            if errors == "strict":
+            if on_error == "raise":
                 raise FileError(
-                    f"counts file {path}, line {number}: byte {offset + error.start} is not UTF-8; "
-                    "pass errors='replace' or errors='skip'"
+                    f"counts file {path}, line {number}: byte {offset + error.start} is not UTF-8",
+                    "pass on_error='skip' to skip it",
                 ) from error
-            text = line.decode("utf-8", "replace") if errors == "replace" else ""
+            text = ""
         offset += len(line) + 1
         text = text.strip(" \t\r")
         if not text:

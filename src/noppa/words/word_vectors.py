@@ -26,7 +26,7 @@ from noppa.words.word_table import WordTable
 
 if TYPE_CHECKING:
     from noppa.words.formats import Loaded, Options, Report
-    from noppa.words.formats.load_options import Progress
+    from noppa.words.formats.rows import Progress
 
 
 NO_NGRAMS = (
@@ -109,17 +109,17 @@ class WordVectors(WordTable):
         self,
         counts: Mapping[str, float] | str | PathLike[str],
         missing: str | float = "smallest",
-        errors: str = "strict",
+        on_error: str = "raise",
     ) -> WordVectors:
         """The same vectors with probabilities from a dict, a file of `word count` lines, or the package wordfreq.
 
         wordfreq has 42 languages: `with_counts("wordfreq:de")`; it comes with `pip install 'noppa[wordfreq]'`.
         `missing` is the probability of words without a count: `"smallest"` (the smallest one counted; punctuation,
-        clitics and digits get their share in English text) or a number. `errors` is for words of the file that are
-        not UTF-8, as in `load`.
+        clitics and digits get their share in English text) or a number. `on_error` is for lines of the file that
+        are not UTF-8: "raise" or "skip".
         """
         words = self.lexicon.plain_words
-        return self._with_probabilities(frequencies.from_counts(words, counts, missing, errors))
+        return self._with_probabilities(frequencies.from_counts(words, counts, missing, on_error))
 
     def with_corpus(
         self,
@@ -220,7 +220,6 @@ class WordVectors(WordTable):
         *,
         drop: Collection[str] = ("</s>",),
         header: bool | None = None,
-        errors: str = "strict",
         on_error: str = "raise",
         strict: bool = False,
         member: str | None = None,
@@ -246,8 +245,7 @@ class WordVectors(WordTable):
         texts: only the words of these texts, split by `tokenizer`, and those of `keep`.
         dtype: float32, float16, or int8 with a scale a row; None takes a saved folder as it is, and a file as float32.
         header: whether line 1 is `count dim`; detected where None.
-        errors: what to do with a word that is not UTF-8: "strict", "replace" or "skip".
-        on_error: what to do with a line that cannot be read: "raise" or "skip".
+        on_error: what to do with a line that cannot be read, or a word that is not UTF-8: "raise" or "skip".
         strict: refuse a file that ends early, instead of a warning.
         member: which file of a zip archive. vocabulary: where the words of a matrix file are.
         unknown, case, tokenizer: as of `WordVectors`; a saved folder has its own.
@@ -271,7 +269,7 @@ class WordVectors(WordTable):
         from noppa.words import formats
 
         options = formats.Options(
-            limit, keep, drop, "float32" if dtype is None else dtype, header, errors, on_error, strict, member, vocabulary, threads, progress
+            limit, keep, drop, "float32" if dtype is None else dtype, header, on_error, strict, member, vocabulary, threads, progress
         )  # fmt: skip
         if saved is not None:
             return saved._selected(options, as_stored)
@@ -311,10 +309,10 @@ class WordVectors(WordTable):
 
     def _selected(self, options: Options, as_stored: bool) -> WordVectors:
         """The rows of a saved folder that the options leave, as stored or in their dtype, checked as those of a user are."""
-        from noppa.words.formats.row_buffer import selected_rows
+        from noppa.words.formats.rows import selected_rows
 
         if self.ngrams is not None and options.keep is not None:
-            from noppa.words.formats.row_buffer import in_dtype
+            from noppa.words.formats.rows import in_dtype
 
             asked = [word for word in options.keep if word not in options.drop]
             table = self._table_of([asked], options.threads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +14,74 @@ from numpy.typing import NDArray
 
 from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
+from noppa.extras import needs
 from noppa.io.inputs import read_whole
-from noppa.words.formats import safetensors
-from noppa.words.formats.load_options import Options
-from noppa.words.formats.row_buffer import Rows
+from noppa.words.formats.rows import Options, Rows
 from noppa.words.formats.sniff import LARGEST_DIM
-from noppa.words.formats.text_lines import refuse_invalid_word
 
 BLOCK = 1 << 14
+#: The names of the table and of the scales of its rows in a safetensors file.
+MATRIX, SCALES = "embeddings", "scales"
 
 
-def read_arrays(path: Path, form: str, rows: Rows, options: Options) -> None:
+def read_arrays(path: Path, format: str, rows: Rows) -> None:
     """Read a matrix file with the vocabulary beside it into `rows`."""
-    matrix, scales = (_map_npy(path), None) if form == "npy" else safetensors.read_matrix(path)
-    if not _is_table(matrix.shape, matrix.dtype):
+    if format == "npy":
+        _add_with_words(path, _map_npy(path), None, rows)
+        return
+    with needs("safetensors", "a safetensors file"):
+        from safetensors import SafetensorError, safe_open
+    try:
+        with safe_open(path, framework="numpy") as file:
+            tensors = {name: file.get_slice(name) for name in [*file.keys()]}
+            matrix = _table(path, {name: part.get_shape() for name, part in tensors.items()})
+            scales = np.asarray(file.get_tensor(SCALES)) if SCALES in tensors else None
+            _add_with_words(path, _Slices(tensors[matrix]), scales, rows)
+    # dtypes that NumPy lacks raise TypeError or AttributeError
+    except (SafetensorError, TypeError, AttributeError) as error:
+        raise FileError(f"{path} cannot be read: {_one_line(error)}; fetch it again") from error
+
+
+class _Slices:
+    """A tensor that is read block by block."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+        self.shape = tuple(tensor.get_shape())
+        self.dtype = tensor[0:0].dtype
+
+    def __getitem__(self, block: slice) -> NDArray[Any]:
+        return np.asarray(self._tensor[block.start : min(block.stop, self.shape[0])])
+
+
+def _table(path: Path, shapes: Mapping[str, list[int]]) -> str:
+    """Return the name of the only table among the tensors, or of the one called `embeddings`."""
+    tables = [name for name, shape in shapes.items() if len(shape) == 2]
+    if MATRIX not in tables and len(tables) != 1:
         raise FileError(
-            f"{path} holds {matrix.dtype} of shape {matrix.shape}, not a table of numbers"
+            f"{path} holds {len(tables)} tables: it must hold one, or one called {MATRIX}"
         )
-    vocabulary = vocabulary_of(path, options)
+    return MATRIX if MATRIX in tables else tables[0]
+
+
+def _add_with_words(path: Path, matrix: Any, scales: NDArray[Any] | None, rows: Rows) -> None:
+    _check_table(path, matrix.shape, matrix.dtype)
+    count = matrix.shape[0]
+    if scales is not None and (scales.shape != (count,) or scales.dtype.kind != "f"):
+        raise FileError(
+            f"{path} has {count} rows and scales of type {scales.dtype} and shape {scales.shape}, expected ({count},)"
+        )
+    vocabulary = vocabulary_of(path, rows.options)
     words = read_words(vocabulary)
-    if len(words) != len(matrix):
-        raise FileError(
-            f"{path} has {len(matrix)} rows and {vocabulary.name} {len(words)} words: they must match"
-        )
-    add_matrix(words, matrix, scales, rows, options)
+    if len(words) != count:
+        raise FileError(f"{path} has {count} rows, but {vocabulary.name} has {len(words)} words")
+    add_matrix(words, matrix, scales, rows)
+
+
+def _check_table(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    is_table = len(shape) == 2 and shape[0] > 0 and 0 < shape[1] <= LARGEST_DIM
+    if not is_table or dtype.kind not in "fi":
+        raise FileError(f"{path} holds {dtype} of shape {shape}, which is not a table of numbers")
 
 
 def _map_npy(path: Path) -> NDArray[Any]:
@@ -47,37 +92,27 @@ def _map_npy(path: Path) -> NDArray[Any]:
             reader = {1: npy_format.read_array_header_1_0, 2: npy_format.read_array_header_2_0}[
                 major
             ]
-            shape, fortran, kind = reader(file)
+            shape, fortran, dtype = reader(file)
             start = file.tell()
     # The header is a Python literal, and a damaged one can raise anything.
     except Exception as error:
         raise FileError(
-            f"{path} has a damaged header: {one_line(error)}; copy or fetch it again"
+            f"{path} has a damaged header: {_one_line(error)}; fetch it again"
         ) from error
-    if not _is_table(shape, kind):
-        raise FileError(f"{path} holds {kind} of shape {shape}, not a table of numbers")
-    if start + math.prod(shape) * kind.itemsize > path.stat().st_size:
-        raise FileError(f"{path} is cut short: {kind} of shape {shape} do not fit; fetch it again")
-    return np.memmap(path, kind, "r", start, shape, "F" if fortran else "C")
+    _check_table(path, shape, dtype)
+    if start + math.prod(shape) * dtype.itemsize > path.stat().st_size:
+        raise FileError(f"{path} is too short for {dtype} of shape {shape}: fetch it again")
+    return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
 
 
-def _is_table(shape: tuple[int, ...], kind: np.dtype[Any]) -> bool:
-    return kind.kind in "fi" and len(shape) == 2 and shape[0] > 0 and 0 < shape[1] <= LARGEST_DIM
-
-
-def one_line(error: Exception) -> str:
-    """The message of another library's error, on one line and cut to 200 characters."""
+def _one_line(error: Exception) -> str:
+    """Return the message of another library's error on one line, cut to 200 characters."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def add_matrix(
-    words: list[bytes],
-    matrix: Any,
-    scales: NDArray[Any] | None,
-    rows: Rows,
-    options: Options,
-) -> None:
-    """Check the rows of an array, or of anything that gives slices of one, and add them with their words, block by block."""
+def add_matrix(words: list[bytes], matrix: Any, scales: NDArray[Any] | None, rows: Rows) -> None:
+    """Check the rows of an array, or of anything that can be sliced, and add them with their words."""
+    report, options = rows.report, rows.options
     for start in range(0, len(words), BLOCK):
         values = np.asarray(matrix[start : start + BLOCK])
         names = words[start : start + BLOCK]
@@ -88,18 +123,15 @@ def add_matrix(
                 values = values.astype(np.float32)
             good = (np.abs(values) <= np.float32(LARGEST_VALUE)).all(axis=1)
         for row in np.flatnonzero(~good).tolist():
-            complaint = f"row {start + row}, of {names[row].decode('utf-8', 'replace')!r}, has values that are not finite or too large"
-            if options.on_error == "raise":
-                raise FileError(
-                    f"{rows.report.path}: {complaint}; mend it, or pass on_error='skip'"
-                )
-            rows.report.skip(complaint)
+            shown = names[row].decode("utf-8", "replace")
+            complaint = f"the vector of {shown!r} has values that are not finite or too large"
+            report.reject(f"row {start + row}", complaint, options.on_error)
         if not good.all():
             names = [word for word, is_good in zip(names, good, strict=True) if is_good]
             values = values[good]
-        invalid = [at for at, word in enumerate(names) if not _is_utf8(word)]
-        for at in invalid if options.errors != "replace" else ():
-            refuse_invalid_word(names[at], 0, f"word {start + at + 1}", options, rows.report)
+        invalid = [row for row, word in enumerate(names) if not _is_utf8(word)]
+        for row in invalid:
+            rows.reject_invalid(names[row], 0, f"word {start + row + 1}")
         bounds = np.cumsum([0, *map(len, names)], dtype=np.int64)
         rows.add(b"".join(names), bounds, values, np.array(invalid, np.int64))
         if options.progress is not None:
@@ -108,8 +140,18 @@ def add_matrix(
             return
 
 
+def _is_utf8(word: bytes) -> bool:
+    if word.isascii():
+        return True
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def vocabulary_of(path: Path, options: Options) -> Path:
-    """The vocabulary file of a matrix file: the one in the options, else the first of the usual names that exists."""
+    """Return the vocabulary of a matrix file: that of the options, else the first of the usual names that exists."""
     if options.vocabulary is not None:
         return Path(options.vocabulary)
     candidates = [
@@ -123,12 +165,13 @@ def vocabulary_of(path: Path, options: Options) -> Path:
         if file.is_file():
             return file
     raise FileError(
-        f"{path} has no vocabulary beside it: put its words, one a line, in {candidates[0].name}, or pass vocabulary="
+        f"{path} has no vocabulary beside it",
+        f"put its words, one per line, in {candidates[0].name}, or pass vocabulary=",
     )
 
 
 def read_words(path: Path) -> list[bytes]:
-    """The words of a text file, one a line, or of a `tokenizer.json`."""
+    """Return the words of a text file, one per line, or of a `tokenizer.json`."""
     content = read_whole(path, f"vocabulary {path}")
     if path.suffix != ".json":
         lines = content.removesuffix(b"\n").split(b"\n")
@@ -146,14 +189,4 @@ def read_words(path: Path) -> list[bytes]:
         # A lone surrogate stays invalid UTF-8 here, so that it is reported as such.
         return [word.encode("utf-8", "surrogatepass") for word in ordered]
     except (ValueError, AttributeError, TypeError, LookupError, RecursionError) as error:
-        raise FileError(f"vocabulary {path} is no list of words: {one_line(error)}") from error
-
-
-def _is_utf8(word: bytes) -> bool:
-    if word.isascii():
-        return True
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        raise FileError(f"vocabulary {path} is not a list of words: {_one_line(error)}") from error

@@ -1,4 +1,4 @@
-"""The format of a vector file, recognized by its first bytes."""
+"""Recognition of the format of a vector file by its first bytes."""
 
 from __future__ import annotations
 
@@ -24,39 +24,33 @@ NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _INTEGERS = re.compile(rb"[ \t]*([0-9]{1,99})[ \t]+([0-9]{1,99})[ \t\r]*\Z")
 _SPARSE = re.compile(rb"[0-9]+:[-+0-9.eE]+\Z")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
 #: Files that are often mistaken for vector files: the pattern of their first bytes, and what to tell the user.
 IMPOSTORS: list[tuple[re.Pattern[bytes], str]] = [
     (
         re.compile(rb"\s*<(!doctype|html|\?xml)", re.I),
-        "is a web page and not a vector file: the download went wrong, fetch it again",
+        "is a web page and not a vector file: the download failed, fetch it again",
     ),
     (
         re.compile(rb"version https://git-lfs\.github\.com/"),
         "is a Git LFS pointer and not the file itself: run git lfs pull",
     ),
     (
+        re.compile(rb"\x80[\x02-\x05]"),
+        "is a Python pickle, which is not opened since it can run code: in gensim, "
+        "KeyedVectors.load(path).save_word2vec_format('vectors.bin', binary=True), or pass the object itself",
+    ),
+    (
         re.compile(rb"(?s).{0,1024}?^(<<<<<<< |>>>>>>> )", re.M),
         "has merge-conflict markers: resolve the conflict or fetch the file again",
     ),
-    (
-        _PICKLE,
-        "is a Python pickle, which noppa does not open since that runs code: in gensim, "
-        "KeyedVectors.load(path).save_word2vec_format('vectors.bin', binary=True), or give noppa the object",
-    ),
-    (re.compile(rb"PAR1"), "is a Parquet table and not a vector file"),
-    (
-        re.compile(rb"\x89HDF"),
-        "is an HDF5 file: save its matrix with numpy.save and its words one a line",
-    ),
-    (re.compile(rb"%PDF|\x7fELF|\x89PNG|7z\xbc\xaf|Rar!"), "is no vector file"),
+    (re.compile(rb"PAR1|\x89HDF|%PDF|\x7fELF|\x89PNG|7z\xbc\xaf|Rar!"), "is not a vector file"),
 ]
 
 
 @dataclass(frozen=True)
 class Content:
-    """A recognized format, and what its header says."""
+    """A recognized format, and what its header declares."""
 
     format: str
     dim: int = 0
@@ -65,7 +59,7 @@ class Content:
 
 
 def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
-    """The format of a file from its first bytes, `sample`; an error says what the file is instead."""
+    """Return the format of a file with the first bytes `sample`, or raise what the file is instead."""
     if not sample.removeprefix(BOM).strip():
         what = "is empty" if len(sample) < SAMPLE else f"begins with {SAMPLE} blank bytes"
         raise FileError(f"{name} {what}: fetch it again")
@@ -83,6 +77,7 @@ def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
 
 def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
     bom = len(BOM) if sample.startswith(BOM) else 0
+    is_whole = len(sample) < SAMPLE
     first, newline, after = sample[bom:].partition(b"\n")
     integers = _INTEGERS.match(first)
     if integers and header is not False:
@@ -90,53 +85,43 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
         begin = bom + len(first) + len(newline)
         # A binary file has a control character among the floats of its first record.
         if dim and _CONTROL.search(after[: 64 + 4 * dim]):
-            _check_promise(count, dim, len(after) // 4 if len(sample) < SAMPLE else None, name)
+            _check_header(count, dim, len(after) // 4 if is_whole else None, name)
             return Content("word2vec binary", dim, count, begin)
         lines = _lines(after)
         if header is True or (lines and _fits(lines[0], dim)):
             if header is None and dim == 1:
                 raise ParameterError(
-                    f"{name} begins with {first.strip().decode()!r}, which may be a header or a word with a vector of "
-                    "1 dimension: pass header=True or header=False"
+                    f"{name} begins with {first.strip().decode()!r}, which may be a header or a word with one number",
+                    "pass header=True or header=False",
                 )
-            if dim == 0:
-                raise FileError(
-                    f"{name} promises vectors of 0 dimensions in its header: fetch it again"
-                )
-            _check_promise(count, dim, _room(after, len(sample) < SAMPLE), name)
+            _check_header(count, dim, _room(after, is_whole), name)
             return Content("word2vec text", dim, count, begin)
     elif header is True:
         raise FileError(
-            f"{name}: header=True, but line 1 is no count and dimension, it begins with {first[:40]!r}"
+            f"{name}: header=True, but line 1 is not a count and a dimension, it begins with {first[:40]!r}"
         )
     if _CONTROL.search(sample[:1024]):
-        raise FileError(
-            f"{name} is no vector file that noppa knows: it begins with {sample[:16]!r}"
-        )
+        raise FileError(f"{name} is not a known vector file: it begins with {sample[:16]!r}")
     return Content("GloVe text", _dimension(_lines(sample[bom:]), name), None, bom)
 
 
-def _check_promise(count: int, dim: int, room: int | None, name: str) -> None:
-    """Refuse a header whose vectors are longer than `room` values, or than any file could hold."""
-    if dim > LARGEST_DIM or count > LARGEST_COUNT:
+def _check_header(count: int, dim: int, room: int | None, name: str) -> None:
+    """Raise if a header declares vectors of more than `room` values, or more than any file could hold."""
+    if not 0 < dim <= LARGEST_DIM or count > LARGEST_COUNT or (room is not None and dim > room):
         raise FileError(
-            f"{name} promises {count} vectors of {dim} dimensions in its header, which no file holds: fetch it again"
-        )
-    if room is not None and dim > room:
-        raise FileError(
-            f"{name} promises vectors of {dim} dimensions in its header, and none in it is that long: fetch it again"
+            f"{name} declares {count} vectors of {dim} dimensions in its header, which it cannot hold: fetch it again"
         )
 
 
 def _room(text: bytes, is_whole_file: bool) -> int | None:
-    """How many values the longest line can hold, each a digit and a separator; None where it continues beyond the sample."""
+    """Return how many values the longest line can hold, each a digit and a separator; None if it may go on."""
     if not is_whole_file and b"\n" not in text:
         return None
     return max(map(len, text.split(b"\n"))) // 2
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """The first lines that are not blank; the last one of the sample, which may be cut, only if it is the only one."""
+    """Return the first lines that are not blank; the last of the sample, which may be cut, only if it is the only one."""
     *complete, last = (line.rstrip(b" \t\r") for line in text.split(b"\n"))
     return list(islice(filter(None, complete), LINES)) or list(filter(None, [last]))
 
@@ -155,15 +140,12 @@ def _fits(line: bytes, dim: int) -> bool:
 
 
 def _dimension(lines: list[bytes], name: str) -> int:
-    """How many numbers most of the first lines end in."""
+    """Return how many numbers most of the first lines end in."""
     dimensions: Counter[int] = Counter()
     for line in lines:
         fields = _fields(line)
         if len(fields) > 1 and all(_SPARSE.match(field) for field in fields[1:]):
-            raise FileError(
-                f"{name} is in a sparse format (index:value), which is not supported: "
-                "use dense vectors, a word and its numbers a line"
-            )
+            raise FileError(f"{name} is in a sparse format (index:value), which is not supported")
         numbers = 0
         while numbers < len(fields) - 1 and NUMBER.match(fields[-1 - numbers]):
             numbers += 1
@@ -171,7 +153,7 @@ def _dimension(lines: list[bytes], name: str) -> int:
     dim = dimensions.most_common(1)[0][0] if dimensions else 0
     if dim == 0:
         raise FileError(
-            f"{name} is no vector file that noppa knows: a line should be a word and its numbers, and line 1 is "
+            f"{name} is not a known vector file: a line should be a word and its numbers, and line 1 is "
             f"{lines[0][:60].decode('utf-8', 'replace')!r}"
         )
     return dim

@@ -1,4 +1,4 @@
-"""`write`: word vectors in the formats of other programs; a file appears under its name only when complete."""
+"""`write`: word vectors in the formats of other programs; a file appears under its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.errors import FileError
+from noppa.extras import needs
 from noppa.io.atomic import atomic_file
 from noppa.parameters import path_of
 from noppa.threads import thread_count
 from noppa.words import word_folder
-from noppa.words.formats import safetensors
-from noppa.words.formats.row_buffer import write_array
+from noppa.words.formats.arrays import MATRIX, SCALES
+from noppa.words.formats.rows import write_array
 from noppa.words.word_table import WordTable
 
 BLOCK = 4096
 COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
-    ".gz": lambda file: gzip.GzipFile(
-        filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0
-    ),
+    ".gz": lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
     ".bz2": lambda file: bz2.BZ2File(file, "wb"),
     ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
 }
@@ -39,47 +38,45 @@ COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
 def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> None:
     """Write word vectors in the format of the suffix: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
 
-    Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a native folder.
+    Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a saved folder.
 
-    pieces: whether pieces of words are written too. A folder always has them; to other programs they would be words.
+    Args:
+        pieces: write pieces of words too. A folder always has them; to other programs they would be words.
     """
     target = path_of(path)
     if target.suffix in (".zip", ".zst"):
-        raise FileError(f"cannot write {target}: noppa compresses to {', '.join(COMPRESSED)}")
+        raise FileError(f"cannot write {target}: only {', '.join(COMPRESSED)} can be compressed")
     compressor = COMPRESSED.get(target.suffix)
-    form = target.with_suffix("").suffix if compressor else target.suffix
-    if form not in WRITERS:
-        if compressor:
-            raise FileError(
-                f"{target}: a folder cannot be compressed; name a file such as vectors.txt.gz"
-            )
+    suffix = target.with_suffix("").suffix if compressor else target.suffix
+    if compressor and suffix not in STREAMED:
+        raise FileError(f"cannot write {target}: only {', '.join(STREAMED)} can be compressed")
+    if suffix not in WRITERS:
         word_folder.write(target, words)
         return
     if not pieces:
         words = words.without_pieces()
-    if form in BESIDE:
-        if compressor:
-            raise FileError(f"{target}: a {form} file is not compressed; leave out {target.suffix}")
-        _, beside = written_files(target)
-        with atomic_file(beside) as names, atomic_file(target) as new:
-            names.write_bytes(vocabulary(words))
-            WRITERS[form](words, new)
+    if suffix not in STREAMED:
+        _, names = written_files(target)
+        with atomic_file(names) as new_names, atomic_file(target) as new:
+            new_names.write_bytes(vocabulary(words))
+            WRITERS[suffix](words, new)
         return
     with atomic_file(target) as new, new.open("wb") as file:
         if compressor is None:
-            WRITERS[form](words, file)
+            WRITERS[suffix](words, file)
         else:
             with io.BufferedWriter(compressor(file), 1 << 20) as stream:
-                WRITERS[form](words, stream)
+                WRITERS[suffix](words, stream)
 
 
 def written_files(target: Path) -> list[Path]:
-    """The files that `write` makes or replaces under this name."""
-    return [target, target.with_suffix(".vocab.txt")] if target.suffix in BESIDE else [target]
+    """Return the files that `write` creates or replaces under this name."""
+    has_vocabulary = target.suffix in WRITERS and target.suffix not in STREAMED
+    return [target, target.with_suffix(".vocab.txt")] if has_vocabulary else [target]
 
 
 def vocabulary(words: WordTable) -> bytes:
-    """The words, one a line, in the order of the rows."""
+    """Return the words, one per line, in the order of the rows."""
     return b"".join(_line(word) for word in _words(words))
 
 
@@ -103,7 +100,7 @@ def _blocks(words: WordTable) -> Iterator[tuple[list[bytes], NDArray[np.float32]
         yield block, words.vectors(np.arange(start, start + len(block)))
 
 
-def _glove(words: WordTable, file: IO[bytes]) -> None:
+def _write_glove(words: WordTable, file: IO[bytes]) -> None:
     threads = thread_count(None)
     for names, rows in _blocks(words):
         lines = kernels.format_rows(rows, " ", threads)
@@ -112,12 +109,12 @@ def _glove(words: WordTable, file: IO[bytes]) -> None:
         )
 
 
-def _word2vec_text(words: WordTable, file: IO[bytes]) -> None:
+def _write_word2vec_text(words: WordTable, file: IO[bytes]) -> None:
     file.write(b"%d %d\n" % (len(words), words.dim))
-    _glove(words, file)
+    _write_glove(words, file)
 
 
-def _word2vec_binary(words: WordTable, file: IO[bytes]) -> None:
+def _write_word2vec_binary(words: WordTable, file: IO[bytes]) -> None:
     file.write(b"%d %d\n" % (len(words), words.dim))
     for names, rows in _blocks(words):
         for name, row in zip(names, rows.astype("<f4", copy=False), strict=True):
@@ -128,7 +125,7 @@ def _word2vec_binary(words: WordTable, file: IO[bytes]) -> None:
             file.write(_line(name)[:-1] + b" " + row.tobytes() + b"\n")
 
 
-def _npy(words: WordTable, path: Path) -> None:
+def _write_npy(words: WordTable, path: Path) -> None:
     matrix = words.matrix if words.scales is None else words.vectors(np.arange(len(words)))
     matrix = np.ascontiguousarray(matrix)
     with path.open("wb") as file:
@@ -136,19 +133,33 @@ def _npy(words: WordTable, path: Path) -> None:
         write_array(file, matrix)
 
 
-def _safetensors(words: WordTable, path: Path) -> None:
+def _write_safetensors(words: WordTable, path: Path) -> None:
     matrix, scales = words.matrix, words.scales
-    if words.rows.blocks:  # other readers know one scale a row at most
+    if words.rows.blocks:  # other readers know at most one scale per row
         matrix, scales = words.vectors(np.arange(len(words))), None
-    safetensors.write_matrix(path, matrix, scales)
+    write_tensors(path, {MATRIX: matrix} | ({} if scales is None else {SCALES: scales}))
 
 
-#: The writer of each suffix, into a stream, or to a path where the vocabulary is a file beside it.
-WRITERS: dict[str, Callable[[WordTable, Any], None]] = {
-    ".txt": _glove,
-    ".vec": _word2vec_text,
-    ".bin": _word2vec_binary,
-    ".npy": _npy,
-    ".safetensors": _safetensors,
+def write_tensors(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write arrays by name into a safetensors file."""
+    with needs("safetensors", "writing a safetensors file"):
+        from safetensors import SafetensorError
+        from safetensors.numpy import save_file
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    try:
+        save_file(contiguous, path, {"format": "pt"})
+    except SafetensorError as error:
+        raise FileError(f"cannot write {path}: {error}") from error
+
+
+#: The writers that write into a stream; the others write a file and, beside it, the vocabulary.
+STREAMED: dict[str, Callable[[WordTable, Any], None]] = {
+    ".txt": _write_glove,
+    ".vec": _write_word2vec_text,
+    ".bin": _write_word2vec_binary,
 }
-BESIDE = (".npy", ".safetensors")
+WRITERS: dict[str, Callable[[WordTable, Any], None]] = {
+    **STREAMED,
+    ".npy": _write_npy,
+    ".safetensors": _write_safetensors,
+}

@@ -1,0 +1,308 @@
+"""Options of a load, its report, and the collected rows: what all readers of vector files share."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.errors import FileError, InputError, ParameterError, warn
+from noppa.parameters import one_of, whole
+from noppa.words.matrix import Matrix
+from noppa.words.ngram_vectors import SENTENCE_END
+from noppa.words.word_table import WordTable
+
+#: Called with the bytes read so far and the bytes in all.
+Progress = Callable[[int, int], None]
+
+DTYPES = ("float32", "float16", "int8")
+#: How many skipped lines and words a report lists.
+LISTED = 100
+CHUNK_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class Options:
+    """Checked options of `WordVectors.load`, which documents them."""
+
+    limit: int | None = None
+    keep: Collection[str] | None = None
+    drop: Collection[str] = (SENTENCE_END,)
+    dtype: str = "float32"
+    header: bool | None = None
+    on_error: str = "raise"
+    strict: bool = False
+    member: str | None = None
+    vocabulary: str | PathLike[str] | None = None
+    threads: int | None = None
+    progress: Progress | None = None
+    scratch: Path | None = None
+    """A folder on disk for the rows, which then are mapped instead of held in memory."""
+
+    def __post_init__(self) -> None:
+        if self.limit is not None:
+            object.__setattr__(self, "limit", whole(self.limit, "limit", 1))
+        for name, value in (("keep", self.keep), ("drop", self.drop)):
+            if isinstance(value, str):
+                raise InputError(
+                    f"{name} is a str", f"give a collection of words such as [{value!r}]"
+                )
+        one_of(self.dtype, "dtype", DTYPES)
+        one_of(self.header, "header", (True, False, None))
+        one_of(self.on_error, "on_error", ("raise", "skip"))
+
+    def with_progress(self, progress: Progress) -> Options:
+        return replace(self, progress=progress)
+
+
+@dataclass
+class Report:
+    """How a vector file was read: its format, its size, and what was skipped."""
+
+    path: str
+    format: str = ""
+    compression: str = "none"
+    rows: int = 0
+    declared: int | None = None
+    """The number of rows according to the header."""
+    skipped_count: int = 0
+    skipped: list[str] = field(default_factory=list)
+    """The first skipped lines, each with its reason."""
+    zero: list[str] = field(default_factory=list)
+    """The first words whose vector is all zeros; they are kept."""
+    zero_count: int = 0
+    dropped: list[str] = field(default_factory=list)
+    """Words skipped by `drop`."""
+    truncated: bool = False
+
+    @property
+    def full(self) -> bool:
+        """Whether no further reasons are listed, so that callers need not compose any."""
+        return len(self.skipped) >= LISTED
+
+    def reject(self, where: str, complaint: str, on_error: str) -> None:
+        """Raise for a row that cannot be used, or count it as skipped."""
+        if on_error == "raise":
+            raise FileError(f"{self.path}, {where}: {complaint}", "pass on_error='skip' to skip it")
+        self.skipped_count += 1
+        if not self.full:
+            self.skipped.append(f"{where}: {complaint}")
+
+    def truncate(self, complaint: str, strict: bool) -> None:
+        """Warn once that the file ends early; raise if `strict`."""
+        already_warned, self.truncated = self.truncated, True
+        if strict:
+            raise FileError(f"{self.path} {complaint}: fetch it again, or pass strict=False")
+        if not already_warned:
+            warn(f"{self.path} {complaint}: the rows before that were loaded; fetch it again")
+
+    def finish(self) -> None:
+        """Warn of skipped lines."""
+        if self.skipped_count:
+            warn(
+                f"{self.path}: {self.skipped_count} lines were skipped, the first: {self.skipped[0]}"
+            )
+
+
+class Rows:
+    """Collects blocks of words and vectors in their final dtype, so that memory stays near the size of the result."""
+
+    def __init__(self, options: Options, report: Report) -> None:
+        self.options = options
+        self.report = report
+        self.count = 0
+        self._keep = None if options.keep is None else set(map(_encode, options.keep))
+        self._drop = set(map(_encode, options.drop))
+        self._text: list[bytes] = []
+        self._lengths: list[NDArray[np.int64]] = []
+        self._scales: list[NDArray[np.float32]] = []
+        self._store: _Chunks | _ScratchFile | None = None
+
+    @property
+    def full(self) -> bool:
+        return self.options.limit is not None and self.count >= self.options.limit
+
+    def reject_invalid(self, word: bytes, offset: int, where: str) -> None:
+        """Raise for a word that is not UTF-8, or count it as skipped; `offset` is that of the word in the file."""
+        if self.report.full and self.options.on_error == "skip":
+            return self.report.reject(where, "", "skip")
+        try:
+            word.decode()
+        except UnicodeDecodeError as error:
+            shown = word.decode("utf-8", "replace")
+            complaint = f"byte {offset + error.start} of the word {shown!r} is not UTF-8"
+            self.report.reject(where, complaint, self.options.on_error)
+
+    def add(
+        self,
+        text: bytes,
+        bounds: NDArray[np.int64],
+        matrix: NDArray[Any],
+        invalid_rows: NDArray[np.int64],
+    ) -> None:
+        """Add a block: words text[bounds[i]:bounds[i + 1]], matrix (rows, dim); skip the invalid rows."""
+        lengths = np.diff(bounds)
+        if self._keep is not None or len(invalid_rows) or any(word in text for word in self._drop):
+            text, lengths, matrix = self._filter(text, bounds, matrix, set(invalid_rows.tolist()))
+        if self.options.limit is not None and self.count + len(matrix) > self.options.limit:
+            lengths = lengths[: self.options.limit - self.count]
+            matrix = matrix[: len(lengths)]
+            text = text[: int(lengths.sum())]
+        if not len(matrix):
+            return
+        self._report_zeros(text, lengths, matrix)
+        self._text.append(text)
+        self._lengths.append(lengths)
+        self.count += len(matrix)
+        if self._store is None:
+            dtype, scratch = np.dtype(self.options.dtype), self.options.scratch
+            width = matrix.shape[1]
+            self._store = _ScratchFile(scratch, dtype, width) if scratch else _Chunks(dtype, width)
+        converted, scales = in_dtype(matrix, self.options.dtype)
+        if scales is not None:
+            self._scales.append(scales)
+        self._store.add(converted)
+
+    def _filter(
+        self, text: bytes, bounds: NDArray[np.int64], matrix: NDArray[Any], invalid_rows: set[int]
+    ) -> tuple[bytes, NDArray[np.int64], NDArray[Any]]:
+        words, rows = [], []
+        for row, (begin, end) in enumerate(pairwise(bounds.tolist())):
+            word = text[begin:end]
+            if row in invalid_rows:
+                continue
+            if word in self._drop:
+                self.report.dropped.append(word.decode())
+            elif self._keep is None or word in self._keep:
+                words.append(word)
+                rows.append(row)
+        lengths = np.array([len(word) for word in words], np.int64)
+        return b"".join(words), lengths, matrix[rows]
+
+    def _report_zeros(self, text: bytes, lengths: NDArray[np.int64], matrix: NDArray[Any]) -> None:
+        zero_rows = np.flatnonzero(~matrix.any(axis=1))
+        self.report.zero_count += len(zero_rows)
+        if len(zero_rows) and len(self.report.zero) < LISTED:
+            ends = np.cumsum(lengths)
+            for row in zero_rows[: LISTED - len(self.report.zero)].tolist():
+                self.report.zero.append(text[ends[row] - lengths[row] : ends[row]].decode())
+
+    def finish(
+        self,
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[Any], NDArray[np.float32] | None]:
+        """Return text (bytes,), bounds (rows + 1,), matrix (rows, dim), scales (rows,) or None."""
+        if self._store is None:
+            raise FileError(f"{self.report.path} gave no vectors: none of its rows is kept")
+        text = np.frombuffer(b"".join(self._text), np.uint8)
+        bounds = np.concatenate([[0], np.cumsum(np.concatenate(self._lengths))]).astype(np.int64)
+        scales = np.concatenate(self._scales) if self._scales else None
+        return text, bounds, self._store.finish(), scales
+
+
+def _encode(word: str) -> bytes:
+    """Encode a word; a lone surrogate becomes bytes that no UTF-8 file holds, so that it matches nothing."""
+    return word.encode("utf-8", "surrogatepass")
+
+
+class _Chunks:
+    """Rows in chunks of anonymous memory, each freed as soon as it has been copied into the result."""
+
+    def __init__(self, dtype: np.dtype[Any], dim: int) -> None:
+        self.dtype, self.dim = dtype, dim
+        self.size = max(1, CHUNK_BYTES // (dtype.itemsize * dim))
+        self.chunks: list[NDArray[Any]] = []
+        self.used = self.size
+
+    def add(self, matrix: NDArray[Any]) -> None:
+        start = 0
+        while start < len(matrix):
+            if self.used == self.size:
+                memory = mmap.mmap(-1, self.size * self.dim * self.dtype.itemsize)
+                self.chunks.append(np.frombuffer(memory, self.dtype).reshape(self.size, self.dim))
+                self.used = 0
+            count = min(self.size - self.used, len(matrix) - start)
+            self.chunks[-1][self.used : self.used + count] = matrix[start : start + count]
+            self.used += count
+            start += count
+
+    def finish(self) -> NDArray[Any]:
+        result = np.empty(((len(self.chunks) - 1) * self.size + self.used, self.dim), self.dtype)
+        self.chunks.reverse()
+        for start in range(0, len(result), self.size):
+            part = result[start : start + self.size]
+            part[:] = self.chunks.pop()[: len(part)]
+        return result
+
+
+class _ScratchFile:
+    """Rows in a file on disk, mapped at the end: for tables larger than memory."""
+
+    def __init__(self, folder: Path, dtype: np.dtype[Any], dim: int) -> None:
+        self.path = folder / "rows"
+        self.dtype, self.dim = dtype, dim
+        self.count = 0
+
+    def add(self, matrix: NDArray[Any]) -> None:
+        with self._disk_errors(), self.path.open("ab") as file:
+            write_array(file, matrix.astype(self.dtype, copy=False))
+        self.count += len(matrix)
+
+    def finish(self) -> NDArray[Any]:
+        with self._disk_errors():
+            return np.memmap(self.path, self.dtype, "r", shape=(self.count, self.dim))
+
+    @contextmanager
+    def _disk_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise FileError(
+                f"cannot write the temporary file {self.path}: {error.strerror or error}"
+            ) from error
+
+
+def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np.float32] | None]:
+    """Convert rows to `dtype`; int8 has one scale per row, with which its largest value is 127."""
+    if dtype == "float16" and matrix.dtype != np.float16:
+        largest = np.abs(matrix).max(initial=0)
+        if largest > np.finfo(np.float16).max:
+            raise ParameterError(
+                f"a value of size {largest:g} does not fit float16", "use float32 or int8"
+            )
+    if dtype != "int8":
+        return matrix.astype(dtype, copy=False), None
+    values = matrix.astype(np.float32, copy=False)
+    scales = (np.abs(values).max(axis=1) / 127).astype(np.float32)
+    divisors = np.where(scales > 0, scales, 1)[:, None]
+    return np.clip(np.rint(values / divisors), -127, 127).astype(np.int8), scales
+
+
+def write_array(file: IO[bytes], array: NDArray[Any]) -> None:
+    """Write the bytes of an array; unlike `tofile`, an error has the system's reason."""
+    file.write(np.ascontiguousarray(array).data)
+
+
+def selected_rows(
+    words: WordTable, options: Options, as_stored: bool
+) -> tuple[NDArray[np.int64], Matrix]:
+    """Return the row numbers that `limit` and `keep` leave, all pieces among them, and these rows."""
+    lexicon = words.lexicon
+    keep = None if options.keep is None else set(options.keep)
+    rows = [row for row, word in enumerate(lexicon.plain_words) if keep is None or word in keep]
+    rows = rows[: options.limit]
+    if not rows:
+        raise FileError(
+            f"{words.path} gave no vectors: none of its {lexicon.whole_words} words is kept"
+        )
+    row_numbers = np.array([*rows, *range(lexicon.whole_words, len(lexicon))], np.int64)
+    if as_stored:
+        return row_numbers, words.rows.some(row_numbers)
+    return row_numbers, Matrix(*in_dtype(words.rows.vectors(row_numbers), options.dtype))
