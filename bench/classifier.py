@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 
 import noppa
-from noppa.classify.audit import own_probabilities
 from noppa.classify.probe import ProbeData, probe
+from noppa.classify.report import label_probabilities
 from noppa.paper import TASKS
 from noppa.paper.protocols import SEED, Split, splits_of
 from noppa.paper.records import surroundings
@@ -207,7 +207,7 @@ def flips(data: Path, done: Callable[..., bool]) -> Iterator[dict[str, Any]]:
             if done(**key):
                 continue
             model = noppa.Classifier(**parameters).fit(texts_of(chosen), labels)
-            suspicious = np.argsort(own_probabilities(model.training_), kind="stable")[:FLIPPED]
+            suspicious = np.argsort(label_probabilities(model.training_), kind="stable")[:FLIPPED]
             yield {
                 **key,
                 "found": len(set(suspicious.tolist()) & set(flipped.tolist())),

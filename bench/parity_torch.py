@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 import noppa
-from noppa.classify.folds import stratified_folds
+from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import ProbeData, ProbeResult
 from noppa.paper import TASKS, Recipe, check, read, records, score
 from noppa.paper.probes import HELD_OUT, INNER_FOLDS, L2

@@ -151,7 +151,7 @@ def test_labels_keep_their_type(labels: Any, dtype: type, tmp_path: Path) -> Non
     [
         (TEXTS, ["same"] * 60, "every row has the label 'same'"),
         (TEXTS, ["once", *LABELS[1:]], "the class 'once' has 1 row:"),
-        (TEXTS, LABELS[1:], "60 texts need as many labels, and there are 59"),
+        (TEXTS, LABELS[1:], "there are 60 texts and 59 labels"),
         (TEXTS, [None, *LABELS[1:]], "label 0 is missing"),
         (TEXTS, [float("nan"), *([1.0, 2.0] * 30)[1:]], "label 0 is missing"),
         (TEXTS, list(map(str, range(60))), "60 different labels"),
@@ -159,7 +159,7 @@ def test_labels_keep_their_type(labels: Any, dtype: type, tmp_path: Path) -> Non
         ([None, *TEXTS[1:]], LABELS, "item 0 is missing"),
         ([""] * 60, LABELS, "every text is empty"),
         ([], [], "there are none"),
-        ("a text", LABELS, "one text was given"),
+        ("a text", LABELS, "a single text was given"),
         ((TEXTS, TEXTS[1:]), LABELS, "60 and 59"),
     ],
 )

@@ -10,10 +10,10 @@ import pytest
 
 import noppa
 from noppa import _native as kernels
-from noppa.classify import memory
-from noppa.classify.calibration import calibration_error, reliability, row_losses, temperature
-from noppa.classify.ngrams import learn
-from noppa.classify.sparse_rows import sparse_rows
+from noppa.classify import labels as label_module
+from noppa.classify.features import SparseRows, learn_ngrams
+from noppa.classify.logistic import fit_temperature, row_losses
+from noppa.classify.report import calibration_error, reliability
 from noppa.errors import FileError, NotFittedError, ParameterError
 from noppa.io import storage
 from noppa.plot import decision, training_page
@@ -87,7 +87,7 @@ def test_a_temperature_mends_logits_that_are_too_sure(softmax: bool) -> None:
     noise = random.gumbel(size=(4000, columns)) if softmax else random.logistic(size=(4000, 1))
     truth = np.eye(3)[(logits + noise).argmax(axis=1)] if softmax else logits + noise > 0
     targets = truth.astype(np.float32)
-    found = temperature(4 * logits, targets, softmax)
+    found = fit_temperature(4 * logits, targets, softmax)
     assert 3.4 < found < 4.6
     sure = calibration_error(reliability(4 * logits, truth > 0, softmax))
     mended = calibration_error(reliability(4 * logits / found, truth > 0, softmax))
@@ -155,25 +155,25 @@ def test_a_decision_as_a_picture(tmp_path: Path) -> None:
     explained = model.explain(TOPIC_TEXTS[0])
     for label in (None, "cake"):
         bars = decision(explained, label, most=3)
-        at = explained.number_of(label)
+        at = explained.class_index(label)
         assert np.isclose(bars.values.sum(), explained.logits[at], atol=1e-6)
         assert len(bars.names) == 4
     bars.save(tmp_path / "why.html")
     assert "share of the logit" in (tmp_path / "why.html").read_text(encoding="utf-8")
     with pytest.raises(ParameterError, match="no class 'pie'"):
-        explained.number_of("pie")
+        explained.class_index("pie")
 
 
 def test_the_most_frequent_ngrams_are_kept() -> None:
     texts = ["a b c", "a b d", "a e", "b c a b"]
-    known = learn(texts, None, (1, 3), 2, 100)
+    known = learn_ngrams(texts, None, (1, 3), 2, 100)
     assert known is not None
     assert known.names == ["a", "b", "c", "a b", "b c"]
-    few = learn(texts, None, (1, 3), 2, 3)
+    few = learn_ngrams(texts, None, (1, 3), 2, 3)
     assert few is not None
     assert few.names == ["a", "b", "a b"]
-    assert learn(["a", "b"], None, (1, 2), 2, 10) is None
-    pairs = learn(texts, None, (2, 2), 2, 100)
+    assert learn_ngrams(["a", "b"], None, (1, 2), 2, 10) is None
+    pairs = learn_ngrams(texts, None, (2, 2), 2, 100)
     assert pairs is not None
     assert pairs.names == ["a b", "b c"]
     rows = pairs.counted(["b c b c x", ""], None, 1)
@@ -186,7 +186,7 @@ def test_the_most_frequent_ngrams_are_kept() -> None:
 
 def test_sparse_products_agree_with_the_twin() -> None:
     random = np.random.default_rng(0)
-    rows = sparse_rows(
+    rows = SparseRows.from_triplets(
         random.integers(0, 50, 300), random.integers(0, 97, 300), random.normal(size=300), (50, 97)
     )
     for columns in (1, 7, 33):
@@ -204,10 +204,10 @@ def test_sparse_products_agree_with_the_twin() -> None:
 def test_memory_that_would_not_suffice_is_said_before_it_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(label_module, "available_memory", lambda: 1000)
     with pytest.raises(ParameterError, match=r"needs about .* GB of memory"):
         noppa.Classifier().fit(TEXTS, LABELS)
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    monkeypatch.setattr(label_module, "available_memory", lambda: None)
     noppa.Classifier(folds=2).fit(TEXTS, LABELS)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from noppa import _native
 from noppa.classify import probe
-from noppa.classify.folds import stratified_folds
+from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import ProbeData
 from noppa.paper import probes
 from noppa.paper.probes import PROBES, Stream, cosines, pearson, spearman, views

@@ -109,7 +109,7 @@ def test_reasons_add_up(client: TestClient, classifier: noppa.Classifier) -> Non
     for label in (None, "good", "food"):
         body = {"inputs": text} if label is None else {"inputs": text, "label": label}
         found = client.post("/predict/explain", json=body).json()
-        at = decision.number_of(label)
+        at = decision.class_index(label)
         assert found["label"] == str(decision.classes[at])
         assert found["logit"] == pytest.approx(decision.logits[at], abs=1e-8)
         shares = [reason["share"] for reason in found["reasons"]]

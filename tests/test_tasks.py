@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.classify.folds import stratified_folds
+from noppa.classify.labels import stratified_folds
 from noppa.paper import TASKS, check, prepare, read
 from noppa.paper.tasks import source_of, tasks_in
 from tests.made_senteval import write_folder

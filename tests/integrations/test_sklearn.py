@@ -142,7 +142,7 @@ def test_what_is_wrong_is_one_sentence() -> None:
         NoppaTransformer(k=12).fit(TEXTS[:3])
     with pytest.raises(ParameterError, match=r"a .* must be"):
         NoppaTransformer(a=-1).fit(TEXTS)
-    with pytest.raises(InputError, match="one text was given"):
+    with pytest.raises(InputError, match="a single text was given"):
         NoppaTransformer().fit("a text")
     with pytest.raises(InputError, match="item 1 is missing"):
         NoppaTransformer().fit(["a", None])

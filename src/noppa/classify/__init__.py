@@ -1,6 +1,6 @@
-"""From labelled texts to a small model that predicts, and says which words decided.
+"""Classifiers: from labelled texts to a small model that predicts and explains its predictions.
 
-texts -> features (the encoder's vector; n-grams) -> logits -> probabilities
-         ngrams, features        choosing, linear_fit, lbfgs   calibration
-                                 decision: a logit as a sum over words and n-grams
+texts -> features -> logits -> probabilities
+         features.py   training.py, logistic.py, lbfgs.py: fit and calibrate
+                       explain.py: a logit as a sum over words and n-grams; report.py: how good the model is
 """

@@ -1,27 +1,29 @@
-"""`Classifier`: labelled texts in, a small model out that predicts and explains itself."""
+"""`Classifier`: learns labels from texts, predicts them, and explains its predictions."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.classify import classifier_folder, linear_fit
-from noppa.classify.classifier_folder import Contents
-from noppa.classify.decision import Decision, NgramShare, Side, shares_of
+from noppa.classify import storage
+from noppa.classify.explain import Decision, Neighbour, Neighbours, explain_text, strongest_ngrams
 from noppa.classify.features import Texts
-from noppa.classify.inspecting import Neighbour, Neighbours, strongest
-from noppa.classify.learning import learn, same_length
-from noppa.classify.training_report import SUSPICIOUS, TrainingReport, report_of
-from noppa.classify.zero_shot import contents_of
+from noppa.classify.labels import same_length
+from noppa.classify.logistic import probabilities
+from noppa.classify.report import SUSPICIOUS, TrainingReport, make_report
+from noppa.classify.storage import Contents
+from noppa.classify.training import learn, zero_shot_contents
 from noppa.encoder import embedded
+from noppa.encoder.models import Model
 from noppa.errors import InputError, NotFittedError, ParameterError
-from noppa.io import hub, storage
+from noppa.io import hub
+from noppa.io.storage import EVERY_BYTE, VERIFIED_BYTES
 from noppa.parameters import short_repr, whole
 from noppa.text.tokenizer import Split, Tokenizer
 from noppa.threads import thread_count
@@ -30,13 +32,20 @@ Float = NDArray[np.float64]
 
 
 class Classifier:
-    """Labels for texts: logistic regression on an encoder's vectors beside TF-IDF n-grams.
+    """A text classifier: logistic regression on the vectors of an encoder and on TF-IDF n-grams.
 
-    model: an `Encoder`, the name of a preset or a saved folder; the embedded model where None, no vectors where False.
-    ngrams: the shortest and the longest n-gram in words; None for none.
-    l2_vectors, l2_ngrams: strengths of regularization; those that are None are chosen by `folds` folds.
-    keep_texts: save the training texts with the model, so that `nearest` can name them.
-    seed: of the folds. threads: for encoding and training; predictions do not depend on them.
+    It follows scikit-learn's conventions and needs NumPy only.
+
+    Args:
+        model: A preset's name, a path, an `Encoder` or any object with `encode`; None for the embedded model, False for no
+            vectors.
+        ngrams: The fewest and most words of an n-gram; None for no n-grams.
+        l2_vectors: The l2 penalty of the vectors; None to choose it by cross-validation.
+        l2_ngrams: The l2 penalty of the n-grams; None to choose it by cross-validation.
+        folds: The number of folds.
+        keep_texts: Save the training texts with the model, for `nearest`.
+        seed: The seed of the folds.
+        threads: For encoding and training; predictions do not depend on them.
 
     >>> import noppa
     >>> texts = ["a fine film", "a lovely story", "dull and long", "a boring mess"] * 3
@@ -49,7 +58,7 @@ class Classifier:
 
     def __init__(
         self,
-        model: Any = None,
+        model: Model | Literal[False] | None = None,
         ngrams: tuple[int, int] | None = (1, 2),
         l2_vectors: float | None = None,
         l2_ngrams: float | None = None,
@@ -58,7 +67,7 @@ class Classifier:
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        # As scikit-learn has it: nothing is checked or changed here, so that a clone has the same parameters.
+        # Nothing is checked or changed here, so that scikit-learn's clone has the same parameters.
         self.model = model
         self.ngrams = ngrams
         self.l2_vectors = l2_vectors
@@ -69,17 +78,16 @@ class Classifier:
         self.threads = threads
 
     def __repr__(self) -> str:
-        given = ", ".join(
+        changed = ", ".join(
             f"{name}={getattr(self, name)!r}"
             for name, parameter in inspect.signature(type(self)).parameters.items()
             if getattr(self, name) is not parameter.default
             and getattr(self, name) != parameter.default
         )
-        return f"Classifier({given})"
+        return f"Classifier({changed})"
 
     @property
     def _facts(self) -> dict[str, str]:
-        """What a fitted classifier is, by name."""
         features = self.contents.features
         return {
             "classes": ", ".join(map(str, self.classes_.tolist())),
@@ -91,37 +99,44 @@ class Classifier:
     # Learning
 
     def fit(self, X: Any, y: Any, dev: tuple[Any, Any] | None = None) -> Classifier:
-        """Learn from texts and their labels; returns self.
+        """Learn from texts and their labels; return self.
 
-        X: texts, or pairs of texts: `(left, right)`. y: a label a row; or several, as lists of labels or a table of 0 and 1.
-        dev: texts and labels that choose the strengths in place of folds, and are not trained on.
+        Args:
+            X: Texts, or pairs of texts as `(left, right)` or as a list of pairs.
+            y: One label per row; or several, as lists of labels or as a table of 0 and 1.
+            dev: Texts and labels to choose the penalties by instead of folds; they are not trained on.
         """
         contents, self.training_ = learn(self.get_params(), X, y, dev)
         self._set(contents)
         return self
 
     @classmethod
-    def zero_shot(cls, labels: Any, model: Any = None) -> Classifier:
-        """A classifier without training rows: a text gets the label whose name or description is nearest by cosine.
+    def zero_shot(
+        cls, labels: Iterable[str] | Mapping[Any, str | Iterable[str]], model: Model | None = None
+    ) -> Classifier:
+        """Return a classifier without training: a text gets the label whose name or description is nearest by cosine.
 
-        labels: names, or a mapping from each to a description, or to a list of example texts. model: for cosines; the preset
-        "similarity" where None. Probabilities are rough: nothing calibrates them.
+        Probabilities are rough, since nothing calibrates them.
+
+        Args:
+            labels: Names, or a mapping from each name to a description or to a list of example texts.
+            model: For the cosines; None for the preset "similarity".
         """
-        return cls._of(contents_of(labels, model))
+        return cls._from_contents(zero_shot_contents(labels, model))
 
     @classmethod
-    def _of(cls, contents: Contents) -> Classifier:
-        known, encoder = contents.features.ngrams, contents.features.encoder
-        made = cls(
+    def _from_contents(cls, contents: Contents) -> Classifier:
+        ngrams, encoder = contents.features.ngrams, contents.features.encoder
+        classifier = cls(
             False if encoder is None else encoder,
-            None if known is None else (known.shortest, known.longest),
+            None if ngrams is None else (ngrams.shortest, ngrams.longest),
             keep_texts=contents.texts is not None,
         )
-        made._set(contents)
-        return made
+        classifier._set(contents)
+        return classifier
 
     def name_columns(self, columns: Sequence[str]) -> None:
-        """Remember the text columns of the table that this was trained from: those of a table to predict are called alike."""
+        """Store the text columns of the training table, which are the defaults for tables to predict."""
         self._fitted = self.contents._replace(text_columns=tuple(columns))
 
     def _set(self, contents: Contents) -> None:
@@ -134,30 +149,30 @@ class Classifier:
         audit: bool = False,
         numbers: Sequence[int] | None = None,
     ) -> TrainingReport:
-        """How good the model is on rows that it was not trained on, right after `fit`; a loaded model has no rows to tell of.
+        """Report how good the model is on rows that it was not trained on; only right after `fit`.
 
-        suspicious: how many doubtful labels to list. audit: also find near-duplicates with different labels.
-        numbers: of the rows, as the report shows them; from 0 on where None.
+        Args:
+            suspicious: How many suspicious labels to list.
+            audit: Also find near-duplicates with different labels.
+            numbers: The numbers of the rows in the report; None for 0, 1, ….
         """
         if "training_" not in self.__dict__:
             raise NotFittedError(
-                "a report is made right after fit, whose rows it is about: call fit first"
+                "a report needs the rows of a fit, right after fit", "call fit first"
             )
         training = replace(self.training_, numbers=numbers)
-        return report_of(training, whole(suspicious, "suspicious"), audit)
+        return make_report(training, whole(suspicious, "suspicious"), audit)
 
     @property
     def contents(self) -> Contents:
-        """All that was learnt."""
+        """Everything that was learnt."""
         if "_fitted" not in self.__dict__:
-            raise NotFittedError(
-                "this Classifier has learnt nothing yet: call fit(texts, labels) first"
-            )
+            raise NotFittedError("this Classifier is not fitted", "call fit(texts, labels) first")
         return self._fitted
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, sorted; the columns of `predict_proba`."""
+        """The sorted classes, which are the columns of `predict_proba`."""
         return self.contents.labels.classes
 
     @property
@@ -167,34 +182,34 @@ class Classifier:
 
     @property
     def l2_(self) -> tuple[float, float]:
-        """The strengths in use, on vectors and on n-grams."""
-        first, second = self.contents.facts["l2"]
-        return first, second
+        """The penalties in use, of vectors and of n-grams."""
+        vectors, ngrams = self.contents.facts["l2"]
+        return vectors, ngrams
 
     # Predicting
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """A label a row; of several labels those above one half, as they came to `fit`."""
+        """Return one label per row; if rows have several labels, those above one half, as they were given to `fit`."""
         return self.labels_of(self.predict_proba(X))
 
     def labels_of(self, probabilities: Float) -> NDArray[Any]:
-        """The labels that `predict` gives for probabilities (n, classes)."""
+        """Return the labels that `predict` gives for probabilities (n, classes)."""
         labels = self.contents.labels
         if labels.exclusive:
             return np.asarray(labels.classes[probabilities.argmax(axis=1)])
-        return labels.of_members(probabilities >= 0.5)
+        return labels.from_members(probabilities >= 0.5)
 
     def predict_proba(self, X: Any) -> Float:
-        """Calibrated probabilities (n, classes); of several labels each by itself, else adding up to 1."""
-        return self._probabilities(self._logits(X))
+        """Return calibrated probabilities (n, classes), which add up to 1 unless rows have several labels."""
+        return self._probabilities(self._logits(self._texts(X)))
 
     def decision_function(self, X: Any) -> Float:
-        """Logits (n, classes), for two classes (n,), of the second one, as scikit-learn has it."""
-        logits = self._logits(X)
+        """Return logits (n, classes); for two classes those of the second one (n,), as in scikit-learn."""
+        logits = self._logits(self._texts(X))
         return logits[:, 0] if logits.shape[1] < len(self.classes_) else logits
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of rows whose label, or all labels, are right."""
+        """Return the share of rows whose label, or all of whose labels, are correct."""
         members = self.contents.labels.members(y)
         p = self.predict_proba(X)
         same_length(p, members)
@@ -202,24 +217,19 @@ class Classifier:
             return float((p.argmax(axis=1) == members.argmax(axis=1)).mean())
         return float(((p >= 0.5) == (members > 0)).all(axis=1).mean())
 
-    def _logits(self, X: Any) -> Float:
-        """(n, columns of the model)"""
-        texts = self._texts(X)
-        threads = thread_count(self.threads)
-        features = self.contents.features
-        return self.contents.model.logits(
-            features.dense(texts, threads), features.sparse(texts, threads)
-        )
+    def _logits(self, texts: Texts) -> Float:
+        """Return logits (n, columns of the model)."""
+        features, threads = self.contents.features, thread_count(self.threads)
+        dense, sparse = features.dense(texts, threads), features.sparse(texts, threads)
+        return self.contents.model.logits(dense, sparse)
 
     def _probabilities(self, logits: Float) -> Float:
+        # A single column is evaluated in both directions, so that the probabilities of two classes add up to 1.
         labels = self.contents.labels
-        if labels.softmax:
-            return np.asarray(linear_fit.probabilities(logits, softmax=True))
-        # Both directions of a single column, so that the probabilities of two classes add up to 1.
-        return np.asarray(linear_fit.probabilities(labels.by_class(logits), softmax=False))
+        return np.asarray(probabilities(labels.by_class(logits), labels.softmax))
 
     def _texts(self, X: Any) -> Texts:
-        texts, paired = Texts.of(X), self.contents.features.paired
+        texts, paired = Texts.parse(X), self.contents.features.paired
         if len(texts) and texts.paired != paired:
             raise InputError(
                 "this classifier was trained on pairs of texts: give (left, right)"
@@ -228,42 +238,36 @@ class Classifier:
             )
         return texts if len(texts) else Texts(([],) * (1 + paired))
 
-    # Seeing inside
+    # Explaining
 
-    def explain(self, text: Any) -> Decision:
-        """Why a text, or a pair `(left, right)`, gets its class: shares of words and n-grams that add up to each logit."""
-        texts = self._texts(_one(text))
-        state, threads = self.contents, thread_count(self.threads)
-        shares = shares_of(texts, state.features, state.model, threads)
-        logits = self._logits(_one(text))
-        both = state.labels.by_class
-        return Decision(
-            classes=tuple(state.labels.classes.tolist()),
-            sides=tuple(Side(one.text, one.tokens, both(one.shares)) for one in shares.sides),
-            ngrams=tuple(
-                NgramShare(one.name, both(one.shares), one.places) for one in shares.ngrams
-            ),
-            rest={name: both(values) for name, values in shares.rest.items()},
-            logits=both(logits)[0],
-            probabilities=self._probabilities(logits)[0],
-        )
+    def explain(self, text: str | Sequence[str]) -> Decision:
+        """Explain the class of a text or a pair: shares of words and n-grams that add up exactly to each logit."""
+        texts, threads = self._one(text), thread_count(self.threads)
+        logits = self._logits(texts)
+        return explain_text(self.contents, texts, logits, self._probabilities(logits), threads)
 
     def top_ngrams(self, n: int = 20) -> dict[Any, list[tuple[str, float]]]:
-        """The words and n-grams that speak most for each class: what each gives to the logit when it stands alone."""
-        return strongest(self.contents, whole(n, "n", 1), thread_count(self.threads))
+        """Return the n words and n-grams that add most to the logit of each class as a text of their own."""
+        return strongest_ngrams(self.contents, whole(n, "n", 1), thread_count(self.threads))
 
-    def nearest(self, text: Any, n: int = 5) -> list[Neighbour]:
-        """The training rows nearest to a text by the cosine of their vectors; needs `keep_texts`."""
+    def nearest(self, text: str | Sequence[str], n: int = 5) -> list[Neighbour]:
+        """Return the n training rows whose vectors have the largest cosine with that of a text; needs `keep_texts`."""
         threads = thread_count(self.threads)
         if self._neighbours is None:
             self._neighbours = Neighbours(self.contents, threads)
-        return self._neighbours.nearest(self._texts(_one(text)), whole(n, "n", 1), threads)
+        return self._neighbours.nearest(self._one(text), whole(n, "n", 1), threads)
 
-    # Files
+    def _one(self, text: Any) -> Texts:
+        """Return a text, or a pair, as a collection of one."""
+        if not isinstance(text, str) and not (isinstance(text, (tuple, list)) and len(text) == 2):
+            raise InputError(f"a text or a pair of texts is expected, not {short_repr(text)}")
+        return self._texts([text if isinstance(text, str) else tuple(text)])
+
+    # Saving
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a folder that `noppa.load_classifier` reads: no pickle, with checksums; the embedded words are only named."""
-        classifier_folder.write(path, self.contents)
+        """Write a folder that `noppa.load_classifier` reads; an embedded model is stored by name."""
+        storage.write(path, self.contents)
 
     def push_to_hub(
         self,
@@ -276,7 +280,7 @@ class Classifier:
         license: str | None = None,
         figures: Mapping[str, float] | None = None,
     ) -> str:
-        """Save to a repository of the Hugging Face Hub: see `Encoder.push_to_hub`; right after `fit`, the accuracy stands in the card."""
+        """Save to a repository of the Hugging Face Hub, see `Encoder.push_to_hub`; right after `fit` the card has the accuracy."""
         encoder = self.contents.features.encoder
         results = {}
         if "training_" in self.__dict__:
@@ -298,7 +302,7 @@ class Classifier:
         return hub.push(repo_id, self.save, card, revision, private, token, message)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy in another process predicts; the rows that a report is made of stay here."""
+        """Leave out the training rows: a copy in another process only predicts."""
         state = {**self.__dict__, "_neighbours": None}
         state.pop("training_", None)
         return state
@@ -306,22 +310,22 @@ class Classifier:
     # scikit-learn's conventions, without scikit-learn
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of the constructor, by name."""
+        """Return the parameters of the constructor by name."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **parameters: Any) -> Classifier:
-        """Change parameters by name; returns self."""
+        """Change parameters by name; return self."""
         known = self.get_params()
         for name, value in parameters.items():
             if name not in known:
                 raise ParameterError(
-                    f"Classifier has no parameter {name!r}: it has {', '.join(known)}"
+                    f"Classifier has no parameter {name!r}", f"choose from {', '.join(known)}"
                 )
             setattr(self, name, value)
         return self
 
     def __sklearn_clone__(self) -> Classifier:
-        """A copy with the same encoder: nothing here changes one, and its words may be large."""
+        """Share the encoder with the copy: nothing changes it, and its words may be large."""
         return type(self)(**self.get_params())
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -344,18 +348,14 @@ def load_classifier(
     verify: bool = False,
     refresh: bool = False,
 ) -> Classifier:
-    """A classifier that `Classifier.save` or `noppa train` wrote, from its folder or from the hub, `hf:owner/name@revision`.
+    """Load a classifier that `Classifier.save` or `noppa train` wrote.
 
-    tokenizer: that of its encoder, where it was saved with one of its own. verify: compare the checksums of large files too.
-    refresh: ask the hub again which commit a branch or a tag is.
+    Args:
+        path: Its folder, or `hf:owner/name@revision` on the Hugging Face Hub.
+        tokenizer: The tokenizer of its encoder, if that was saved with a custom one.
+        verify: Compare the checksums of large files too, which reads them completely.
+        refresh: Ask the hub again which commit a branch or tag refers to.
     """
-    verified = storage.EVERY_BYTE if verify else storage.VERIFIED_BYTES
-    contents = classifier_folder.read(hub.locate(path, refresh), tokenizer, verified)
-    return Classifier._of(contents)
-
-
-def _one(text: Any) -> list[Any]:
-    """A text, or a pair, as a collection of one."""
-    if not isinstance(text, str) and not (isinstance(text, (tuple, list)) and len(text) == 2):
-        raise InputError(f"a text or a pair of texts is expected, not {short_repr(text)}")
-    return [text if isinstance(text, str) else tuple(text)]
+    verified = EVERY_BYTE if verify else VERIFIED_BYTES
+    contents = storage.read(hub.locate(path, refresh), tokenizer, verified)
+    return Classifier._from_contents(contents)

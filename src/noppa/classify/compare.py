@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from noppa.classify.classifier import Classifier
-from noppa.classify.folds import stratified_folds
+from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import OUTER_FOLDS, SEED, Labels, ProbeData, probe
 from noppa.encoder import embedded
 from noppa.encoder.encoder import Encoder

@@ -1,4 +1,4 @@
-"""L-BFGS for many problems of the same shape at once, around a diagonal preconditioner.
+"""L-BFGS with a diagonal preconditioner for many problems of the same shape at once.
 
 Each problem has its own history and step length, and leaves the batch when it converges.
 """
@@ -19,24 +19,24 @@ SUFFICIENT = 1e-4
 
 
 class Problem(Protocol):
-    """Losses (problems,) to minimize, as a function of points (problems, parameters)."""
+    """A function from points (problems, parameters) to the losses (problems,) to minimize."""
 
     @property
     def inverse(self) -> Float:
-        """About the inverse of the diagonal of each Hessian, (problems, parameters)."""
+        """The approximate inverse of the diagonal of each Hessian, (problems, parameters)."""
 
     def __call__(self, points: Float) -> tuple[Float, Float]:
-        """Losses (problems,), and gradients as the points."""
+        """Return losses (problems,) and gradients (problems, parameters)."""
 
     def subset(self, problems: NDArray[np.int64]) -> Any:
-        """Some of the problems."""
+        """Return some of the problems."""
 
     def converged(self, gradients: Float) -> NDArray[np.bool_]:
-        """Which problems are solved well enough, (problems,)."""
+        """Return which problems are solved well enough, (problems,)."""
 
 
 def minimize(problem: Problem, start: Float) -> Float:
-    """Minima (problems, parameters), in the precision of `start`, by L-BFGS with backtracking."""
+    """Return minima (problems, parameters) in the precision of `start`, by L-BFGS with backtracking."""
     result = start.copy()
     active = np.arange(len(start))
     points = result.copy()
@@ -50,7 +50,7 @@ def minimize(problem: Problem, start: Float) -> Float:
             rest = np.flatnonzero(~converged)
             active, points = active[rest], points[rest]
             losses, gradients = losses[rest], gradients[rest]
-            moves, changes = ([one[rest] for one in pairs] for pairs in (moves, changes))
+            moves, changes = ([rows[rest] for rows in pairs] for pairs in (moves, changes))
             problem = problem.subset(rest)
         if not len(active):
             return result
@@ -68,16 +68,16 @@ def _dot(a: Float, b: Float) -> Float:
 
 
 def _scaled(factors: Float, rows: Float) -> Float:
-    """Each row times its factor, in the precision of the rows."""
+    """Multiply each row by its factor, in the precision of the rows."""
     return np.asarray(factors[:, None].astype(rows.dtype) * rows)
 
 
 def _direction(
     gradients: Float, moves: list[Float], changes: list[Float], diagonal: Float
 ) -> Float:
-    """L-BFGS's two-loop recursion around a diagonal inverse Hessian; pairs without positive curvature are skipped.
+    """Return steps by L-BFGS's two-loop recursion; pairs without positive curvature are skipped.
 
-    moves and changes: differences of points and of gradients, (problems, parameters) each.
+    moves, changes: differences of points and of gradients, (problems, parameters) each. diagonal: the inverse Hessian.
     """
     if not moves:
         return -gradients * diagonal

@@ -22,7 +22,7 @@ from functools import wraps
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.classify.folds import stratified_folds
+from noppa.classify.labels import stratified_folds
 from noppa.classify.lbfgs import minimize
 
 Array = NDArray[np.float32]

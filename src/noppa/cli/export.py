@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import noppa
-from noppa.classify.classifier_folder import KIND
+from noppa.classify.storage import KIND
 from noppa.cli.output import check_output
 from noppa.export import FORMATS
 from noppa.export import export as write

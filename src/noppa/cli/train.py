@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from noppa.classify.classifier import Classifier
-from noppa.classify.training_report import SUSPICIOUS, TrainingReport
+from noppa.classify.report import SUSPICIOUS, TrainingReport
 from noppa.cli.options import AsJson, Format, input_files, input_size
 from noppa.cli.output import (
     check_output,

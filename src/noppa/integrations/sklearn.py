@@ -133,7 +133,7 @@ class ClassifierFeatures(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Texts, or pairs, as rows of columns."""
         features = self.classifier.contents.features
-        texts = Texts.of(X)
+        texts = Texts.parse(X)
         rows = features.sparse(texts, 1)
         ngrams = sparse.csr_matrix((rows.values, rows.ids, rows.offsets), (len(rows), rows.width))
         return sparse.hstack([*features.dense(texts, 1), ngrams], "csr")

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa import _native as kernels
 from noppa.classify import probe
-from noppa.classify.folds import stratified_folds
+from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import Probe, ProbeData, ProbeResult, timed
 from noppa.constants import HIDDEN_STRIDE, HIDDEN_UNITS
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.classify.folds import stratified_folds
+from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import OUTER_FOLDS, SEED, ProbeData
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SupportsEncode

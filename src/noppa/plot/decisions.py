@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from noppa.classify.audit import Doubt
-from noppa.classify.decision import Decision
-from noppa.classify.training_report import MOST_CONFUSED, TrainingReport
+from noppa.classify.explain import Decision
+from noppa.classify.report import MOST_CONFUSED, SuspiciousLabel, TrainingReport
 from noppa.plot.page import page, table
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture
 
@@ -21,7 +20,7 @@ TEXT_SHOWN = 160
 
 def decision(explained: Decision, label: Any = None, most: int = MOST_BARS) -> Bars:
     """What each word and n-gram gave to the logit of a class, of the likeliest one where None; the bars add up to it."""
-    at = explained.number_of(label)
+    at = explained.class_index(label)
     reasons = explained.reasons(explained.classes[at])
     shown, rest = reasons[:most], reasons[most:]
     if rest:
@@ -72,7 +71,7 @@ def training_page(
     return page(training_pictures(report, ngrams), title, body)
 
 
-def _doubts(heading: str, doubts: Sequence[Doubt]) -> str:
+def _doubts(heading: str, doubts: Sequence[SuspiciousLabel]) -> str:
     if not doubts:
         return f"<p>{heading}: none.</p>"
     rows = [["record", "label", "probability", "suggested", "reason", "text"]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import noppa
-from noppa.classify.classifier_folder import KIND as CLASSIFIER
+from noppa.classify.storage import KIND as CLASSIFIER
 from noppa.io import storage
 from noppa.io.hub import locate
 from noppa.serve.served_classifier import ServedClassifier

@@ -14,7 +14,7 @@ from noppa.serve.served_models import Counts, Models, Watch
 
 if TYPE_CHECKING:
     from noppa import Classifier
-    from noppa.classify.decision import Decision
+    from noppa.classify.explain import Decision
 
 #: A text, or the two texts of a pair.
 Item = tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The saved folder of a classifier: no pickle, checksums, a version; the embedded words are named, others lie inside."""
+"""The saved folder of a classifier: no pickle, checksums, a version. A preset is stored by name, another encoder inside."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.classify.features import Features
+from noppa.classify.features import CASE, Features, Ngrams
 from noppa.classify.labels import KINDS, Labels
-from noppa.classify.linear_model import LinearModel
-from noppa.classify.ngrams import CASE, Ngrams
+from noppa.classify.logistic import LinearModel
 from noppa.display import dataclass_repr
 from noppa.encoder import storage as encoder_storage
 from noppa.encoder.encoder import Encoder
@@ -27,7 +26,7 @@ from noppa.words.lexicon import Lexicon
 
 KIND = "classifier"
 ENCODER = "encoder"
-#: How many words an n-gram may have.
+#: The most words in an n-gram.
 LONGEST = 8
 _LABEL = (str, int, float, bool)
 FIELDS = {
@@ -44,10 +43,10 @@ FIELDS = {
 
 
 class Contents(NamedTuple):
-    """All that makes a fitted classifier.
+    """Everything that a fitted classifier consists of.
 
-    texts: the sides of the training texts, and `members` their targets, where they are kept. text_columns: of the table that
-    it was trained from, where there was one.
+    texts, members: the sides of the training texts and their classes, if they are kept. text_columns: the columns of the table
+    that it was trained on, if there was one.
     """
 
     features: Features
@@ -65,38 +64,38 @@ class Contents(NamedTuple):
 
 def write(path: str | PathLike[str], contents: Contents) -> None:
     """Write a folder; an existing classifier is replaced only by a complete new one."""
-    encoder = contents.features.encoder
+    features, ngrams, encoder = (
+        contents.features,
+        contents.features.ngrams,
+        contents.features.encoder,
+    )
     if encoder is not None and not isinstance(encoder, Encoder):
         raise ParameterError(
-            f"a classifier on a {type(encoder).__name__} cannot be saved: its encoder is not one of noppa's"
+            f"a classifier on {encoder!r} cannot be saved: its encoder is not one of noppa's"
         )
-    place = None
+    preset = None
     if encoder is not None and encoder.identity.is_preset:
-        place = {"preset": encoder.identity.name, "checksum": encoder.identity.checksum}
+        preset = {"preset": encoder.identity.name, "checksum": encoder.identity.checksum}
 
-    def inside(new: Path) -> Mapping[str, Any]:
-        if encoder is not None and place is None:
-            encoder.save(new / ENCODER)
-            return {"encoder": {"checksum": encoder_storage.checksum(new / ENCODER)}}
-        return {}
+    def write_encoder(folder: Path) -> Mapping[str, Any]:
+        if encoder is None or preset is not None:
+            return {}
+        encoder.save(folder / ENCODER)
+        return {"encoder": {"checksum": encoder_storage.checksum(folder / ENCODER)}}
 
-    storage.write_folder(path, KIND, _header(contents, place), _arrays(contents), inside)
-
-
-def _header(contents: Contents, place: dict[str, str] | None) -> dict[str, Any]:
-    """All but the arrays; `place` names a preset, and an encoder inside is named when it has been written."""
-    features, ngrams = contents.features, contents.features.ngrams
-    return {
+    header = {
         "classes": contents.labels.classes.tolist(),
         "labels": contents.labels.kind,
-        "encoder": place,
+        "encoder": preset,
         "paired": features.paired,
         "unit": features.unit,
         "ngrams": None if ngrams is None else [ngrams.shortest, ngrams.longest],
         "rows": contents.rows,
         "facts": contents.facts,
-        **({"text columns": contents.text_columns} if contents.text_columns else {}),
     }
+    if contents.text_columns:
+        header["text columns"] = contents.text_columns
+    storage.write_folder(path, KIND, header, _arrays(contents), write_encoder)
 
 
 def _arrays(contents: Contents) -> dict[str, NDArray[Any]]:
@@ -105,64 +104,67 @@ def _arrays(contents: Contents) -> dict[str, NDArray[Any]]:
     if ngrams is not None:
         arrays |= {"weights": model.ngrams, "idf": ngrams.idf}
         arrays |= {"words": np.asarray(ngrams.lexicon.text), "bounds": ngrams.lexicon.bounds}
-        arrays |= {f"runs{at}": keys for at, keys in enumerate(ngrams.keys, 2)}
+        arrays |= {f"runs{length}": keys for length, keys in enumerate(ngrams.keys, 2)}
     if contents.texts is not None and contents.members is not None:
         arrays["members"] = contents.members.astype(np.uint8)
-        for at, side in enumerate(contents.texts):
+        for number, side in enumerate(contents.texts):
             pieces = [text.encode("utf-8", "surrogatepass") for text in side]
-            arrays[f"texts{at}"] = np.frombuffer(b"".join(pieces), np.uint8)
-            arrays[f"ends{at}"] = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+            arrays[f"texts{number}"] = np.frombuffer(b"".join(pieces), np.uint8)
+            arrays[f"ends{number}"] = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
     return arrays
 
 
 def read(
     path: str | PathLike[str], tokenizer: Split | Tokenizer | str | None, verified: int
 ) -> Contents:
-    """What a folder holds."""
+    """Read a folder; checksums of files up to `verified` bytes are compared."""
     return storage.read_snapshot(path, lambda place: _read(place, tokenizer, verified))
 
 
 def _read(path: Path, tokenizer: Split | Tokenizer | str | None, verified: int) -> Contents:
     folder = storage.read_folder(path, KIND, FIELDS, verified)
     header = folder.header
-    encoder = _encoder(folder, tokenizer, verified)
+    encoder = _read_encoder(folder, tokenizer, verified)
     labels = Labels(np.array(header["classes"]), header["labels"])
-    paired = header["paired"]
-    columns = labels.columns(np.zeros((0, len(labels.classes)), np.float32)).shape[1]
-    sizes = {"columns": columns, "dim": (1 + paired) * (0 if encoder is None else encoder.dim)}
+    dim = 0 if encoder is None else encoder.dim * (1 + header["paired"])
+    sizes = {"columns": labels.columns, "dim": dim}
     arrays = folder.read({"dense": "f4 dim* columns", "biases": "f8 columns"}, sizes)
-    ngrams, weights = _ngrams(folder, sizes, paired)
-    texts, members = _texts(folder, sizes, paired)
+    ngrams, weights = _read_ngrams(folder, sizes)
+    texts, members = _read_texts(folder)
     folder.check_nothing_else()
-    features = Features(encoder, ngrams, paired, header["unit"])
-    model = LinearModel(arrays["dense"], weights, arrays["biases"])
-    named = tuple(header.get("text columns", ()))
-    return Contents(features, labels, model, header["rows"], header["facts"], texts, members, named)
+    return Contents(
+        Features(encoder, ngrams, header["paired"], header["unit"]),
+        labels,
+        LinearModel(arrays["dense"], weights, arrays["biases"]),
+        header["rows"],
+        header["facts"],
+        texts,
+        members,
+        tuple(header.get("text columns", ())),
+    )
 
 
-def _encoder(
+def _read_encoder(
     folder: Folder, tokenizer: Split | Tokenizer | str | None, verified: int
 ) -> Encoder | None:
-    place = folder.header["encoder"]
-    if place is None:
+    entry = folder.header["encoder"]
+    if entry is None:
         return None
-    if "preset" not in place:
+    if "preset" in entry:
+        encoder = load(str(entry["preset"]), tokenizer)
+        problem = f"{folder.path} was trained on another version of noppa's embedded words"
+        hint = "train it again with this version"
+    else:
         encoder = Encoder.open_folder(folder.path / ENCODER, tokenizer, verified)
-        if encoder.identity.checksum != place.get("checksum"):
-            raise FileError(
-                f"{folder.path / ENCODER} is not the encoder it was trained on: copy it again"
-            )
-        return encoder
-    encoder = load(str(place["preset"]), tokenizer)
-    if encoder.identity.checksum != place.get("checksum"):
-        raise FileError(
-            f"{folder.path} was trained on another version of noppa's embedded words: train it again with this one"
-        )
+        problem = f"{folder.path / ENCODER} is not the encoder that it was trained on"
+        hint = "copy it again"
+    if encoder.identity.checksum != entry.get("checksum"):
+        raise FileError(problem, hint)
     return encoder
 
 
-def _ngrams(
-    folder: Folder, sizes: dict[str, int], paired: bool
+def _read_ngrams(
+    folder: Folder, sizes: dict[str, int]
 ) -> tuple[Ngrams | None, NDArray[np.float32]]:
     lengths = folder.header["ngrams"]
     if lengths is None:
@@ -174,36 +176,37 @@ def _ngrams(
         )
     arrays = folder.read({"words": "u1 text*", "bounds": "i8 words+1"}, sizes)
     schema.check_bounds(arrays["bounds"], sizes["text"], folder.file("bounds"))
-    keys = [_keys(folder, sizes, at) for at in range(2, longest + 1)]
     lexicon = Lexicon(arrays["words"], arrays["bounds"], None, 0, "skip", CASE)
-    counts = [len(lexicon), *map(len, keys)]
-    sizes["ngrams"] = sum(counts[shortest - 1 :])
-    sizes["pairs"] = sizes["ngrams"] * (1 + paired)
+    keys: list[NDArray[np.int64]] = []
+    before = sizes["words"]
+    for length in range(2, longest + 1):
+        name = f"runs{length}"
+        runs = folder.read({name: f"i8 {name}*"}, sizes)[name]
+        schema.check_range(runs, 0, max(before * sizes["words"], 1) - 1, folder.file(name))
+        if (np.diff(runs) <= 0).any():
+            raise FileError(
+                f"{folder.file(name)} is damaged: its numbers must rise", "copy it again"
+            )
+        keys.append(runs)
+        before = len(runs)
+    sizes["ngrams"] = sum([len(lexicon), *map(len, keys)][shortest - 1 :])
+    sizes["pairs"] = sizes["ngrams"] * (1 + folder.header["paired"])
     more = folder.read({"idf": "f4 ngrams positive", "weights": "f4 pairs columns"}, sizes)
     return Ngrams(lexicon, keys, shortest, more["idf"]), more["weights"]
 
 
-def _keys(folder: Folder, sizes: dict[str, int], length: int) -> NDArray[np.int64]:
-    """Runs of some words: they rise, and are made of known runs and words."""
-    name, before = f"runs{length}", sizes["words" if length == 2 else f"runs{length - 1}"]
-    keys = folder.read({name: f"i8 {name}*"}, sizes)[name]
-    schema.check_range(keys, 0, max(before * sizes["words"], 1) - 1, folder.file(name))
-    if (np.diff(keys) <= 0).any():
-        raise FileError(f"{folder.file(name)} is damaged: its numbers must rise; copy it again")
-    return keys
-
-
-def _texts(
-    folder: Folder, sizes: dict[str, int], paired: bool
+def _read_texts(
+    folder: Folder,
 ) -> tuple[tuple[list[str], ...] | None, NDArray[np.float32] | None]:
     sizes = {"columns": len(folder.header["classes"]), "rows": folder.header["rows"]}
     members = folder.read({"?members": "u1 rows columns"}, sizes)
     if not members:
         return None, None
     sides = []
-    for at in range(1 + paired):
-        arrays = folder.read({f"texts{at}": f"u1 text{at}*", f"ends{at}": "i8 rows+1"}, sizes)
-        ends, content = arrays[f"ends{at}"], arrays[f"texts{at}"].tobytes()
-        schema.check_bounds(ends, len(content), folder.file(f"ends{at}"))
-        sides.append([content[a:b].decode("utf-8", "replace") for a, b in pairwise(ends.tolist())])
+    for side in range(1 + folder.header["paired"]):
+        names = {f"texts{side}": f"u1 text{side}*", f"ends{side}": "i8 rows+1"}
+        content, ends = folder.read(names, sizes).values()
+        schema.check_bounds(ends, len(content), folder.file(f"ends{side}"))
+        texts = content.tobytes()
+        sides.append([texts[a:b].decode("utf-8", "replace") for a, b in pairwise(ends.tolist())])
     return tuple(sides), members["members"].astype(np.float32)

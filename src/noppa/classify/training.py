@@ -1,0 +1,378 @@
+"""From labelled texts to a fitted classifier: features, folds, the choice of penalties, and the model of all rows.
+
+Penalties are chosen by climbing over a grid, on held-out rows. The out-of-fold logits that are kept for a report are honest:
+those of a fold come from the penalties that the other folds prefer, so that no row influences the choice it is scored with.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noppa.classify import logistic
+from noppa.classify.features import Features, Texts, learn_ngrams
+from noppa.classify.labels import Labels, require_memory, same_length, stratified_folds
+from noppa.classify.logistic import Axes, Design, Folds, LinearModel, fit_temperature, row_losses
+from noppa.classify.storage import LONGEST, Contents
+from noppa.display import dataclass_repr
+from noppa.encoder import embedded
+from noppa.encoder.models import Model, resolve_model
+from noppa.errors import InputError, NoppaWarning, ParameterError
+from noppa.parameters import boolean, optional, positive, seed_number, short_repr, whole
+from noppa.threads import thread_count
+from noppa.words.texts import texts_of
+
+Float = NDArray[np.float64]
+Members = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+#: The most weights of n-grams in a model (6 MB), and the most n-grams.
+MOST_WEIGHTS, MOST_NGRAMS = 1_500_000, 100_000
+#: From this many rows, an n-gram needs two of them to count.
+ROWS_FOR_REPEATED = 1000
+#: Copies of the dense columns in memory at once: as encoded, standardized, rotated, and side by side.
+COPIES = 4
+#: The grid of penalties of vectors and of n-grams, each as part of the mean loss.
+VECTORS, NGRAMS = 0, 1
+GRIDS = (
+    (3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0),
+    (3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+)
+#: Where the climb begins; the penalty of n-grams is for the summed loss, since the best one hardly depends on the number of rows.
+START_VECTORS, START_NGRAMS = 1e-1, 0.25
+#: The climb moves to a neighbour that is better by this many standard errors over the folds: with few rows most differences
+#: are random.
+STANDARD_ERRORS = 1.0
+#: Zero-shot: how much a cosine of 1 adds to a logit.
+ZERO_SHOT_SCALE = 20.0
+
+
+# Settings and results
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked parameters of a `Classifier`."""
+
+    encoder: Any
+    lengths: tuple[int, int] | None
+    l2: tuple[float | None, float | None]
+    folds: int
+    keep_texts: bool
+    seed: int
+    threads: int
+
+    @classmethod
+    def parse(cls, parameters: Mapping[str, Any]) -> Settings:
+        """Check the parameters of a `Classifier`."""
+        model = parameters["model"]
+        encoder = None if model is False else resolve_model(model, embedded.DEFAULT)
+        lengths = _checked_lengths(parameters["ngrams"])
+        if encoder is None and lengths is None:
+            raise ParameterError("without vectors and n-grams there is nothing to learn from")
+        penalty = optional(positive)
+        return cls(
+            encoder,
+            lengths,
+            (
+                penalty(parameters["l2_vectors"], "l2_vectors"),
+                penalty(parameters["l2_ngrams"], "l2_ngrams"),
+            ),
+            whole(parameters["folds"], "folds", 2, 100),
+            boolean(parameters["keep_texts"], "keep_texts"),
+            seed_number(parameters["seed"], "seed") % (1 << 32),
+            thread_count(parameters["threads"]),
+        )
+
+
+def _checked_lengths(ngrams: Any) -> tuple[int, int] | None:
+    if ngrams is None:
+        return None
+    try:
+        shortest, longest = (whole(length, "ngrams", 1, LONGEST) for length in ngrams)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"ngrams must be two numbers, such as (1, 2), or None, not {short_repr(ngrams)}"
+        ) from None
+    if shortest > longest:
+        raise ParameterError(f"ngrams must be (shortest, longest), not {short_repr(ngrams)}")
+    return shortest, longest
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One pair of penalties: the logits of every row by the model that was not trained on it (n, columns), and the mean loss
+    of each fold at the best temperature.
+    """
+
+    l2: tuple[float, float]
+    logits: Float
+    losses: Float
+
+    @property
+    def loss(self) -> float:
+        return float(self.losses.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The chosen penalties and temperature, and the honest out-of-fold logits (n, columns); NaN for rows never held out.
+
+    fold_of (n,): the fold that held out a row, -1 for none. start (parameters,): a point near the model of all rows.
+    """
+
+    l2: tuple[float, float]
+    temperature: float
+    logits: Float
+    fold_of: Rows
+    start: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a fit saw and chose, for reports.
+
+    members (n, classes): the classes of each row. train (n,): the rows that were trained on; the others are development rows.
+    numbers: how reports number the rows; None for 0, 1, ….
+    """
+
+    __repr__ = dataclass_repr
+
+    texts: Texts
+    labels: Labels
+    members: Members
+    train: Mask
+    design: Design
+    choice: Choice
+    numbers: Sequence[int] | None = None
+
+    def number(self, row: int) -> int:
+        """Return the number of a row in reports."""
+        return row if self.numbers is None else self.numbers[row]
+
+
+# Learning
+
+
+def learn(
+    parameters: Mapping[str, Any], X: Any, y: Any, dev: tuple[Any, Any] | None
+) -> tuple[Contents, Training]:
+    """Fit a model; return it, and what a report needs."""
+    settings = Settings.parse(parameters)
+    texts, (labels, members) = Texts.parse(X), Labels.parse(y)
+    same_length(texts, members)
+    labels.check(members)
+    if not any(text.strip() for text in texts.flat):
+        raise InputError("every text is empty", "give texts with words")
+    features = _features(settings, texts, labels)
+    train = np.ones(len(texts), bool)
+    if dev is None:
+        strata = labels.strata(members)
+        # A class with fewer rows than folds is in some of the folds only.
+        folds = min(settings.folds, int(np.bincount(strata).max()))
+        held_out = [rows for _, rows in stratified_folds(strata, folds, settings.seed)]
+    else:
+        more, more_members = Texts.parse(dev[0]), labels.members(dev[1])
+        same_length(more, more_members)
+        held_out = [np.arange(len(texts), len(texts) + len(more))]
+        train = np.append(train, np.zeros(len(more), bool))
+        texts = Texts(tuple(a + b for a, b in zip(texts.sides, more.sides, strict=True)))
+        members = np.concatenate([members, more_members])
+    require_memory(
+        4 * COPIES * len(texts) * features.dim,
+        f"training on {len(texts):,} rows of {features.dim} numbers",
+        "train on fewer rows, or with model=False on n-grams alone",
+    )
+    blocks = [Axes.from_columns(block) for block in features.dense(texts, settings.threads)]
+    sparse = features.sparse(texts, settings.threads)
+    design = Design(blocks, sparse, labels.targets(members), labels.softmax, settings.threads)
+    choice = choose_penalties(design, held_out, train, settings.l2)
+    all_rows = Folds.from_weights(design, train[None].astype(np.float32))
+    models = logistic.fit(
+        design, all_rows, np.zeros(1, np.int64), np.array([choice.l2]), choice.start[None]
+    )
+    # Divided by the temperature, so that the shares of an explanation add up to calibrated logits.
+    model = models.first(choice.temperature)
+    facts = {"l2": list(choice.l2), "temperature": choice.temperature}
+    kept = (texts.take(np.flatnonzero(train)).sides, members[train]) if settings.keep_texts else ()
+    contents = Contents(features, labels, model, int(train.sum()), facts, *kept)
+    return contents, Training(texts, labels, members, train, design, choice)
+
+
+def _features(settings: Settings, texts: Texts, labels: Labels) -> Features:
+    ngrams = None
+    if settings.lengths is not None:
+        ngrams = learn_ngrams(
+            texts.flat,
+            getattr(settings.encoder, "other_split", None),
+            settings.lengths,
+            2 if len(texts) >= ROWS_FOR_REPEATED else 1,
+            min(MOST_NGRAMS, MOST_WEIGHTS // (labels.columns * len(texts.sides))),
+        )
+    return Features(settings.encoder, ngrams, texts.paired)
+
+
+def choose_penalties(
+    design: Design,
+    held_out: Sequence[Rows],
+    train: Mask,
+    fixed: tuple[float | None, float | None],
+) -> Choice:
+    """Choose the penalties that `fixed` leaves open.
+
+    held_out: the rows of each fold. train (n,): the rows that may be trained on.
+    """
+    fold_of = np.full(len(design.targets), -1)
+    for fold, rows in enumerate(held_out):
+        fold_of[rows] = fold
+    weights = np.stack([train & (fold_of != fold) for fold in range(len(held_out))])
+    folds = Folds.from_weights(design, weights.astype(np.float32))
+    climb = _Climb(design, folds, fold_of, fixed)
+    trials = climb.run()
+    logits = np.full(design.targets.shape, np.nan)
+    for fold, rows in enumerate(held_out):
+        others = [other for other in range(len(held_out)) if other != fold] or [fold]
+        best = min(trials, key=lambda trial: trial.losses[others].mean())
+        logits[rows] = best.logits[rows]
+    held = fold_of >= 0
+    temperature = fit_temperature(logits[held], design.targets[held], design.softmax)
+    assert climb.points is not None
+    return Choice(climb.best.l2, temperature, logits, fold_of, climb.points.mean(axis=0))
+
+
+class _Climb:
+    """A climb along the penalties of the n-grams, then along those of the vectors, each until neither neighbour is better."""
+
+    def __init__(
+        self,
+        design: Design,
+        folds: Folds,
+        fold_of: Rows,
+        fixed: tuple[float | None, float | None],
+    ) -> None:
+        self.design, self.folds, self.fold_of = design, folds, fold_of
+        widths = (len(design.variances) - 1, design.ngrams.width)
+        self.axes = [axis for axis in (NGRAMS, VECTORS) if fixed[axis] is None and widths[axis]]
+        self.grids = [
+            GRIDS[axis] if axis in self.axes else (fixed[axis] or START_VECTORS,)
+            for axis in (VECTORS, NGRAMS)
+        ]
+        rows = float(folds.weights[0].sum())
+        starts = (START_VECTORS, START_NGRAMS / rows)
+        distances = [
+            np.abs(np.log(np.array(grid) / start))
+            for grid, start in zip(self.grids, starts, strict=True)
+        ]
+        self.place = int(distances[VECTORS].argmin()), int(distances[NGRAMS].argmin())
+        self.trials: dict[tuple[int, int], Trial] = {}
+        #: The solutions of every fold for some penalties, to start others from, (folds, parameters).
+        self.points: NDArray[np.float32] | None = None
+
+    @property
+    def best(self) -> Trial:
+        return self.trials[self.place]
+
+    def run(self) -> list[Trial]:
+        """Climb, and return all trials."""
+        self._try([self._neighbour(axis, step) for axis in (0, 1) for step in (-1, 0, 1)])
+        for axis in self.axes:
+            while True:
+                around = [self._neighbour(axis, step) for step in (-1, 1)]
+                self._try(around)
+                better = min(around, key=lambda place: self.trials[place].loss)
+                if not _is_clearly_better(self.trials[better].losses, self.best.losses):
+                    break
+                self.place = better
+        return list(self.trials.values())
+
+    def _neighbour(self, axis: int, step: int) -> tuple[int, int]:
+        place = list(self.place)
+        place[axis] = min(max(place[axis] + step, 0), len(self.grids[axis]) - 1)
+        return place[0], place[1]
+
+    def _try(self, places: Sequence[tuple[int, int]]) -> None:
+        """Fit every fold at the places of the grid that were not tried yet."""
+        new = [place for place in dict.fromkeys(places) if place not in self.trials]
+        if not new:
+            return
+        count = len(self.folds.weights)
+        l2 = np.array([[self.grids[axis][place[axis]] for axis in (0, 1)] for place in new])
+        folds = np.tile(np.arange(count), len(new))
+        start = None if self.points is None else np.tile(self.points, (len(new), 1))
+        penalties = np.repeat(l2, count, axis=0)
+        models = logistic.fit(self.design, self.folds, folds, penalties, start)
+        self.points = models.points[:count]
+        logits = models.logits().reshape(len(new), count, len(self.fold_of), -1)
+        for number, place in enumerate(new):
+            self.trials[place] = self._trial(l2[number], logits[number])
+
+    def _trial(self, l2: Float, logits: NDArray[np.float32]) -> Trial:
+        design, held = self.design, np.flatnonzero(self.fold_of >= 0)
+        folds = self.fold_of[held]
+        out_of_fold = logits[folds, held].astype(np.float64)
+        targets = design.targets[held]
+        temperature = fit_temperature(out_of_fold, targets, design.softmax)
+        losses = row_losses(out_of_fold / temperature, targets, design.softmax)
+        every = np.full(design.targets.shape, np.nan)
+        every[held] = out_of_fold
+        means = np.bincount(folds, losses) / np.bincount(folds)
+        return Trial((float(l2[0]), float(l2[1])), every, means)
+
+
+def _is_clearly_better(losses: Float, others: Float) -> bool:
+    """Return whether losses (folds,) are below others by more than chance; a single fold says nothing about chance."""
+    gains = others - losses
+    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    return bool(gains.mean() > STANDARD_ERRORS * error)
+
+
+# Without training rows
+
+
+def zero_shot_contents(
+    labels: Iterable[str] | Mapping[Any, str | Iterable[str]], model: Model | None
+) -> Contents:
+    """Return a model whose logits are cosines with the vectors of labels, times `ZERO_SHOT_SCALE`.
+
+    labels: names, or a mapping from each name to one or several descriptions, whose mean vector is used.
+    """
+    if isinstance(labels, str):
+        raise InputError("a single label was given", "give a list of labels")
+    descriptions = dict(labels) if isinstance(labels, Mapping) else {name: name for name in labels}
+    if len(descriptions) < 2:
+        raise ParameterError(f"there must be at least two labels, not {len(descriptions)}")
+    classes, _ = Labels.parse([name for name in descriptions for _ in range(2)])
+    encoder = resolve_model(model)
+    rows = [
+        ZERO_SHOT_SCALE * _direction(encoder, name, descriptions[name])
+        for name in classes.classes.tolist()
+    ]
+    weights = np.array(rows).T
+    if len(rows) == 2:  # one column: the second class against the first
+        weights = weights[:, 1:] - weights[:, :1]
+    columns = weights.shape[1]
+    linear = LinearModel(
+        weights.astype(np.float32), np.zeros((0, columns), np.float32), np.zeros(columns)
+    )
+    facts = {"zero_shot": {str(name): descriptions[name] for name in descriptions}}
+    return Contents(Features(encoder, None, paired=False, unit=True), classes, linear, 0, facts)
+
+
+def _direction(encoder: Any, name: Any, description: Any) -> Float:
+    """Return the mean vector of a label's descriptions, of length one."""
+    texts = texts_of([description] if isinstance(description, str) else description)
+    with warnings.catch_warnings():  # a label without a known word is an error below
+        warnings.simplefilter("ignore", NoppaWarning)
+        mean = encoder.encode(texts, normalize=True).astype(np.float64).mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    if not length:
+        raise ParameterError(f"no word of the label {name!r} is known", "describe it differently")
+    return np.asarray(mean / length)
