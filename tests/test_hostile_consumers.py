@@ -35,7 +35,6 @@ CALLS: dict[str, Any] = {
     "export(to)": lambda model, value: export(model, value, "nowhere"),
     "weights(a)": lambda model, value: plot.weights(model.words, {"x": ["a"]}, [value]),
     "sentence_map(texts)": lambda model, value: plot.sentence_map(model, value),
-    "sentence_map(layout)": lambda model, value: plot.sentence_map(model, [*"abc"], layout=value),
     "contributions(measure)": lambda model, value: plot.contributions(model.explain("a"), value),
 }
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 import noppa
 from noppa.cli import program
 from noppa.errors import InputError, ParameterError
-from noppa.plot.topic_map import topic_map, topic_page
+from noppa.plot import topic_map, topic_page
 from noppa.topics.find_topics import Topics, find_topics
 from noppa.topics.groups import (
     group_plane,
@@ -159,7 +159,7 @@ def test_the_page_is_one_file(found: Topics) -> None:
 
 
 def test_a_map_of_many(monkeypatch: pytest.MonkeyPatch, found: Topics) -> None:
-    monkeypatch.setattr("noppa.plot.topic_map.POINTS", 10)
+    monkeypatch.setattr("noppa.plot.reports.MOST_POINTS", 10)
     assert len(topic_map(found).texts) == 10
 
 

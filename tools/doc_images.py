@@ -33,9 +33,7 @@ def main(data: Path) -> None:
     lines = path.read_text("latin-1").split("\n")[:400]
     rows = [line.split(" ", 1) for line in lines if line.split(":")[0] in KINDS][:200]
     labels = [KINDS[row[0].split(":")[0]] for row in rows]
-    questions = plot.sentence_map(
-        encoder, [row[1] for row in rows], labels, "pca", "Questions of TREC"
-    )
+    questions = plot.sentence_map(encoder, [row[1] for row in rows], labels, "Questions of TREC")
     questions.save(IMAGES / "map-dark.png", dark=True)
 
 

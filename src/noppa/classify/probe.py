@@ -5,11 +5,10 @@ products. The rows are first rotated to their principal axes: the l2 penalty doe
 nearly diagonal, which makes a good preconditioner.
 
 On vectors of the embedded model scikit-learn's LogisticRegression (lbfgs) takes 2.3 times the CPU time on MR, 1.9 on TREC
-and 0.55 on SICK-E, where most of the work is the rotation of 3,336 columns; its scores differ by a row or two
-(bench/probe_speed.py, bench/results/probe_speed.jsonl).
+and 0.55 on SICK-E, where most of the work is the rotation of 3,336 columns; its scores differ by a row or two.
 
-`linear_fit` fits the classifier, which has sparse columns, several strengths and another stopping rule. The published
-scores were computed with the arithmetic of this module, so the two stay apart; they share `lbfgs` and `folds`.
+`logistic` fits the classifier, which has sparse columns, several strengths and another stopping rule. The published
+scores were computed with the arithmetic of this module, so the two stay apart; they share `lbfgs` and the folds.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from noppa.explain import Explanation, PairExplanation
 from noppa.io.atomic import atomic_file
 from noppa.io.outputs import folders_of
 from noppa.plot import Picture, alignment, attention, contributions, save
-from noppa.plot.pictures import checked
+from noppa.plot.pictures import checked_path
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -53,7 +53,7 @@ def explain(
         if value is not None and not value.strip():
             raise InputError(f"{name} is empty: give at least one word")
     if output is not None:
-        checked(output, (".json",))
+        checked_path(output, (".json",))
     encoder = noppa.load("similarity" if model is None and against is not None else model)
     if output is not None:
         check_output(output, folders_of(encoder))

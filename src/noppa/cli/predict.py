@@ -29,7 +29,7 @@ from noppa.files.record_writers import RECORD_WRITERS
 from noppa.io.atomic import atomic_file
 from noppa.io.hub import locate
 from noppa.plot import decision, save
-from noppa.plot.pictures import checked
+from noppa.plot.pictures import checked_path
 
 #: Reasons that an explanation prints.
 MOST_REASONS = 12
@@ -104,7 +104,7 @@ def _explain(
     classifier: noppa.Classifier, text: str, output: str, model: Path, as_json: bool
 ) -> None:
     """Print the reasons for one label, or write them as a page or as JSON."""
-    path = None if output == "-" else checked(output, (".json",))
+    path = None if output == "-" else checked_path(output, (".json",))
     if path is not None:
         check_output(path, [model])
     decided = classifier.explain(text)

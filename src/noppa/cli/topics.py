@@ -143,7 +143,7 @@ def _rows(found: Topics, texts: Collected) -> Iterator[TopicRow]:
 
 def _write(output: Path, found: Topics, texts: Collected) -> None:
     if output.suffix.lower() == PAGE:
-        from noppa.plot.topic_map import topic_page
+        from noppa.plot import topic_page
 
         content = topic_page(found)
     else:

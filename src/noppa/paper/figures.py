@@ -1,4 +1,4 @@
-"""The figures of the paper redrawn with any encoder, and a page with the paper's printed values beside ours."""
+"""Redraw the figures of the paper with any encoder, next to the values that the paper prints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,12 +20,12 @@ from noppa.plot.views import attention, contributions, weights
 from noppa.words.word_vectors import WordVectors
 
 NOTICE = (
-    "The paper used GloVe vectors of 300 dimensions, and settings that it does not print beside its figures. Where other "
-    "vectors are used here, compare the pattern, which words stand out, and not the digits. Figure 1 depends on word "
-    "counts alone: with the authors' counts it agrees to every digit that the paper prints."
+    "The paper used GloVe vectors of 300 dimensions, and settings that it does not print with its figures. With other "
+    "vectors, compare the pattern of strong and weak words rather than the digits. Figure 1 depends on word counts alone: "
+    "with the authors' counts it agrees to every digit that the paper prints."
 )
 RECONSTRUCTED = (
-    "The paper's text names only phrases of this sentence; we put the rest together around them."
+    "The paper's text names only phrases of this sentence; the rest is our reconstruction."
 )
 
 #: Figure 1: mean weights of two groups of words for the values of `a` in `views.A_VALUES`. The values are half of
@@ -56,13 +55,13 @@ CONTRIBUTIONS = {
     "the girl eats a delicious cake": (0.23, 0.41, 0.45, 0.29, 0.51, 0.50),
 }
 
-#: Figure 3, and the one row of it that the paper prints: what "bleeding" attends to, in percent, times its weight.
+#: Figure 3, and its one printed row: the attention of "bleeding" in percent, times the weight of that word.
 BLEEDING = "David got injured during rough hiking in the mountain, so he is bleeding right now"
 BLEEDING_ROW = (
     1.21, 2.17, 4.8, 3.41, 2.51, 1.81, 1.49, 1.55, 1.21, 2.02, 2.68, 4.59, 4.51, 55.25, 6.47, 3.5,
 )  # fmt: skip
 
-#: Figures 4 and 5: the paper's text names only phrases of their sentences, from which these are put together.
+#: Figures 4 and 5: sentences reconstructed from the phrases that the paper's text names, and the one value it prints.
 CRASHED = "The car crashed into a tree and the front window was broken into pieces"
 TROUBLE = "When you face trouble, think it over"
 CRASHED_VALUE = ("broken", "crashed", 4.65)
@@ -70,18 +69,17 @@ TROUBLE_VALUE = ("think", "trouble", 2.62)
 
 
 def figures(
-    encoder: Encoder,
-    folder: str | PathLike[str],
-    counts: str | PathLike[str] | None = None,
-    dark: bool = False,
+    encoder: Encoder, folder: str | PathLike[str], counts: str | PathLike[str] | None = None
 ) -> list[Path]:
-    """Write figure1 … figure5 as .png and .svg, and index.html with all of them; gives the paths.
+    """Write figure1 … figure5 as .svg, and index.html with all of them; return the paths.
 
-    counts: word counts for Figure 1; the probabilities of the encoder's own words if not given. A figure that the
-    encoder cannot give, such as attention without NoPPA, is left out, and the page says why.
+    A figure that the encoder cannot provide, such as attention without NoPPA, is left out, and the page gives the reason.
+
+    Args:
+        encoder: the encoder.
+        folder: the folder to write.
+        counts: word counts for Figure 1; by default the probabilities of the encoder's words are used.
     """
-    import noppa.plot.draw  # noqa: F401  raises for a missing package before anything is written
-
     target = path_of(folder)
     if target.exists() and not target.is_dir():
         raise FileError(f"{target} is a file: give a folder for the figures")
@@ -90,8 +88,8 @@ def figures(
         "figure1": lambda: [figure1(words)],
         "figure2": lambda: figure2(encoder),
         "figure3": lambda: figure3(encoder),
-        "figure4": lambda: [phrases(encoder, 4, CRASHED, CRASHED_VALUE)],
-        "figure5": lambda: [phrases(encoder, 5, TROUBLE, TROUBLE_VALUE)],
+        "figure4": lambda: [attention_figure(encoder, 4, CRASHED, CRASHED_VALUE)],
+        "figure5": lambda: [attention_figure(encoder, 5, TROUBLE, TROUBLE_VALUE)],
     }
     drawn: dict[str, Sequence[Picture]] = {}
     missing = {}
@@ -102,31 +100,26 @@ def figures(
             missing[name] = str(error)
     if not drawn:
         raise ParameterError(f"no figure can be drawn: {missing['figure3']}")
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
-    written = [
-        save(pictures, target / f"{name}{extension}", dark)
-        for name, pictures in drawn.items()
-        for extension in (".png", ".svg")
-    ]
-    index = target / "index.html"
+    target.mkdir(parents=True, exist_ok=True)
+    written = [save(pictures, target / f"{name}.svg") for name, pictures in drawn.items()]
+    lines = [NOTICE, f"Drawn with {encoder!r}."]
+    lines += [f"{name} is left out: {reason}." for name, reason in missing.items()]
+    notes = "".join(f'<p class="note">{html.escape(line)}</p>\n' for line in lines)
     everything = [picture for pictures in drawn.values() for picture in pictures]
-    text = page(everything, "The figures of the NoPPA paper", _opening(encoder, missing))
-    with atomic_file(index) as new:
+    with atomic_file(target / "index.html") as new:
+        text = page(everything, "The figures of the NoPPA paper", notes)
         new.write_text(text, encoding="utf-8")
-    return [*written, index]
+    return [*written, target / "index.html"]
 
 
 def counted(counts: str | PathLike[str]) -> WordVectors:
-    """The words of Figure 1 with their probabilities from a file, whatever the vocabulary of the vectors."""
+    """Return the words of Figure 1 with their probabilities from a file of counts."""
     words = [word for group in GROUPS.values() for word in group]
     return WordVectors(words, np.ones((len(words), 1))).with_counts(counts)
 
 
 def figure1(words: WordVectors) -> Lines:
-    """Mean weights of stop words and of meaningful words against a."""
+    """Draw the mean weights of stop words and of meaningful words against a."""
     return replace(
         weights(words, GROUPS),
         title="Figure 1: mean weight of stop words and of meaningful words against a",
@@ -136,25 +129,25 @@ def figure1(words: WordVectors) -> Lines:
 
 
 def figure2(encoder: Encoder) -> list[Bars]:
-    """The cosine of each word with its sentence, for three sentences."""
+    """Draw the cosine of each word with its sentence, for three sentences."""
     pictures = []
     for text, printed in CONTRIBUTIONS.items():
         picture = contributions(encoder.explain(text))
         if not np.any(picture.values):
             raise ParameterError(f"no word of {text!r} is in the vocabulary")
-        pictures.append(_beside(replace(picture, title=f"Figure 2: “{text}”"), printed))
+        pictures.append(_with_printed(replace(picture, title=f"Figure 2: “{text}”"), printed))
     return pictures
 
 
 def figure3(encoder: Encoder) -> list[Picture]:
-    """Attention in one sentence, and the row of "bleeding", which the paper prints."""
+    """Draw attention in one sentence, and the row of "bleeding", which the paper prints."""
     explanation = encoder.explain(BLEEDING)
     picture = attention(explanation)
     pictures: list[Picture] = [replace(picture, title=f"Figure 3: {picture.title}")]
     if "bleeding" in explanation.tokens and explanation.attention is not None:
         row = explanation.attention[explanation.tokens.index("bleeding")]
         bars = Bars(
-            "Figure 3: what “bleeding” attends to",
+            "Figure 3: attention of “bleeding”",
             "Raw attention in percent. The paper's row is weighted: it adds up to 99.19, half the weight of “bleeding” "
             "for a = 0.001 in the authors' counts.",
             explanation.tokens,
@@ -162,21 +155,21 @@ def figure3(encoder: Encoder) -> list[Picture]:
             "attention in %",
             explanation.known,
         )
-        pictures.append(_beside(bars, BLEEDING_ROW))
+        pictures.append(_with_printed(bars, BLEEDING_ROW))
     return pictures
 
 
-def phrases(encoder: Encoder, number: int, text: str, printed: tuple[str, str, float]) -> Heatmap:
-    """Attention in a sentence around the phrases that the paper names, with the one value that it prints."""
+def attention_figure(
+    encoder: Encoder, number: int, text: str, printed: tuple[str, str, float]
+) -> Heatmap:
+    """Draw attention in a reconstructed sentence, with the one value that the paper prints."""
     explanation = encoder.explain(text)
     picture = attention(explanation)
     word, other, value = printed
     ours = ""
     if explanation.attention is not None and {word, other} <= set(explanation.tokens):
-        share = explanation.attention[
-            explanation.tokens.index(word), explanation.tokens.index(other)
-        ]
-        ours = f", here {100 * share:.2f} %"
+        row, column = map(explanation.tokens.index, (word, other))
+        ours = f", here {100 * explanation.attention[row, column]:.2f} %"
     return replace(
         picture,
         title=f"Figure {number}: {picture.title}",
@@ -184,14 +177,8 @@ def phrases(encoder: Encoder, number: int, text: str, printed: tuple[str, str, f
     )
 
 
-def _beside(picture: Bars, printed: Sequence[float]) -> Bars:
-    """The same bars with the paper's values, where the tokens are the paper's."""
+def _with_printed(picture: Bars, printed: Sequence[float]) -> Bars:
+    """Add the paper's values to bars, if the tokens are the paper's."""
     if len(printed) != len(picture.names):
         return picture
     return replace(picture, marks=np.array(printed, float), marks_name="the paper")
-
-
-def _opening(encoder: Any, missing: dict[str, str]) -> str:
-    lines = [NOTICE, f"Drawn with {encoder!r}."]
-    lines += [f"{name} is left out: {why}." for name, why in missing.items()]
-    return "".join(f'<p class="note">{html.escape(line)}</p>\n' for line in lines)

@@ -5,7 +5,7 @@ network the same seed: all start from the same weights, and those with equally m
 steps are native (`kernels.network_steps`), one network after the other: its parameters and Adam's moments then fit the
 second-level cache, which four networks side by side would not.
 
-scikit-learn's MLPClassifier has no such stopping rule: bench/probe_speed.py compares the time up to the first check.
+scikit-learn's MLPClassifier has no such stopping rule.
 """
 
 from __future__ import annotations

@@ -135,9 +135,8 @@ def _chart(title: str, scores: dict[str, float]) -> Bars:
     """Return bars whose axis starts a little below the smallest score."""
     low, high = min(scores.values()), max(scores.values())
     start = max(0.0, round(low - 0.25 * max(high - low, 1), 1))
-    values, known = np.array(list(scores.values())), np.ones(len(scores), bool)
-    note = "Scores in percent."
-    return Bars(title, note, tuple(scores), values, "score", known, start=start, digits=2)
+    values = np.array(list(scores.values()))
+    return Bars(title, "Scores in percent.", tuple(scores), values, "score", start=start, digits=2)
 
 
 FORMATS: dict[str, Callable[[Sequence[Record]], str]] = {

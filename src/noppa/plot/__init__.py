@@ -1,4 +1,4 @@
-"""Pictures: what an `Explanation` tells, as .png and .svg (`pip install 'noppa[plot]'`) or one self-contained .html.
+"""Pictures of explanations, classifiers and topics: self-contained .html and .svg, or .png with `noppa[plot]`.
 
 from noppa import plot
 
@@ -7,17 +7,9 @@ plot.attention(model.explain("the girl eats a cake")).save("attention.html")
 
 from __future__ import annotations
 
-import noppa.plot.writers  # noqa: F401  fills the table of writers
-from noppa.plot.decisions import decision, training_page, training_pictures
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, Scatter, save
-from noppa.plot.views import (
-    A_VALUES,
-    alignment,
-    attention,
-    contributions,
-    sentence_map,
-    weights,
-)
+from noppa.plot.reports import decision, topic_map, topic_page, training_page, training_pictures
+from noppa.plot.views import A_VALUES, alignment, attention, contributions, sentence_map, weights
 
 __all__ = [
     "A_VALUES",
@@ -32,6 +24,8 @@ __all__ = [
     "decision",
     "save",
     "sentence_map",
+    "topic_map",
+    "topic_page",
     "training_page",
     "training_pictures",
     "weights",

@@ -1,34 +1,107 @@
-"""One self-contained HTML page for any pictures: no address of anything outside, light or dark as the reader likes."""
+"""Pictures as files: one self-contained HTML page that follows the reader's light or dark theme, or one .svg or .png."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
-from dataclasses import fields
+import re
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from noppa.plot.colours import DARK, LIGHT, Theme
-from noppa.plot.pictures import Bars, Heatmap, Lines, Scatter, shown, to_dict
-from noppa.plot.svg import RENDERERS, UNKNOWN
+from noppa.errors import FileError
+from noppa.extras import needs
 
-STYLE = """
+#: Pixels of a narrow letter at the font size of pictures.
+LETTER = 7.4
+#: Pixels of a line of text above a picture, and between pictures.
+LINE, GAP = 20, 16
+#: Pixels of a .png for each pixel of an .svg.
+ZOOM = 2
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours that readers with any colour vision can distinguish (Okabe and Ito's).
+
+    Attributes:
+        paper, text, faint, line: of the background, the text, notes, and grids.
+        ink: of amounts.
+        plus, minus: of amounts with a sign.
+        groups: of categories.
+    """
+
+    paper: str
+    text: str
+    faint: str
+    line: str
+    ink: str
+    plus: str
+    minus: str
+    groups: tuple[str, ...]
+
+    def colors(self) -> dict[str, str]:
+        """Return all colours by name; categories are group0, group1 and so on."""
+        colors = asdict(self)
+        groups = colors.pop("groups")
+        return colors | {f"group{number}": color for number, color in enumerate(groups)}
+
+
+LIGHT = Theme(
+    paper="#ffffff",
+    text="#1b1f24",
+    faint="#6a737d",
+    line="#d0d7de",
+    ink="#0b3c6f",
+    plus="#0072b2",
+    minus="#d55e00",
+    groups=("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c7a00", "#000000"),
+)
+DARK = Theme(
+    paper="#14181d",
+    text="#e6edf3",
+    faint="#9aa4af",
+    line="#3a424c",
+    ink="#a8d8ff",
+    plus="#56b4e9",
+    minus="#f0a04b",
+    groups=("#56b4e9", "#e69f00", "#2ec4a0", "#e79bc8", "#f0e442", "#f07b3f", "#a3b8ff", "#ffffff"),
+)
+GROUPS = len(LIGHT.groups)
+
+#: Characters that XML forbids.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+#: The style of drawings, for pages and for files.
+DRAWING_STYLE = """
+svg { font-family: system-ui, "DejaVu Sans", "Noto Sans", sans-serif; font-size: 13px; fill: %(text)s }
+.faint { fill: %(faint)s }
+.cell { fill: %(paper)s; stroke: %(line)s; stroke-width: .5 }
+.ink { fill: %(ink)s } .plus { fill: %(plus)s } .minus { fill: %(minus)s }
+.number { font-size: 11.5px; text-anchor: middle } .middle { text-anchor: middle } .over { fill: %(paper)s }
+.unknown { fill: %(faint)s; font-style: italic }
+.axis { stroke: %(text)s; stroke-width: 1 } .tick { stroke: %(text)s; stroke-width: 3; stroke-opacity: .75 }
+.grid { stroke: %(line)s } .frame { fill: none; stroke: %(line)s }
+.curve { fill: none; stroke-width: 2 } .dot { stroke: %(paper)s }
+.ring { fill: none; stroke: %(faint)s; stroke-width: 1.5 }
+.title { font-size: 15px }
+""" + "\n".join(
+    f".dot.g{n} {{ fill: %(group{n})s }} .curve.g{n}, .ring.g{n} {{ stroke: %(group{n})s }}"
+    for n in range(GROUPS)
+)
+
+PAGE_STYLE = """
 :root { color-scheme: light dark; %(light)s }
 @media (prefers-color-scheme: dark) { :root { %(dark)s } }
 body { font: 15px/1.5 system-ui, "Noto Sans", sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
   color: var(--text); background: var(--paper) }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; overflow-wrap: anywhere; margin-bottom: .2rem }
 figure { margin: 0 0 2.5rem } .scroll { overflow-x: auto }
-svg { font-size: 13px; fill: var(--text) } svg:focus-visible { outline: 2px solid var(--plus); outline-offset: 2px }
+svg:focus-visible { outline: 2px solid var(--plus); outline-offset: 2px }
 output { display: block; min-height: 1.5em; font-variant-numeric: tabular-nums; overflow-wrap: anywhere }
-.note, .faint, output { color: var(--faint); fill: var(--faint) }
-.cell { fill: var(--paper); stroke: var(--line); stroke-width: .5 }
-.ink { fill: var(--ink) } .plus { fill: var(--plus) } .minus { fill: var(--minus) }
-.n { font-size: 11.5px } .n, .c { text-anchor: middle } .n.over { fill: var(--paper) }
-.unknown { fill: var(--faint); font-style: italic }
-.axis, .tick { stroke: var(--text); stroke-width: 1 } .tick { stroke-width: 3; stroke-opacity: .75 }
-.grid { stroke: var(--line) } .frame { fill: none; stroke: var(--line) }
-.curve { fill: none; stroke: var(--group); stroke-width: 2 } .dot { fill: var(--group); stroke: var(--paper) }
-.ring { fill: none; stroke: var(--group, var(--faint)); stroke-width: 1.5 } .m.on rect, .m.on path { stroke: var(--text); stroke-width: 2 }
+.note, output { color: var(--faint) }
+.m.on rect, .m.on path { stroke: var(--text); stroke-width: 2 }
 details { margin-top: .5rem } summary { cursor: pointer }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px }
 td, th { padding: .15rem .6rem; border-bottom: 1px solid var(--line); text-align: right; font-weight: normal }
@@ -60,34 +133,54 @@ for (const svg of document.querySelectorAll("svg[data-columns]")) {
 """
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """SVG elements of a size in pixels; the arrow keys walk through its marks, `columns` in a row."""
+
+    width: float
+    height: float
+    columns: int
+    body: str
+
+
+def text_width(text: str) -> float:
+    """Return about how many pixels a text takes; Chinese, Japanese and Korean letters count twice."""
+    units = sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
+    )
+    return LETTER * units
+
+
 def page(pictures: Sequence[Any], title: str | None = None, body: str = "") -> str:
-    """A whole page; `body` is HTML that comes before the pictures."""
+    """Return a whole page; `body` is HTML that comes before the pictures."""
     name = html.escape(title or pictures[0].title)
     heading = f"<h1>{name}</h1>\n" if title else ""
     figures = "\n".join(map(figure, pictures))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{style()}</style></head>\n<body>\n{heading}{body}{figures}\n<script>{SCRIPT}</script>\n</body></html>\n"
+        f"<style>{_page_style()}</style></head>\n<body>\n{heading}{body}{figures}\n<script>{SCRIPT}</script>\n</body></html>\n"
     )
 
 
 def figure(picture: Any) -> str:
-    """One picture with its heading, a line that tells of the mark in focus, and all values as a table."""
-    svg = RENDERERS[type(picture)](picture)
-    svg = svg.replace("<svg ", f'<svg aria-label="{html.escape(to_dict(picture))}" ', 1)
+    """Return one picture with its heading, a line that shows the mark in focus, and all values as a table."""
+    drawing = picture.draw()
+    width, height = f"{drawing.width:.0f}", f"{drawing.height:.0f}"
     return (
         f"<figure>\n<h2>{html.escape(picture.title)}</h2>\n"
         f'<p class="note">{html.escape(picture.note)}</p>\n'
         '<output aria-live="polite">Point at a mark, or press Tab and the arrow keys, to read its value.</output>\n'
-        f'<div class="scroll">{svg}</div>\n'
-        f'<details><summary>All values as a table</summary><div class="scroll">{table(TABLES[type(picture)](picture))}'
+        f'<div class="scroll"><svg aria-label="{html.escape(picture.alt_text)}" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" tabindex="0" role="img" data-columns="{drawing.columns}">{drawing.body}</svg></div>\n'
+        f'<details><summary>All values as a table</summary><div class="scroll">{table(picture.table())}'
         "</div></details>\n</figure>"
     )
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """An HTML table; the first row is its head, the first column names the others."""
+    """Return an HTML table; the first row is its head, the first column names the others."""
     head, *lines = rows
     cells = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in head)
     body = "\n".join(
@@ -99,54 +192,59 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{cells}</tr></thead>\n<tbody>{body}</tbody></table>"
 
 
-def style() -> str:
-    groups = "\n".join(f".g{at} {{ --group: var(--group{at}) }}" for at in range(len(LIGHT.groups)))
-    return STYLE % {"light": _variables(LIGHT), "dark": _variables(DARK)} + groups
+def _page_style() -> str:
+    light, dark = (
+        "; ".join(f"--{name}: {color}" for name, color in theme.colors().items())
+        for theme in (LIGHT, DARK)
+    )
+    variables = {name: f"var(--{name})" for name in LIGHT.colors()}
+    return PAGE_STYLE % {"light": light, "dark": dark} + DRAWING_STYLE % variables
 
 
-def _variables(theme: Theme) -> str:
-    plain = [f"--{f.name}: {getattr(theme, f.name)}" for f in fields(theme) if f.name != "groups"]
-    return "; ".join([*plain, *(f"--group{at}: {one}" for at, one in enumerate(theme.groups))])
+def svg(pictures: Sequence[Any], dark: bool = False) -> str:
+    """Return one SVG file with the pictures side by side, each under its title and note."""
+    parts, left, height = [], GAP, 0.0
+    for picture in pictures:
+        drawing = picture.draw()
+        title = _wrap(picture.title, drawing.width, 15 / 13)
+        note = _wrap(picture.note, drawing.width)
+        for number, line in enumerate([*title, *note], 1):
+            kind = "title" if number <= len(title) else "faint"
+            parts.append(
+                f'<text class="{kind}" x="{left:.0f}" y="{number * LINE}">{html.escape(line)}</text>'
+            )
+        top = (len(title) + len(note)) * LINE + GAP
+        parts.append(f'<g transform="translate({left:.0f} {top})">{drawing.body}</g>')
+        left += drawing.width + GAP
+        height = max(height, top + drawing.height)
+    theme = DARK if dark else LIGHT
+    names = html.escape("; ".join(picture.alt_text for picture in pictures))
+    size = f'width="{left:.0f}" height="{height:.0f}"'
+    style = html.escape(DRAWING_STYLE % theme.colors(), quote=False)
+    return _NOT_XML.sub(
+        "\ufffd",
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{names}" {size} '
+        f'viewBox="0 0 {left:.0f} {height:.0f}">\n<style>{style}</style>\n'
+        f'<rect {size} fill="{theme.paper}"/>\n' + "\n".join(parts) + "\n</svg>\n",
+    )
 
 
-def _heatmap_table(picture: Heatmap) -> list[list[str]]:
-    rows = [
-        [name, *(shown(value, picture.percent) for value in line)]
-        for name, line in zip(picture.rows, picture.values, strict=True)
-    ]
-    return [["", *picture.columns], *rows]
+def _wrap(text: str, width: float, scale: float = 1.0) -> list[str]:
+    """Split a text into lines of about `width` pixels."""
+    letters = int(len(text) * width / max(text_width(text) * scale, 1))
+    return textwrap.wrap(text, max(20, letters), max_lines=6, placeholder=" …")
 
 
-def _bars_table(picture: Bars) -> list[list[str]]:
-    rows = [["", picture.axis]]
-    for at, (name, value, known) in enumerate(
-        zip(picture.names, picture.values, picture.known, strict=True)
-    ):
-        rows.append([name if known else name + UNKNOWN, picture.shown(value)])
-        if picture.marks is not None:
-            rows[-1].append(picture.shown(float(picture.marks[at])))
-    if picture.marks is not None:
-        rows[0].append(picture.marks_name)
-    return rows
-
-
-def _lines_table(picture: Lines) -> list[list[str]]:
-    rows = [[picture.x_axis, *picture.curves, *(f"{n}, {picture.dots_name}" for n in picture.dots)]]
-    for at, x in enumerate(picture.x):
-        values = [curve[at] for curve in (*picture.curves.values(), *picture.dots.values())]
-        rows.append([f"{x:g}", *(f"{value:.6f}" for value in values)])
-    return rows
-
-
-def _scatter_table(picture: Scatter) -> list[list[str]]:
-    rows = zip(picture.texts, picture.labels, picture.points, strict=True)
-    body = [[text, label, f"{point[0]:.4f}", f"{point[1]:.4f}"] for text, label, point in rows]
-    return [["text", "label", picture.x_axis, picture.y_axis], *body]
-
-
-TABLES: dict[type[Any], Callable[[Any], list[list[str]]]] = {
-    Heatmap: _heatmap_table,
-    Bars: _bars_table,
-    Lines: _lines_table,
-    Scatter: _scatter_table,
-}
+def png(pictures: Sequence[Any], dark: bool = False) -> bytes:
+    """Return one PNG file with the pictures side by side; letters are drawn with the installed fonts."""
+    with needs("plot", "a .png", ", or write .svg or .html"):
+        from resvg_py import svg_to_bytes
+    empty, letter = (
+        svg_to_bytes(svg_string=f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">{text}</svg>')
+        for text in ("", '<text y="9">x</text>')
+    )  # fmt: skip
+    if empty == letter:
+        raise FileError(
+            "a .png needs a font, and none is installed: install one, such as DejaVu Sans, or write .svg or .html"
+        )
+    return bytes(svg_to_bytes(svg_string=svg(pictures, dark), zoom=ZOOM))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from noppa.encoder.models import SupportsEncode
 from noppa.errors import ParameterError
 from noppa.explain import Explanation, PairExplanation
 from noppa.methods.method import smooth_frequency_weight
 from noppa.parameters import one_of, positive
-from noppa.plot.pictures import Bars, Float, Heatmap, Lines, Scatter
-from noppa.topics.groups import umap_plane
+from noppa.plot.pictures import Bars, Heatmap, Lines, Scatter
+from noppa.topics.groups import principal_plane
 from noppa.words.texts import texts_of
 from noppa.words.word_vectors import WordVectors
 
-#: What a bar can show of each token, and how to read it.
+#: The measures of a token that bars can show, and how to read them.
 MEASURES = {
     "cosine": "Cosine of each word, repeated to the width of the sentence vector, with that vector",
     "share": "Share of each token in the pooled vector; the shares add up to 1",
@@ -29,9 +28,11 @@ A_VALUES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 3e-
 
 
 def attention(explanation: Explanation, weighted: bool = False) -> Heatmap:
-    """The paper's Figures 3 to 5: how much each word (row) attends to each other one (column).
+    """Draw how much each word (row) attends to each other word (column), as in the paper's Figures 3 to 5.
 
-    weighted: times the weight of the row's word, as equation 9 uses it; rows then add up to the weights, not to 1.
+    Args:
+        explanation: of a sentence by a method with attention.
+        weighted: multiply by the weight of the row's word, as in equation 9; rows then add up to the weights, not to 1.
     """
     values = explanation.weighted_attention if weighted else explanation.attention
     if values is None:
@@ -60,7 +61,7 @@ def attention(explanation: Explanation, weighted: bool = False) -> Heatmap:
 
 
 def contributions(explanation: Explanation, measure: str = "cosine") -> Bars:
-    """The paper's Figure 2: how close each word is to its sentence; or its share of the vector, or its weight."""
+    """Draw how close each word is to its sentence, as in the paper's Figure 2; or its share of the vector, or its weight."""
     one_of(measure, "measure", tuple(MEASURES))
     _require_tokens(explanation)
     values = {
@@ -81,9 +82,9 @@ def contributions(explanation: Explanation, measure: str = "cosine") -> Bars:
 
 
 def alignment(pair: PairExplanation) -> Heatmap:
-    """Which pairs of words make two texts similar: cells and remainders add up to the cosine."""
-    for one in (pair.a, pair.b):
-        _require_tokens(one)
+    """Draw which pairs of words make two texts similar: cells and remainders add up to the cosine."""
+    for explanation in (pair.a, pair.b):
+        _require_tokens(explanation)
     rest = sum(pair.remainders.values())
     more = f" and {rest:+.4f} that belongs to no pair" if pair.remainders else ""
     signs = "; two colours for the two signs" if (pair.pairs < 0).any() else ""
@@ -103,12 +104,12 @@ def alignment(pair: PairExplanation) -> Heatmap:
 def weights(
     words: WordVectors, groups: Mapping[str, Iterable[str]], a: Sequence[float] = A_VALUES
 ) -> Lines:
-    """The paper's Figure 1: the mean weight of groups of words against `a`.
+    """Draw the mean weight of groups of words against `a`, as in the paper's Figure 1.
 
-    What is drawn is (a/2) / (p + a/2), half the weight of equation 9, over the words that have a count, as the paper did.
+    The curves show (a/2) / (p + a/2), half the weight of equation 9, over the words that have a count, as in the paper.
     """
     probabilities = words.needed_probabilities("a picture of weights")
-    a = [positive(one, "a") for one in a]
+    a = [positive(value, "a") for value in a]
     row_of = {word: row for row, word in enumerate(words.words)}
     counted = words.counted if words.counted is not None and words.counted.any() else None
     curves, sizes = {}, []
@@ -121,7 +122,7 @@ def weights(
                 f"no word of the group {name!r} has a probability here: give counts that hold some of them"
             )
         p = probabilities[rows]
-        curves[name] = np.array([smooth_frequency_weight(p, one).mean() / 2 for one in a])
+        curves[name] = np.array([smooth_frequency_weight(p, value).mean() / 2 for value in a])
         sizes.append(f"{name}: {len(rows)} of {len(group)} words have a count")
     return Lines(
         "Mean weight of groups of words",
@@ -134,17 +135,12 @@ def weights(
 
 
 def sentence_map(
-    encoder: Any,
+    encoder: SupportsEncode,
     texts: Sequence[str],
     labels: Sequence[object] | None = None,
-    layout: str = "pca",
     title: str = "Map of sentences",
 ) -> Scatter:
-    """Many sentences on a plane, by anything that has `encode`; `labels` colour them.
-
-    layout: "pca", the two directions of most variance, or "umap" (`pip install 'noppa[umap]'`), which keeps neighbours.
-    """
-    one_of(layout, "layout", tuple(LAYOUTS))
+    """Draw sentences as points in the plane of their two principal components; `labels` colour them."""
     items = texts_of(texts)
     groups = [""] * len(items) if labels is None else [str(label) for label in labels]
     if len(groups) != len(items):
@@ -154,36 +150,17 @@ def sentence_map(
     rows = np.asarray(encoder.encode(items), float)
     if not np.isfinite(rows).all():
         raise ParameterError("a map needs finite vectors, and the encoder gave others")
-    points, x_axis, y_axis, note = LAYOUTS[layout](rows)
-    return Scatter(title, note, points, tuple(items), tuple(groups), x_axis, y_axis)
-
-
-def pca(rows: ArrayLike) -> tuple[Float, str, str, str]:
-    """The first two principal components of rows (count, dim), each with its larger half to the right or up."""
-    centred = np.asarray(rows, float)
-    centred = centred - centred.mean(axis=0)
-    left, values, _ = np.linalg.svd(centred, full_matrices=False)
-    points = np.zeros((len(centred), 2))
-    rank = min(2, len(values))
-    points[:, :rank] = (left * values)[:, :rank]
-    signs = np.sign(points[np.abs(points).argmax(axis=0), [0, 1]])
-    points *= np.where(signs == 0, 1, signs)
-    total = (values**2).sum()
-    shares = [100 * values[at] ** 2 / total if at < rank and total > 0 else 0.0 for at in (0, 1)]
-    names = [
-        f"component {at + 1} ({share:.0f} % of the variance)" for at, share in enumerate(shares)
-    ]
-    note = f"Principal components: the plane holds {sum(shares):.0f} % of the variance."
-    return points, names[0], names[1], note
-
-
-def umap(rows: NDArray[np.float64]) -> tuple[Float, str, str, str]:
-    """UMAP's plane for cosine distances, always from the same seed."""
-    points = umap_plane(rows)
-    return points, "UMAP 1", "UMAP 2", "UMAP: neighbours mean something, axes and distances do not."
-
-
-LAYOUTS = {"pca": pca, "umap": umap}
+    points, shares = principal_plane(rows)
+    first, second = (100 * share for share in [*shares, 0.0, 0.0][:2])
+    return Scatter(
+        title,
+        f"Principal components: the plane holds {first + second:.0f} % of the variance.",
+        points,
+        tuple(items),
+        tuple(groups),
+        f"component 1 ({first:.0f} % of the variance)",
+        f"component 2 ({second:.0f} % of the variance)",
+    )
 
 
 def _require_tokens(explanation: Explanation) -> None:
