@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from noppa import NoppaError
-from noppa.words.formats.download import LANGUAGE_SETS, SETS, VectorSet, download, find_set
+from noppa.words.formats.download import VectorSet, download, find_set, vector_sets
 from tests.command import run_command
 
 CONTENT = bytes(range(256)) * 4096
@@ -107,17 +107,15 @@ def test_names_of_sets():
     for name in ("glove", "cc..300.vec", "cc.../x.300.vec", "cc.CODE.300.vec"):
         with pytest.raises(NoppaError, match="there is no set"):
             find_set(name)
-    for entry in SETS.values():
+    for entry in vector_sets().values():
         assert entry.url.startswith("https://")
         assert len(entry.sha256) in (0, 64)
 
 
 def test_the_command(server, tmp_path, monkeypatch):
-    assert [line.split()[0] for line in run_command("vectors get").output.splitlines()] == [
-        *SETS,
-        *LANGUAGE_SETS,
-    ]
-    monkeypatch.setitem(SETS, "good", at(server, "good"))
+    listed = [line.split()[0] for line in run_command("vectors get").output.splitlines()]
+    assert listed == [*vector_sets()]
+    monkeypatch.setitem(vector_sets(), "good", at(server, "good"))
     done = run_command(f"vectors get good --to {tmp_path}")
     assert Path(done.output.strip()).read_bytes() == CONTENT
     assert run_command("vectors get none").code != 0

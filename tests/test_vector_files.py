@@ -190,7 +190,6 @@ def test_sparse(tmp_path):
         (b"<!DOCTYPE html><html>404</html>", "web page"),
         (b"\n  <html lang=en>", "web page"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\n", "Git LFS pointer"),
-        (b"the 0.1 0.2\n<<<<<<< HEAD\ncake 0.1 0.2\n", "merge-conflict"),
         (pickle.dumps({"a": 1}), "pickle.*save_word2vec_format"),
         (b"\xba\x16O/\x0c\0\0\0", "damaged fastText model: it is cut short"),
         (b"PAR1....", "is not a vector file"),
@@ -226,19 +225,19 @@ def test_duplicates_first_wins(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    "line",
     [
-        ("bad 1 nan 3 4 5 6", "'nan' in column 3, which is not a number"),
-        ("bad 1 2 3 4 5 -inf", "'-inf' in column 7, which is not a number"),
-        ("bad 1 1e20 3 4 5 6", "'1e20' in column 3, .*of size at most"),
-        ("bad 1 2 3 4 5", "the row of 'bad' has 6 columns, expected 7"),
-        ("bad 0.1 0.2 0.3 0.4 0.5 0.6 0.7", "has 8 columns, expected 7"),
-        ("bad 1 2 x3 4 5 6", "'x3' in column 4, which is not a number"),
+        "bad 1 nan 3 4 5 6",
+        "bad 1 2 3 4 5 -inf",
+        "bad 1 1e20 3 4 5 6",
+        "bad 1 2 3 4 5",
+        "bad 0.1 0.2 0.3 0.4 0.5 0.6 0.7",
+        "bad 1 2 x3 4 5 6",
     ],
 )
-def test_bad_lines(tmp_path, line, told):
+def test_bad_lines(tmp_path, line):
     path = text_file(tmp_path / "v", [*LINES[:2], line, *LINES[2:]])
-    with pytest.raises(NoppaError, match=rf"/v, line 3: .*{told}.*on_error='skip'"):
+    with pytest.raises(NoppaError, match=rf"/v, line 3: .*found '{line}'.*on_error='skip'"):
         WordVectors.load(path)
     with pytest.warns(NoppaWarning, match="1 lines were skipped"):
         loaded = WordVectors.load(path, on_error="skip")

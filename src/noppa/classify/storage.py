@@ -131,7 +131,6 @@ def _read(path: Path, tokenizer: Split | Tokenizer | str | None, verified: int) 
     arrays = folder.read({"dense": "f4 dim* columns", "biases": "f8 columns"}, sizes)
     ngrams, weights = _read_ngrams(folder, sizes)
     texts, members = _read_texts(folder)
-    folder.check_nothing_else()
     return Contents(
         Features(encoder, ngrams, header["paired"], header["unit"]),
         labels,

@@ -41,7 +41,7 @@ from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words import formats
 from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
-from noppa.words.formats.download import download, find_set, list_sets
+from noppa.words.formats.download import download, find_set, vector_sets
 from noppa.words.nearest import nearest as nearest_words
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
@@ -227,8 +227,8 @@ def get(
     Example: noppa vectors get glove.6B
     """
     if name is None:
-        for known, about in list_sets().items():
-            print(f"{known:<28}{about}")
+        for known, entry in vector_sets().items():
+            print(f"{known:<28}{entry.about}")
         return
     with bytes_bar(name) as progress:
         path = download(find_set(name), to or home() / "vectors", progress)

@@ -235,7 +235,6 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
     sizes = {name: value for name, value in values if type(value) is int}
     sizes |= {"words": len(words), "dim": words.dim}
     fitted = _read_fitted(folder, method.LEARNT, sizes, method.width(words))
-    folder.check_nothing_else()
     refinements = len(method.refinements()) + len(refine)
     if len(fitted.steps) != refinements:
         raise _damaged(folder, f"it has {len(fitted.steps)} steps for {refinements} refinements")

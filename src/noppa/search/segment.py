@@ -96,7 +96,6 @@ class Segment:
         """Open the segment in a folder; its arrays are memory-mapped."""
         folder = storage.read_folder(path, KIND, FIELDS)
         arrays = folder.read(ARRAYS, {})
-        folder.check_nothing_else()
         if (arrays["vectors"].dtype == np.int8) != ("scales" in arrays):
             raise FileError(f"{path} is damaged: int8 vectors and their scales belong together")
         check_postings(arrays, folder.file("posting_bounds"))

@@ -188,7 +188,6 @@ class IndexStorage:
             if alive_name:
                 alive = folder.read({alive_name: "b1 rows"}, {"rows": len(segment)})[alive_name]
             parts.append(Part(segment, alive, name, alive_name or ""))
-        folder.check_nothing_else()
         self.header = fixed
         return State(tuple(parts), folder.header["next id"])
 

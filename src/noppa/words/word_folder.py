@@ -118,7 +118,6 @@ def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> W
             np.asarray(both["probabilities"], np.float64), both["counted"], header["probabilities"]
         )
     ngrams = _ngrams(folder, sizes)
-    folder.check_nothing_else()
     bounds, slots = np.asarray(arrays["bounds"], np.int64), arrays.get("slots")
     schema.check_bounds(bounds, len(arrays["text"]), folder.file("bounds"))
     if slots is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,6 @@ Progress = Callable[[int, int], None]
 DTYPES = ("float32", "float16", "int8")
 #: How many skipped lines and words a report lists.
 LISTED = 100
-CHUNK_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class Rows:
         self._text: list[bytes] = []
         self._lengths: list[NDArray[np.int64]] = []
         self._scales: list[NDArray[np.float32]] = []
-        self._store: _Chunks | _ScratchFile | None = None
+        self._store: _GrowingRows | _ScratchFile | None = None
 
     @property
     def full(self) -> bool:
@@ -165,7 +163,9 @@ class Rows:
         if self._store is None:
             dtype, scratch = np.dtype(self.options.dtype), self.options.scratch
             width = matrix.shape[1]
-            self._store = _ScratchFile(scratch, dtype, width) if scratch else _Chunks(dtype, width)
+            self._store = (
+                _ScratchFile(scratch, dtype, width) if scratch else _GrowingRows(dtype, width)
+            )
         converted, scales = in_dtype(matrix, self.options.dtype)
         if scales is not None:
             self._scales.append(scales)
@@ -212,34 +212,26 @@ def _encode(word: str) -> bytes:
     return word.encode("utf-8", "surrogatepass")
 
 
-class _Chunks:
-    """Rows in chunks of anonymous memory, each freed as soon as it has been copied into the result."""
+class _GrowingRows:
+    """Rows in one array that grows by an eighth: Linux moves its pages instead of copying them."""
 
     def __init__(self, dtype: np.dtype[Any], dim: int) -> None:
-        self.dtype, self.dim = dtype, dim
-        self.size = max(1, CHUNK_BYTES // (dtype.itemsize * dim))
-        self.chunks: list[NDArray[Any]] = []
-        self.used = self.size
+        self._rows: NDArray[Any] = np.empty((0, dim), dtype)
+        self._count = 0
 
     def add(self, matrix: NDArray[Any]) -> None:
-        start = 0
-        while start < len(matrix):
-            if self.used == self.size:
-                memory = mmap.mmap(-1, self.size * self.dim * self.dtype.itemsize)
-                self.chunks.append(np.frombuffer(memory, self.dtype).reshape(self.size, self.dim))
-                self.used = 0
-            count = min(self.size - self.used, len(matrix) - start)
-            self.chunks[-1][self.used : self.used + count] = matrix[start : start + count]
-            self.used += count
-            start += count
+        end = self._count + len(matrix)
+        if end > len(self._rows):
+            self._resize(max(end, len(self._rows) * 9 // 8))
+        self._rows[self._count : end] = matrix
+        self._count = end
 
     def finish(self) -> NDArray[Any]:
-        result = np.empty(((len(self.chunks) - 1) * self.size + self.used, self.dim), self.dtype)
-        self.chunks.reverse()
-        for start in range(0, len(result), self.size):
-            part = result[start : start + self.size]
-            part[:] = self.chunks.pop()[: len(part)]
-        return result
+        self._resize(self._count)
+        return self._rows
+
+    def _resize(self, rows: int) -> None:
+        self._rows.resize((rows, self._rows.shape[1]), refcheck=False)
 
 
 class _ScratchFile:

@@ -40,10 +40,6 @@ IMPOSTORS: list[tuple[re.Pattern[bytes], str]] = [
         "is a Python pickle, which is not opened since it can run code: in gensim, "
         "KeyedVectors.load(path).save_word2vec_format('vectors.bin', binary=True), or pass the object itself",
     ),
-    (
-        re.compile(rb"(?s).{0,1024}?^(<<<<<<< |>>>>>>> )", re.M),
-        "has merge-conflict markers: resolve the conflict or fetch the file again",
-    ),
     (re.compile(rb"PAR1|\x89HDF|%PDF|\x7fELF|\x89PNG|7z\xbc\xaf|Rar!"), "is not a vector file"),
 ]
 

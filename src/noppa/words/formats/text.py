@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from noppa import _native as kernels
-from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
 from noppa.io.compression import Source, damage, whole_lines
 from noppa.threads import thread_count
@@ -44,8 +43,8 @@ def read_text(source: Source, content: Content, rows: Rows) -> None:
             if end < 0 and _is_cut(line, content.dim):
                 report.truncate(f"ends within line {number}", options.strict)
                 continue
-            is_listed = options.on_error == "raise" or not report.full
-            complaint = complaint_about(line, content.dim) if is_listed else ""
+            shown = line[:60].decode("utf-8", "replace")
+            complaint = f"expected a word and {content.dim} finite numbers, found {shown!r}"
             report.reject(f"line {number}", complaint, options.on_error)
         words = text.tobytes()
         places = _line_numbers(block, invalid_at.tolist(), lines + 1)
@@ -99,25 +98,6 @@ def _is_cut(line: bytes, dim: int) -> bool:
     return all(map(NUMBER.match, numbers[:-1])) and all(
         NUMBER.match(last) or NUMBER.match(last + b"0") for last in numbers[-1:]
     )
-
-
-def complaint_about(line: bytes, dim: int) -> str:
-    """Describe what is wrong with a line that is not a word and `dim` numbers."""
-    fields = re.split(rb"[ \t]+", line.removesuffix(b"\r").rstrip(b" \t"))
-    word = fields[0].decode("utf-8", "replace")[:60]
-    # A word may have spaces in it, so that a line with more columns is fine if they are not all numbers.
-    columns_fit = len(fields) == dim + 1 or (
-        len(fields) > dim + 1 and not all(map(NUMBER.match, fields[1:]))
-    )
-    if columns_fit:
-        for column, value in enumerate(fields[-dim:], len(fields) - dim + 1):
-            shown = value.decode("utf-8", "replace")[:40]
-            if not NUMBER.match(value) or not abs(float(value)) <= LARGEST_VALUE:
-                return (
-                    f"the row of {word!r} has {shown!r} in column {column}, which is not a number "
-                    f"of size at most {LARGEST_VALUE:g}"
-                )
-    return f"the row of {word!r} has {len(fields)} columns, expected {dim + 1}"
 
 
 def read_binary(source: Source, content: Content, rows: Rows) -> None:
