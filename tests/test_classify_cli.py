@@ -1,4 +1,4 @@
-"""`noppa train`, `noppa predict` and `noppa cluster predict`, as a user runs them."""
+"""`noppa train` and `noppa predict`, as a user runs them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typer.testing import CliRunner, Result
 import noppa
 from noppa.cli import program
 from noppa.errors import NoppaError
+from noppa.files import Input, PredictJob
 from noppa.files.checkpoint import read_checkpoint
-from noppa.files.predictions import PredictJob
-from noppa.files.read import Input
 from tests.test_classifier import LABELS, TEXTS
 
 runner = CliRunner()
@@ -90,7 +89,7 @@ def test_predictions_keep_the_other_columns(place: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_predictions_resume(place: Path, tmp_path: Path, form: str) -> None:
+def test_predictions_resume(place: Path, tmp_path: Path, form: str, monkeypatch: Any) -> None:
     """A run that is cut after its first batch goes on, and gives the same bytes as one that was not."""
     rows = [(at, TEXTS[at % 60]) for at in range(9000)]
     source = table(tmp_path / "long.csv", ("id", "body"), rows)
@@ -109,19 +108,13 @@ def test_predictions_resume(place: Path, tmp_path: Path, form: str) -> None:
         if records > 4096:
             raise KeyboardInterrupt
 
-    import noppa.files.encode_stream as stream
-
-    before = stream.SECONDS_BETWEEN_CHECKPOINTS
-    stream.SECONDS_BETWEEN_CHECKPOINTS = -1.0
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            job(cut, resume=True, progress=stop).run()
-    finally:
-        stream.SECONDS_BETWEEN_CHECKPOINTS = before
+    monkeypatch.setattr("noppa.files.job.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    with pytest.raises(KeyboardInterrupt):
+        job(cut, resume=True, progress=stop).run()
     checkpoint = read_checkpoint(job(cut).checkpoint)
     assert checkpoint is not None
     assert 0 < checkpoint.outcome.rows < 9000
-    with pytest.raises(NoppaError, match="other output columns"):
+    with pytest.raises(NoppaError, match="different set of output columns"):
         job(cut, resume=True, into="other").run()
     assert job(cut, resume=True).run().rows == 9000
     assert cut.read_bytes() == whole.read_bytes()
@@ -191,12 +184,12 @@ def test_labels_of_any_kind_from_json_and_pairs(place: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("rows", "options", "says"),
     [
-        ([("a", "x"), ("b", "")], [], "record 2 has an empty 'topic'"),
+        ([("a", "x"), ("b", "")], [], "row 2 has an empty 'topic'"),
         ([("a", "x"), ("b", "x")], [], "every row has the label 'x'"),
         ([("a", "x"), ("b", "y")], [], "has 1 row"),
         ([("a", "x"), ("b", "x")], ["--label", "what"], "no column 'what'"),
         ([("a", "x"), ("b", "x")], ["--text", "what"], "no column 'what'"),
-        ([], [], "no labelled record"),
+        ([], [], "no labelled row"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.* is empty")
@@ -255,28 +248,25 @@ def test_a_text_is_explained(place: Path, tmp_path: Path) -> None:
     assert "lovely" in (tmp_path / "why.html").read_text(encoding="utf-8")
 
 
-def test_the_cluster_gives_the_same_labels_and_resumes(place: Path, tmp_path: Path) -> None:
+def test_the_cluster_gives_the_same_labels(place: Path, tmp_path: Path, monkeypatch) -> None:
     from pyarrow import parquet
 
-    from noppa import cluster
-
-    source = table(
-        tmp_path / "new.csv", ("id", "body"), [(at, TEXTS[at % 60]) for at in range(600)]
+    source = table(tmp_path / "new.csv", ("id", "body"), enumerate(TEXTS))
+    monkeypatch.setattr(
+        "noppa.integrations.dask.run_tasks", lambda task, items, _: [task(item) for item in items]
     )
-    options: dict[str, Any] = {"column": "body", "engine": "single", "shard_size": 4096}
-    report = cluster.predict(source, tmp_path / "parts", place / "model", **options)
-    assert report.shards > 2
-    rows = parquet.read_table(tmp_path / "parts").to_pylist()
+    run(
+        "predict",
+        place / "model",
+        source,
+        "-o",
+        tmp_path / "parts",
+        "--text",
+        "body",
+        "--engine",
+        "dask",
+    )
+    rows = parquet.read_table(tmp_path / "parts" / "part-00000.parquet").to_pylist()
     model = noppa.load_classifier(place / "model")
-    texts = [row["body"] for row in rows]
-    assert texts == [TEXTS[at % 60] for at in range(600)]
-    assert [row["predicted"] for row in rows] == model.predict(texts).tolist()
-    assert [row["probability"] for row in rows] == model.predict_proba(texts).max(axis=1).tolist()
-    (tmp_path / "parts" / "part-000001.parquet").unlink()
-    again = cluster.predict(source, tmp_path / "parts", place / "model", **options)
-    assert again.before == report.shards - 1
-    assert parquet.read_table(tmp_path / "parts").to_pylist() == rows
-    with pytest.raises(NoppaError, match="'probability' already"):
-        cluster.predict(
-            table(tmp_path / "p.csv", ("body", "probability"), [("a", 1)]), tmp_path / "p", place / "model", **options
-        )  # fmt: skip
+    assert [row["body"] for row in rows] == TEXTS
+    assert [row["predicted"] for row in rows] == model.predict(TEXTS).tolist()

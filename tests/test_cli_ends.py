@@ -136,7 +136,6 @@ COMMANDS = [
     "export model --to safetensors -o e.safetensors",
     "export model --to word2vec -o e.bin",
     "export model --to model2vec -o e",
-    "cluster encode texts.txt -m model -o parts --engine single",
     "vectors counts texts.txt -o counts.txt",
     "paper report results.jsonl -o report.html --format html",
 ]
@@ -299,14 +298,14 @@ def test_visible():
 def test_an_input_that_changes_while_it_is_learnt_from(folder, command, monkeypatch):
     inputs(folder)
     (folder / "t.txt").write_text("a cake\n" * 100)
-    real = FORMATS["lines"].stream
+    real = FORMATS["lines"]
 
-    def changing(file, selection):
-        yield from real(file, selection)
-        with open(file.address, "a") as appended:
+    def changing(file, source):
+        yield from real(file, source)
+        with open(file.path, "a") as appended:
             appended.write("more\n")
 
-    monkeypatch.setattr(FORMATS["lines"], "stream", changing)
+    monkeypatch.setitem(FORMATS, "lines", changing)
     result = CliRunner().invoke(program(), command.split())
-    assert "t.txt was changed while it was read" in str(result.exception)
+    assert "t.txt changed while it was read" in str(result.exception)
     assert not (folder / command.split()[-1]).exists()

@@ -99,10 +99,10 @@ def test_file_to_file(model, tmp_path):
     ("arguments", "code", "message"),
     [
         (["none.txt"], 1, "noppa: none.txt does not exist"),
-        (["--to", "npy"], 2, "cannot go to standard output"),
+        (["--to", "npy"], 2, "cannot be written to standard output"),
         (["--to", "xml"], 2, "must be one of"),
         (["--on-error", "ignore"], 2, "'ignore' is not one of 'raise', 'skip', 'empty'"),
-        (["-o", "v.xyz"], 2, "end the name in"),
+        (["-o", "v.xyz"], 2, "must end in"),
         (["--wrong"], 2, "No such option"),
         (["--dim", "2"], 2, "the presets similarity, small"),
     ],
@@ -130,7 +130,7 @@ def test_bad_records(model, tmp_path):
     assert done.returncode == 0
     assert done.stderr.decode().splitlines()[:2] == [
         "noppa: 1 of 2 records were bad and treated as empty:",
-        "  standard input, line 2: it is not UTF-8 (pass --encoding if it is something else)",
+        "  standard input, line 2: it is not UTF-8 (pass encoding='cp1252', or what it is)",
     ]
 
 
@@ -153,20 +153,20 @@ HELD = """
 import time
 
 from noppa.cli import main
-from noppa.files import encode_stream
+from noppa.files import job
 
-encode_stream.SECONDS_BETWEEN_CHECKPOINTS = -1.0
-rows_of, batches = encode_stream.EncodeStream.rows_of, []
+job.SECONDS_BETWEEN_CHECKPOINTS = -1.0
+select, batches = job.Job._select, []
 
 
-def held_rows(stream, batch):
+def held_select(self, batch, outcome):
     batches.append(batch)
     while len(batches) > 3:
         time.sleep(0.1)
-    return rows_of(stream, batch)
+    return select(self, batch, outcome)
 
 
-encode_stream.EncodeStream.rows_of = held_rows
+job.Job._select = held_select
 main()
 """
 

@@ -65,11 +65,10 @@ def contents(folder):
         "distill model -o model --vocabulary glove.txt",
         "paper report results.jsonl -o results.jsonl",
         "paper score --data . --vectors glove.txt -o glove.txt",
-        "cluster encode r.csv -m model -o r.csv --engine single",
-        "cluster encode . -m model --from lines -o out --engine single",
-        "cluster encode r.csv -m model -o model --engine single",
-        "cluster encode model/words -m model --from lines -o model --engine single",
-        "cluster fit r.csv -m model --method sif -o model --engine single",
+        "encode r.csv -m model -o r.csv --engine dask",
+        "encode r.csv -m model -o model --engine dask",
+        "encode model/words -m model --from lines -o model --engine dask",
+        "fit r.csv -m model --method sif -o model --engine dask",
     ],
 )
 def test_an_input_is_never_the_output(folder, command):

@@ -1,183 +1,322 @@
-"""Shards and parts of noppa.cluster in one process: every input, in order, byte for byte.
-
-What the engines add to that is in test_cluster_engines.
-"""
+"""Jobs on Dask and Spark: the same bytes as one process, also after a kill."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import json
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy as np
+import pyarrow.parquet as parquet
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import noppa
-from noppa.cluster.plan import Inputs
-from noppa.files import FORMATS
-from noppa.files.columns import Selection
-from noppa.files.places import Place
-from tests.clusters import TEXTS, encode, expected, saved_model, table, vectors, written
-from tests.conftest import AWKWARD
+from noppa.files import Input, Job
+from noppa.integrations import cluster
+from noppa.refine import Normalize, Whitening
+from tests.conftest import made_texts, made_words
+from tests.runs import wait_until
 
-HARD = [*AWKWARD, "日本 café", "tab\tand\u00a0nbsp", *TEXTS]
+WORDS = made_words(dim=6)
+TEXTS = made_texts(1200, WORDS)
+MAIN = [sys.executable, "-c", "from noppa.cli import main; main()"]
+ENGINES = ["dask", pytest.param("spark", marks=pytest.mark.system)]
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    return saved_model(tmp_path_factory.mktemp("model"))
+    path = tmp_path_factory.mktemp("model") / "encoder"
+    noppa.Encoder(WORDS, noppa.NoPPA(k=0)).save(path)
+    return path
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("form", ["txt", "jsonl", "csv", "tsv", "parquet"])
-def test_every_format_keeps_order_and_other_columns(tmp_path, model, form, dtype) -> None:
-    texts = [text for text in HARD if form != "tsv" or "\t" not in text]
-    if form == "tsv":
-        texts = [text.replace("\u000b", "") for text in texts]
-    path = written(tmp_path / "in", form, texts)
-    report = encode(path, tmp_path / "out", model, dtype=dtype)
-    output = table(tmp_path / "out")
-    assert report.shards > 3
-    assert report.rows == report.records == len(texts) == len(output)
-    assert output["text"].to_pylist() == texts
-    kind = output.schema.field("embedding").type
-    assert pa.types.is_fixed_size_list(kind)
-    assert (kind.list_size, kind.value_type) == (12, pa.type_for_alias(dtype))
-    assert vectors(output).tobytes() == expected(model, texts).astype(dtype).tobytes()
-    if form in ("jsonl", "parquet"):
-        assert output["id"].to_pylist() == list(range(len(texts)))
-    if form == "jsonl":
-        assert [json.loads(tags) for tags in output["tags"].to_pylist()][5] == ["x", 5]
-        assert output["other_fields"].null_count == len(texts)
-    if form == "parquet":
-        assert output["tags"].to_pylist()[7] == [7]
-    if form == "csv":
-        assert output["note"].to_pylist()[3] == 'a "note",\nin two lines 3'
+@pytest.fixture
+def inputs(tmp_path) -> list[str]:
+    """Four files, two of lines and two of JSON lines."""
+    (tmp_path / "in").mkdir()
+    paths = []
+    for number in range(4):
+        texts = TEXTS[number * 300 : number * 300 + 300]
+        path = tmp_path / "in" / f"{number}.{'txt' if number < 2 else 'jsonl'}"
+        rows = texts if number < 2 else [json.dumps({"text": text, "id": 3}) for text in texts]
+        path.write_text("\n".join(rows))
+        paths.append(str(path))
+    return paths
 
 
-@pytest.mark.parametrize("form", ["txt", "jsonl", "csv"])
-def test_compressed_files_are_read_whole(tmp_path, model, form) -> None:
-    path = written(tmp_path / "in", form, TEXTS)
-    packed = path.with_name(path.name + ".gz")
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    path.unlink()
-    report = encode(packed, tmp_path / "out", model)
-    assert report.shards == 1
-    assert vectors(table(tmp_path / "out")).tobytes() == expected(model, TEXTS).tobytes()
+@pytest.fixture
+def serial(monkeypatch) -> list[str]:
+    """Run tasks in this process; return the names of the parts that ran."""
+    ran = []
+
+    def run_tasks(task, items, scheduler) -> None:
+        for item in items:
+            task(item)
+            ran.append(item[1])
+
+    monkeypatch.setattr("noppa.integrations.dask.run_tasks", run_tasks)
+    return ran
 
 
-def test_many_files_a_folder_a_pattern_and_an_address(tmp_path, model) -> None:
-    folder = tmp_path / "in"
-    for at in range(7):
-        written(folder, "txt", TEXTS[at * 40 : at * 40 + 40]).rename(folder / f"{at}.txt")
-    (folder / "_SUCCESS").touch()
-    (folder / ".hidden").write_text("no\n")
-    (folder / "empty.txt").touch()
-    expected_bytes = expected(model, TEXTS[:280]).tobytes()
-    for name, inputs in {
-        "folder": folder,
-        "pattern": str(folder / "*.txt"),
-        "address": f"file://{folder}",
-        "list": [folder / f"{at}.txt" for at in range(7)],
+def parts_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("part-*"))}
+
+
+def one_process(tmp_path: Path, model: Path, inputs: list[str]) -> dict[str, bytes]:
+    """Return the parts that plain jobs write."""
+    (tmp_path / "one").mkdir(exist_ok=True)
+    for number, path in enumerate(inputs):
+        target = tmp_path / "one" / f"part-{number:05d}.parquet"
+        Job(noppa.load(model), Input([path]), str(target), overwrite=True).run()
+    return parts_of(tmp_path / "one")
+
+
+# The engines
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parts_have_the_bytes_of_one_process(tmp_path, model, inputs, engine) -> None:
+    job = partial(Job, noppa.load(model))
+    outcome = cluster.run_parts(job, Input([str(tmp_path / "in")]), tmp_path / "out", engine=engine)
+    assert (outcome.rows, outcome.records, outcome.bad) == (1200, 1200, 0)
+    assert parts_of(tmp_path / "out") == one_process(tmp_path, model, inputs)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_bad_row_ends_the_job_and_is_named(tmp_path, model, inputs, engine) -> None:
+    Path(inputs[3]).write_text('{"text": "a"}\n{"text": null}\n')
+    job = partial(Job, noppa.load(model))
+    with pytest.raises(noppa.NoppaError, match=r"3\.jsonl, line 2: its 'text' is null"):
+        cluster.run_parts(job, Input(inputs), tmp_path / "out", engine=engine)
+
+
+HOLD_LATER_PARTS = """
+import time
+from noppa.integrations import cluster
+
+run_part = cluster._run_part
+
+def held(*arguments):
+    while arguments[-1][1] >= "part-00002":
+        time.sleep(0.1)
+    run_part(*arguments)
+
+held.__module__, held.__qualname__ = run_part.__module__, run_part.__qualname__
+cluster._run_part = held
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_killed_job_resumes_by_part_with_the_same_bytes(tmp_path, model, inputs, engine) -> None:
+    out = tmp_path / "out"
+    command = [*MAIN, "encode", *inputs, "-o", str(out), "-m", str(model), "--engine", engine]
+    # Python imports a module of this name at every start, in workers too.
+    (tmp_path / "sitecustomize.py").write_text(HOLD_LATER_PARTS)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    with subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as driver:
+        done = lambda: len(list((out / "_noppa").glob("part-*.json")))  # noqa: E731
+        wait_until(lambda: done() == 2 or driver.poll() is not None)
+        assert driver.poll() is None, driver.stderr.read()
+        os.killpg(driver.pid, signal.SIGKILL)
+    kept = {name: (out / name).stat().st_mtime_ns for name in parts_of(out)}
+    assert len(kept) == 2
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "1,200 rows" in run.stderr
+    assert parts_of(out) == one_process(tmp_path, model, inputs)
+    assert {name: (out / name).stat().st_mtime_ns for name in kept} == kept
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_fit_on_an_engine(tmp_path, inputs, engine) -> None:
+    encoder = noppa.Encoder(WORDS, noppa.USIF(m=2, a=0.01))
+    fitted = cluster.fit(encoder, Input(inputs), tmp_path / "work", engine)
+    one = noppa.Encoder(WORDS, noppa.USIF(m=2, a=0.01)).fit(TEXTS)
+    assert np.allclose(fitted.encode(TEXTS[:50]), one.encode(TEXTS[:50]), rtol=1e-6, atol=1e-5)
+
+
+def test_vectors_of_a_dask_frame(model) -> None:
+    import dask.dataframe
+    import pandas
+
+    from noppa.integrations.dask import encode
+
+    frame = dask.dataframe.from_pandas(pandas.DataFrame({"text": TEXTS[:20]}), npartitions=3)
+    table = encode(frame, model=noppa.load(model), normalize=True).compute(scheduler="threads")
+    expected = noppa.load(model).encode(TEXTS[:20], normalize=True)
+    assert np.stack(table["embedding"]).tobytes() == expected.tobytes()
+
+
+@pytest.mark.system
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_vectors_of_a_spark_frame(model) -> None:
+    from pyspark.sql import SparkSession
+
+    from noppa.integrations.spark import _start, encode
+
+    session = _start(SparkSession.builder, None)
+    try:
+        frame = session.createDataFrame([(text,) for text in TEXTS[:20]], "text string")
+        rows = encode(frame, model=noppa.load(model)).collect()
+    finally:
+        session.stop()
+    vectors = np.array([row["embedding"] for row in rows], np.float32)
+    assert vectors.tobytes() == noppa.load(model).encode(TEXTS[:20]).tobytes()
+
+
+@pytest.mark.parametrize(("engine", "module"), [("dask", "distributed"), ("spark", "pyspark.sql")])
+def test_a_missing_engine_names_the_install_line(
+    tmp_path, model, inputs, monkeypatch, engine, module
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(noppa.NoppaError, match=rf"pip install 'noppa\[{engine}\]'"):
+        cluster.run_parts(
+            partial(Job, noppa.load(model)), Input(inputs), tmp_path / "out", engine=engine
+        )
+
+
+# Parts, in one process
+
+
+def test_only_missing_parts_are_done_again(tmp_path, model, inputs, serial) -> None:
+    def run():
+        return cluster.run_parts(partial(Job, noppa.load(model)), Input(inputs), out)
+
+    out = tmp_path / "out"
+    first = run()
+    assert len(serial) == 4
+    assert run() == first
+    assert len(serial) == 4, "nothing was left to do"
+    (out / "part-00001.parquet").unlink()
+    (out / "part-00002.parquet").write_bytes(b"cut")
+    (out / "_noppa" / "part-00003.parquet.json").write_text('{"rows"')
+    assert run() == first
+    assert serial[4:] == ["part-00001.parquet", "part-00002.parquet", "part-00003.parquet"]
+    assert parts_of(out) == one_process(tmp_path, model, inputs)
+
+
+def test_remote_files(model, serial) -> None:
+    import fsspec
+
+    files = fsspec.filesystem("memory")
+    files.pipe_file("/bucket/in/a.csv", "id,text\n1,a girl\n2,the cake\n".encode("utf-16"))
+    files.pipe_file("/bucket/in/b.txt", b"a cake\n")
+    job = partial(Job, noppa.load(model))
+    outcome = cluster.run_parts(job, Input(["memory://bucket/in/*"]), "memory://bucket/out", "npy")
+    assert outcome.rows == 3
+    with files.open("/bucket/out/part-00000.npy") as file:
+        vectors = np.frombuffer(file.read()[128:], np.float32).reshape(2, -1)
+    assert vectors.tobytes() == noppa.load(model).encode(["a girl", "the cake"]).tobytes()
+
+
+def test_columns_and_policies_are_those_of_one_machine(tmp_path, model, inputs, serial) -> None:
+    Path(inputs[2]).write_text('{"text": "a girl", "id": 7}\nnonsense\n{"text": "cake"}\n')
+    job = partial(Job, noppa.load(model), keep=["id"], on_error="skip")
+    outcome = cluster.run_parts(job, Input(inputs[2:3]), tmp_path / "out")
+    assert (outcome.rows, outcome.bad) == (2, 1)
+    assert outcome.listed == [
+        f"{inputs[2]}, line 2: it is not JSON (Expecting value: line 1 column 1 (char 0))"
+    ]
+    table = parquet.read_table(tmp_path / "out" / "part-00000.parquet")
+    assert table["id"].to_pylist() == [7, None]
+    assert table["record"].to_pylist() == [1, 3]
+
+
+def test_refusals(tmp_path, model, inputs, serial) -> None:
+    job = partial(Job, noppa.load(model))
+    out = tmp_path / "out"
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("precious")
+    cluster.run_parts(job, Input(inputs), out)
+    for match, call in {
+        "different options": lambda: cluster.run_parts(
+            partial(job, on_error="skip"), Input(inputs), out
+        ),
+        "different input": lambda: cluster.run_parts(job, Input(inputs[:2]), out),
+        "does not exist": lambda: cluster.run_parts(job, Input([str(tmp_path / "none*")]), out),
+        "contains other files": lambda: cluster.run_parts(
+            job, Input(inputs[:1]), tmp_path / "full"
+        ),
+        "is an input|lies in|holds the input": lambda: cluster.run_parts(
+            job, Input(inputs), tmp_path / "in"
+        ),
+        "open an encoder by its path": lambda: cluster.run_parts(
+            partial(Job, noppa.Encoder(WORDS, noppa.Average())), Input(inputs), tmp_path / "other"
+        ),
+        "engine must be one of": lambda: cluster.run_parts(job, Input(inputs), out, engine="cray"),
     }.items():
-        encode(inputs, tmp_path / name, model)
-        assert vectors(table(tmp_path / name)).tobytes() == expected_bytes
+        with pytest.raises(noppa.NoppaError, match=match):
+            call()
+    with open(inputs[0], "a") as file:
+        file.write("\nmore")
+    with pytest.raises(noppa.NoppaError, match="different input"):
+        cluster.run_parts(job, Input(inputs), out)
+    (out / "_noppa" / "job.json").write_text("[]")
+    with pytest.raises(noppa.NoppaError, match="is damaged"):
+        cluster.run_parts(job, Input(inputs), out)
 
 
-def test_other_file_systems(model) -> None:
-    """Input and output in memory: nothing here knows that it is no disk."""
-    source, target = Place.of("memory://noppa/in.jsonl"), Place.of("memory://noppa/out")
-    lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
-    source.files.pipe_file(source.path, lines.encode())
-    assert encode(source.address, target.address, model).shards > 3
-    assert encode(source.address, target.address, model).before > 3
-    parts = sorted(name for name in target.sizes() if name.startswith("part-"))
-    tables = [pq.read_table(io.BytesIO((target / name).content())) for name in parts]
-    assert vectors(pa.concat_tables(tables)).tobytes() == expected(model, TEXTS).tobytes()
-    source.files.pipe_file(source.path, lines.encode() + b'{"text": "more"}\n')
-    with pytest.raises(noppa.NoppaError, match="has changed since"):
-        encode(source.address, target.address, model)
-    target.files.rm("/noppa", recursive=True)
+def test_an_input_that_changes_meanwhile_is_noticed(tmp_path, model, inputs, monkeypatch) -> None:
+    def run_tasks(task, items, scheduler) -> None:
+        for item in items:
+            task(item)
+        Path(inputs[0]).write_text("something else")
+
+    monkeypatch.setattr("noppa.integrations.dask.run_tasks", run_tasks)
+    with pytest.raises(noppa.NoppaError, match=r"0\.txt changed while it was read"):
+        cluster.run_parts(partial(Job, noppa.load(model)), Input(inputs), tmp_path / "out")
 
 
-@given(
-    st.lists(st.text(alphabet='ab",\n\r é', max_size=12), min_size=1, max_size=30),
-    st.integers(1, 60),
-    st.sampled_from(["txt", "csv", "jsonl"]),
+# Fitting, in one process
+
+
+@pytest.mark.parametrize(
+    ("method", "refine"),
+    [
+        (noppa.NoPPA(k=2), (Whitening(dim=4), Normalize())),
+        (noppa.Average(), (Whitening(),)),
+        (noppa.TfIdf(), ()),
+        (noppa.SIF(), ()),
+        (noppa.DCT(), (Whitening(),)),
+        (noppa.VLAWE(k=3, pca=4), ()),
+        (noppa.S3E(k=3), ()),
+        (noppa.GEM(k=4, h=2), ()),
+    ],
 )
-def test_any_division_gives_every_record_once(lines, size, form) -> None:
-    """Wherever a file is cut, its records are those of the file as a whole, in order."""
-    if form == "txt":
-        lines = [line.replace("\n", " ").replace("\r", " ") for line in lines]
-        content = "\n".join(lines) + "\n"
-    elif form == "jsonl":
-        content = "".join(json.dumps({"text": line}, ensure_ascii=False) + "\n" for line in lines)
-    else:
-        stream = io.StringIO()
-        rows = csv.writer(stream)
-        rows.writerow(["n", "text"])
-        rows.writerows([str(at), line] for at, line in enumerate(lines))
-        content = stream.getvalue()
-    place = Place.of(f"memory://any/t.{form}")
-    place.files.pipe_file(place.path, content.encode())
-    plan = Inputs.of(place.address).plan(size)
-    texts = []
-    for shard in plan.shards:
-        if shard.before is not None:
-            assert shard.before == len(texts)
-        for batch in shard.batches(plan.fields):
-            texts += batch.texts
-    assert texts == lines
+def test_sums_of_parts_give_what_one_machine_learns(
+    tmp_path, inputs, serial, method, refine
+) -> None:
+    fitted = cluster.fit(noppa.Encoder(WORDS, method, refine), Input(inputs), tmp_path / "work")
+    one = noppa.Encoder(WORDS, method, refine).fit(TEXTS)
+    assert fitted.fitted_on == one.fitted_on == len(TEXTS)
+    assert np.allclose(fitted.encode(TEXTS[:99]), one.encode(TEXTS[:99]), rtol=1e-6, atol=1e-5)
 
 
-def test_a_large_row_group_is_divided(tmp_path, model) -> None:
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"text": pa.array(TEXTS).dictionary_encode()}), path)
-    assert encode(path, tmp_path / "dictionary", model, shard_size=500).shards > 3
-    pq.write_table(pa.table({"text": pa.array(TEXTS, pa.large_string())}), path)
-    assert encode(path, tmp_path / "large", model).shards > 3
-    for name in ("dictionary", "large"):
-        output = table(tmp_path / name)
-        assert output["text"].to_pylist() == TEXTS
-        assert vectors(output).tobytes() == expected(model, TEXTS).tobytes()
+def test_a_fit_that_stopped_resumes_by_part(tmp_path, inputs, serial, monkeypatch) -> None:
+    encoder = noppa.Encoder(WORDS, noppa.USIF(m=2, a=0.01))
+    expected = cluster.fit(encoder, Input(inputs), tmp_path / "whole").encode(TEXTS[:20])
+    run_part, ran = cluster._run_part, serial.copy()
+    monkeypatch.setattr(
+        cluster, "_run_part", lambda *arguments: run_part(*arguments) if len(serial) < 13 else 1 / 0
+    )
+    with pytest.raises(ZeroDivisionError):
+        cluster.fit(encoder, Input(inputs), tmp_path / "work")
+    monkeypatch.setattr(cluster, "_run_part", run_part)
+    fitted = cluster.fit(encoder, Input(inputs), tmp_path / "work")
+    assert len(serial) == 2 * len(ran), "each part of each pass ran once"
+    assert fitted.encode(TEXTS[:20]).tobytes() == expected.tobytes()
 
 
-def test_what_is_kept_and_how_it_is_called(tmp_path, model) -> None:
-    path = written(tmp_path / "in", "parquet", TEXTS)
-    encode(path, tmp_path / "some", model, keep=["id"], into="vector", normalize=True)
-    output = table(tmp_path / "some")
-    assert output.column_names == ["id", "vector"]
-    unit = noppa.load(model).encode(TEXTS, normalize=True)
-    assert vectors(output, "vector").tobytes() == unit.tobytes()
-    encode(path, tmp_path / "none", model, keep=[])
-    assert table(tmp_path / "none").column_names == ["embedding"]
-
-
-def test_json_fields_that_come_late_or_change_their_type_are_kept(tmp_path, model) -> None:
-    rows = [{"text": "the girl", "n": 1, "x": 1.5, "b": True, "s": "y", "mixed": 1}] * 2000
-    rows += [{"text": "a", "n": 2.5, "x": 2, "b": 1, "s": None, "new": {"deep": [1]}, "mixed": "m"}]
-    rows += [{"text": "a", "n": 1 << 80, "s": "\ud800"}]
-    rows[0] = {**rows[0], "\ud800": 1}
-    path = tmp_path / "t.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    encode(path, tmp_path / "out", model, shard_size=1 << 16)
-    rows_out = table(tmp_path / "out").to_pylist()
-    assert json.loads(rows_out[0]["other_fields"]) == {"\ud800": 1}
-    assert [rows_out[0][name] for name in ("n", "x", "b", "s", "mixed")] == [1, 1.5, True, "y", 1]
-    assert (rows_out[2000]["x"], rows_out[2000]["n"]) == (2.0, None)
-    late = json.loads(rows_out[2000]["other_fields"])
-    assert late == {"n": 2.5, "b": 1, "new": {"deep": [1]}, "mixed": "m"}
-    assert json.loads(rows_out[2001]["other_fields"]) == {"n": 1 << 80, "s": "\ud800"}
-
-
-def test_records_are_looked_at_once(tmp_path) -> None:
-    """Columns come from the first lines, not from whole files."""
-    place = Place.of(tmp_path / "t.jsonl")
-    Path(place.path).write_text('{"text": "a", "n": 1}\n' * 5000 + "{broken")
-    fields = FORMATS["jsonl"].fields([place], Selection())
-    assert fields.schema.names == ["text", "n", "other_fields"]
+def test_methods_that_cannot_be_fitted_in_parts(tmp_path, inputs) -> None:
+    for method in (noppa.FastSent(), noppa.Sent2Vec(), noppa.NoPPA(k=0)):
+        with pytest.raises(noppa.NoppaError, match=r"cannot be fitted in parts|nothing to learn"):
+            cluster.fit(noppa.Encoder(WORDS, method), Input(inputs), tmp_path / "work")

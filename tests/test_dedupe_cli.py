@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 
 from noppa import NoppaWarning
 from noppa.cli import program
-from noppa.files.collected import collected
-from noppa.files.read import Input
+from noppa.files import Input
+from noppa.files.collect import collected
 
 ROWS = [
     {"id": "1", "body": "a red car on the road", "note": 'said "x", y'},
@@ -141,7 +141,7 @@ def test_bad_records(tmp_path: Path) -> None:
     given.write_bytes(b"id,body\n1,the sea\n2\n3,\xff\xfe\n4,the sea\n5,\xe9t\xe9\n")
     output = tmp_path / "out.csv"
     result = run(given, "-c", "body", "-o", output)
-    assert "record 2: it has 1 columns" in str(result.exception)
+    assert "row 2: it has 1 columns" in str(result.exception)
     assert not output.exists()
     result = run(
         given, "-c", "body", "-o", output, "--on-error", "skip", "--removed", tmp_path / "r.csv"
@@ -161,8 +161,8 @@ def test_bad_records(tmp_path: Path) -> None:
         (["in.csv", "-c", "body", "-o", "out.csv", "--removed", "in.csv"], "in.csv is an input"),
         (["in.csv", "-c", "body", "-o", "out.csv", "--removed", "out.csv"], "--output and --removed are both"),
         (["in.csv", "-c", "body", "-o", "out.csv", "--removed", "r.txt"], "end the name in .csv"),
-        (["in.csv", "-c", "body", "-o", "out.jsonl"], "choose a name of the same format"),
-        (["in.csv", "-c", "body", "-o", "out.csv.gz"], "give a name without its last part"),
+        (["in.csv", "-c", "body", "-o", "out.jsonl"], "use the same format"),
+        (["in.csv", "-c", "body", "-o", "out.csv.gz"], "the output is not compressed"),
         (["in.csv", "-c", "nobody", "-o", "out.csv"], "has no column 'nobody'"),
         (["gone.csv", "-o", "out.csv"], "gone.csv does not exist"),
         (["in.csv", "-c", "body", "--reference", "gone.csv"], "gone.csv does not exist"),
@@ -171,8 +171,8 @@ def test_bad_records(tmp_path: Path) -> None:
         (["in.csv", "-c", "body", "-o", "out.csv", "--keep", "1"], "rows differ even at a threshold"),
         (["in.csv", "-c", "body", "-o", "no/out.csv"], "does not exist"),
         (["in.csv", "lines.txt", "-c", "body", "-o", "out.csv"], "lines.txt is read as plain lines"),
-        (["in.csv", "lines.txt", "-o", "out.csv"], "lines.txt is lines and in.csv is csv"),
-        (["in.parquet", "-c", "body"], "Parquet cannot go to standard output"),
+        (["in.csv", "lines.txt", "-o", "out.csv"], "the inputs are csv and lines"),
+        (["in.parquet", "-c", "body"], "parquet cannot be written to standard output"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence_and_write_nothing(
@@ -201,7 +201,7 @@ def test_an_input_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
     compare = command.compare
     monkeypatch.setattr(command, "compare", change)
     result = run(given, "-c", "body", "-o", tmp_path / "out.csv")
-    assert "was changed while it was read" in str(result.exception)
+    assert "changed while it was read" in str(result.exception)
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -214,7 +214,7 @@ def test_a_failed_write_leaves_the_old_file(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("noppa.cli.dedupe.copy_records", full)
+    monkeypatch.setattr("noppa.cli.dedupe.copy_rows", full)
     result = run(given, "-c", "body", "-o", output)
     assert "No space left on device" in str(result.exception)
     assert output.read_text(encoding="utf-8") == "old"

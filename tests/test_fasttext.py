@@ -16,7 +16,6 @@ from starlette.testclient import TestClient
 
 import noppa
 from noppa import _native
-from noppa.cluster.fit_sums import summed
 from noppa.serve.app import Application
 from noppa.serve.served import Served
 from noppa.serve.settings import Settings
@@ -337,7 +336,9 @@ def test_the_server_an_index_and_parts_of_a_corpus_compose_words_too(
 ) -> None:
     words = noppa.WordVectors.load(model)
     encoder = noppa.Encoder(words, noppa.NoPPA(k=0), noppa.Whitening(2))
-    sums = summed(encoder, TEXTS, {})
+    from noppa.integrations.cluster import sums_of
+
+    sums = sums_of(encoder, TEXTS, {})
     rows = noppa.Encoder(words, noppa.NoPPA(k=0)).encode(TEXTS)
     assert sums["total"] == pytest.approx(rows.astype(float).sum(axis=0))
     encoder.fit(TEXTS).save(tmp_path / "saved")

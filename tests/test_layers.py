@@ -26,7 +26,7 @@ CORE = (
     "text", "io", "words", "refine", "methods", "explain", "encoder", "classify", "search", "dedupe", "topics",
 )  # fmt: skip
 CONSUMERS = (
-    "files", "plot", "paper", "distill", "export", "cluster", "serve", "integrations", "cli",
+    "files", "plot", "paper", "distill", "export", "serve", "integrations", "cli",
 )  # fmt: skip
 LAYERS = (*CORE, ROOT, *CONSUMERS)
 #: The standard library does not list all of its own.

@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 from tests.test_docs import ELSEWHERE, PAGES, blocks
 
 #: Modules whose `__all__` users may import, beside that of noppa itself.
-OPEN = ("cluster", "files", "methods", "paper", "plot", "refine")
+OPEN = ("files", "methods", "paper", "plot", "refine")
 
 
 class Document(HTMLParser):

@@ -39,7 +39,6 @@ COMMANDS = (
     "train",
     "predict",
     "serve",
-    "cluster",
     "compare",
     "vectors",
     "distill",

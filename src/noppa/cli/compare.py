@@ -20,7 +20,7 @@ from noppa.cli.options import (
     load_words,
 )
 from noppa.cli.output import print_json, print_table, warnings_once
-from noppa.files.labelled import read_labelled
+from noppa.files.collect import read_labelled
 from noppa.processes import processes
 from noppa.threads import thread_count
 

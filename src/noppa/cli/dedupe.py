@@ -18,9 +18,9 @@ from noppa.dedupe.deduplicate import LOWEST, THRESHOLD, DeduplicationResult, Rem
 from noppa.encoder.models import SIMILARITY
 from noppa.errors import ParameterError
 from noppa.files import Input
-from noppa.files.collected import Collected
-from noppa.files.copies import checked_form, copy_records
-from noppa.files.fingerprint import refuse_changed
+from noppa.files.checkpoint import refuse_changed
+from noppa.files.collect import Collected
+from noppa.files.copy import check_copy, copy_rows
 from noppa.io.atomic import atomic_file
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table, write_table
@@ -75,7 +75,7 @@ def dedupe(
     source = input_files(inputs, column, form)
     known = input_files(reference, column, None) if reference else None
     try:
-        checked_form(source, output)
+        check_copy(source, output)
         if removed is not None:
             checked_table(removed)
     except ParameterError as error:
@@ -118,7 +118,7 @@ def _write_kept(result: DeduplicationResult, texts: Collected, source: Input, ou
     chosen[texts.records[result.kept]] = True
 
     def write(file: IO[bytes]) -> None:
-        copy_records(source, chosen, file, texts.stdin)
+        copy_rows(source, chosen, file, texts.stdin)
         refuse_changed(texts.statuses)
 
     if output == STREAM:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ import noppa
 from noppa.cli.inputs import print_faults
 from noppa.cli.options import (
     Column,
+    Engine,
     Format,
     Inputs,
     Model,
@@ -21,6 +24,7 @@ from noppa.cli.options import (
     Output,
     Overwrite,
     Resume,
+    Scheduler,
     input_files,
     input_size,
     unfitted_encoder,
@@ -28,8 +32,8 @@ from noppa.cli.options import (
 from noppa.cli.output import interruptible, note, records_bar, visible
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
-from noppa.files import WRITERS, Job, Outcome
-from noppa.files.record_file import STDIN
+from noppa.files import WRITERS, Input, Job, Outcome
+from noppa.files.inputs import STDIN
 
 #: The value of `--keep` for all columns.
 ALL = "all"
@@ -72,6 +76,8 @@ def encode(
     overwrite: Overwrite = False,
     form: Format = None,
     on_error: OnError = "raise",
+    engine: Engine = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Encode texts as vectors: one record in, one row out.
 
@@ -81,17 +87,18 @@ def encode(
     _check_dim(encoder, dim)
     columns = None if keep == ALL else tuple(dict.fromkeys(_names(keep)))
     try:
-        job = Job(
+        make_job = partial(
+            Job,
             model=encoder,
-            source=input_files(inputs, column, form),
-            target=output,
-            form=to,
             on_error=on_error,
-            resume=resume,
-            overwrite=overwrite,
+            threads=None if engine is None else 1,
             options={"normalize": normalize, "dim": dim},
             keep=columns,
         )
+        source = input_files(inputs, column, form, engine)
+        if engine is not None:
+            return run_on_engine(make_job, source, output, to, on_error, engine, scheduler)
+        job = make_job(source=source, target=output, format=to, resume=resume, overwrite=overwrite)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     run_job(job, "encode")
@@ -130,11 +137,32 @@ def run_job(job: Job, what: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     print_faults(outcome, job.on_error)
-    note(_summary(job, outcome, time.perf_counter() - start))
+    note(_summary(job.target, outcome, time.perf_counter() - start))
 
 
-def _summary(job: Job, outcome: Outcome, seconds: float) -> str:
-    target = "standard output" if job.target == STDIN else visible(job.target)
+def run_on_engine(
+    make_job: Callable[..., Job],
+    source: Input,
+    output: str,
+    to: str | None,
+    on_error: str,
+    engine: str,
+    scheduler: str | None,
+) -> None:
+    """Run a job on Dask or Spark, one part per input file, and print a summary."""
+    from noppa.integrations.cluster import run_parts
+
+    if output == STDIN:
+        raise typer.BadParameter("--engine writes a folder of parts: give --output FOLDER")
+    start = time.perf_counter()
+    with interruptible(": finished parts are kept, and the same command continues"):
+        outcome = run_parts(make_job, source, output, to or "parquet", engine, scheduler)
+    print_faults(outcome, on_error)
+    note(_summary(output, outcome, time.perf_counter() - start))
+
+
+def _summary(output: str, outcome: Outcome, seconds: float) -> str:
+    target = "standard output" if output == STDIN else visible(output)
     facts = [f"{outcome.rows:,} row{'s' * (outcome.rows != 1)}"]
     if outcome.tokens:
         share = outcome.unknown / outcome.tokens

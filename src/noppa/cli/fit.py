@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +13,12 @@ from noppa.cli.inputs import read_texts
 from noppa.cli.options import (
     Column,
     Counts,
+    Engine,
     Format,
     Inputs,
     Model,
     OnError,
+    Scheduler,
     TokenizerName,
     Vectors,
     input_files,
@@ -59,6 +62,8 @@ def fit(
     column: Column = None,
     form: Format = None,
     on_error: OnError = "raise",
+    engine: Engine = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Make an encoder from word vectors, word counts and your own text.
 
@@ -67,10 +72,17 @@ def fit(
     Example: noppa fit corpus.txt -v glove.txt --counts counts.txt -p a=0.05 -p k=12 -o my-encoder
     """
     check_output(output, [vectors, counts, *(inputs or [])])
-    texts = read_texts(input_files(inputs, column, form), on_error)
+    source = input_files(inputs, column, form, engine)
     encoder = unfitted_encoder(model, vectors, counts, ranks, method, parameters or [], tokenizer)
     check_output(output, folders_of(encoder), quiet=True)
-    encoder.fit(texts).save(output)
+    if engine is None:
+        encoder.fit(read_texts(source, on_error)).save(output)
+        return
+    from noppa.integrations import cluster
+
+    work = output.with_name(f".{output.name}.work")
+    cluster.fit(encoder, source, work, engine, scheduler, on_error).save(output)
+    shutil.rmtree(work)
 
 
 def register(app: typer.Typer) -> None:

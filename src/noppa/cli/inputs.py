@@ -19,11 +19,9 @@ from noppa.cli.output import check_output, note, records_bar, visible
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SIMILARITY, unit_vectors
 from noppa.errors import FileError, ParameterError
-from noppa.files import Input, Outcome, read
-from noppa.files.batch import Batch
-from noppa.files.checkpoint import LISTED
-from noppa.files.collected import Collected, collected
-from noppa.files.fingerprint import file_statuses, refuse_changed
+from noppa.files import Batch, Input, Outcome, read
+from noppa.files.checkpoint import LISTED, file_statuses, refuse_changed
+from noppa.files.collect import Collected, collected
 from noppa.io.atomic import scratch_folder
 from noppa.io.outputs import STREAM, folders_of
 from noppa.io.table_file import checked_table

@@ -15,7 +15,7 @@ import noppa
 from noppa.cli.output import bytes_bar
 from noppa.errors import FileError, ParameterError
 from noppa.files import FORMATS, Input
-from noppa.files.record_file import STDIN
+from noppa.files.inputs import STDIN
 from noppa.methods.registry import method_class, search_current_folder
 from noppa.threads import MOST
 
@@ -52,6 +52,20 @@ Output = Annotated[
     str, typer.Option("--output", "-o", help="File to write, or - for standard output.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
+Engine = Annotated[
+    Literal["dask", "spark"] | None,
+    typer.Option(
+        help="Run on a cluster, one task per input file; the output is a folder of parts.",
+        show_default=False,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="With --engine, a running cluster, such as tcp://host:8786 or spark://host:7077.",
+        show_default=False,
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace an output that exists, finished or not.")
 ]
@@ -84,16 +98,23 @@ YES_NO = {"yes": True, "no": False}
 # Inputs
 
 
-def input_files(paths: Sequence[str] | None, column: str | None, form: str | None) -> Input:
+def input_files(
+    paths: Sequence[str] | None, column: str | None, form: str | None, engine: str | None = None
+) -> Input:
     """Return the input that the options describe; raise for missing files and folders before any work.
 
     Args:
         paths: Files; standard input if None.
         column: The column with the text.
         form: A format with settings, as `--from` takes it.
+        engine: With an engine, the paths may be folders and patterns too.
     """
+    if engine is not None:
+        from noppa.integrations.cluster import expand_paths
+
+        paths = expand_paths(paths or [])
     for path in paths or []:
-        if path != STDIN and not Path(path).exists():
+        if path != STDIN and "://" not in path and not Path(path).exists():
             raise FileError(f"{path} does not exist")
         if Path(path).is_dir():
             raise FileError(f"{path} is a folder: give the files in it")
@@ -103,7 +124,7 @@ def input_files(paths: Sequence[str] | None, column: str | None, form: str | Non
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     for path in source.paths:
-        if column is not None and source.form_of(path) == "lines":
+        if column is not None and source.format_of(path) == "lines":
             raise typer.BadParameter(
                 f"{path} is read as plain lines, which have no column {column!r}: "
                 "pass --from csv, tsv, jsonl or json, or leave out the column"
@@ -128,8 +149,10 @@ def _parse_format(form: str | None) -> tuple[str | None, dict[str, Any]]:
 
 
 def input_size(source: Input) -> int:
-    """Return the bytes of all files, 0 if standard input is one of them."""
-    return 0 if STDIN in source.paths else sum(Path(path).stat().st_size for path in source.paths)
+    """Return the bytes of all files, 0 if one of them is standard input or remote."""
+    if any(path == STDIN or "://" in path for path in source.paths):
+        return 0
+    return sum(Path(path).stat().st_size for path in source.paths)
 
 
 # Models and methods

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import noppa
-from noppa.cli.encode import run_job
+from noppa.cli.encode import run_job, run_on_engine
 from noppa.cli.options import (
     AsJson,
+    Engine,
     Format,
     Inputs,
     OnError,
     Output,
     Overwrite,
     Resume,
+    Scheduler,
     input_files,
 )
 from noppa.cli.output import check_output, print_json, printable
 from noppa.cli.train import TextColumns
 from noppa.errors import ParameterError
-from noppa.files.predictions import PredictJob
-from noppa.files.record_writers import RECORD_WRITERS
+from noppa.files import PredictJob
 from noppa.io.atomic import atomic_file
 from noppa.io.hub import locate
 from noppa.plot import decision, save
@@ -46,7 +47,7 @@ def predict(
         str | None,
         typer.Option(
             "--to",
-            help=f"Output format: {', '.join(RECORD_WRITERS)}; by the file name if not given.",
+            help="Output format: jsonl, csv, parquet; by the file name if not given.",
             show_default=False,
         ),
     ] = None,
@@ -67,6 +68,8 @@ def predict(
     overwrite: Overwrite = False,
     form: Format = None,
     on_error: OnError = "raise",
+    engine: Engine = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Label texts, with probabilities: one record in, one record out, other columns kept.
 
@@ -79,22 +82,21 @@ def predict(
     if explain is not None:
         return _explain(classifier, explain, output, model, as_json)
     contents = classifier.contents
-    source = input_files(inputs, text[0] if text else None, form)
-    columns = text or contents.text_columns or [None, None][: 1 + contents.features.paired]
+    source = input_files(inputs, text[0] if text else None, form, engine)
+    make_job = partial(
+        PredictJob,
+        model=classifier,
+        on_error=on_error,
+        folder=model.absolute(),
+        columns=text or contents.text_columns or [None, None][: 1 + contents.features.paired],
+        into=into,
+        every=every,
+    )
     try:
-        job = PredictJob(
-            model=classifier,
-            source=replace(source, column=columns[0], records=True),
-            target=output,
-            form=to,
-            on_error=on_error,
-            resume=resume,
-            overwrite=overwrite,
-            folder=model,
-            columns=columns,
-            into=into,
-            every=every,
-        )
+        if engine is not None:
+            classifier.threads = 1
+            return run_on_engine(make_job, source, output, to, on_error, engine, scheduler)
+        job = make_job(source=source, target=output, format=to, resume=resume, overwrite=overwrite)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     run_job(job, "predict")

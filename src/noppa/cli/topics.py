@@ -13,7 +13,7 @@ from noppa.cli.inputs import EncodedTexts, encoded_texts
 from noppa.cli.options import AsJson, Column, Format, Inputs, Model, OnError
 from noppa.cli.output import print_json, print_objects, print_rows, printable, progress_ticks
 from noppa.errors import InputError
-from noppa.files.collected import Collected
+from noppa.files.collect import Collected
 from noppa.io.atomic import atomic_file
 from noppa.io.table_file import WRITERS, write_table
 from noppa.topics.find_topics import Topics, topics_of

@@ -20,7 +20,7 @@ from noppa.cli.output import (
     records_bar,
     visible,
 )
-from noppa.files.labelled import Labelled, read_labelled
+from noppa.files.collect import Labelled, read_labelled
 from noppa.io.atomic import atomic_file
 from noppa.plot import training_page
 from noppa.progress_bar import counts_bar

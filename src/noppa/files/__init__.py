@@ -1,18 +1,16 @@
-"""Text in and vectors out, record by record, in constant memory.
+"""Read texts from files and write vectors to files, row by row, in constant memory.
 
-    lines | JSONL | CSV | TSV | Parquet -> read -> Batch -> encode -> write -> .npy | .jsonl | .csv | .parquet | stdout
+    lines | JSON | CSV | TSV | Parquet | Arrow -> read -> Batch -> Job -> .npy | .jsonl | .csv | .parquet | stdout
 
-One record in is one row out, in order. `record_formats` reads files, whole or in sections; `job` joins the ends on one machine,
-with checkpoints to resume from, and `noppa.cluster` on many.
+One row in is one row out, in order. `noppa.integrations.cluster` runs the same jobs on Dask and Spark.
 """
 
 from __future__ import annotations
 
-from noppa.files.batch import Batch
 from noppa.files.checkpoint import Outcome
-from noppa.files.job import Job
-from noppa.files.read import Input, read
-from noppa.files.record_formats import FORMATS
+from noppa.files.formats import FORMATS, Batch, Input
+from noppa.files.job import Job, PredictJob
+from noppa.files.read import read
 from noppa.files.write import WRITERS
 
-__all__ = ["FORMATS", "WRITERS", "Batch", "Input", "Job", "Outcome", "read"]
+__all__ = ["FORMATS", "WRITERS", "Batch", "Input", "Job", "Outcome", "PredictJob", "read"]

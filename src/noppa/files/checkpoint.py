@@ -1,23 +1,50 @@
-"""How far a run got, in a file beside its output: written atomically, and validated when it is read."""
+"""What a run remembers: its counts, how far its output got, and what its inputs were."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import numpy as np
 
 from noppa.errors import FileError
-from noppa.files.batch import Batch
+from noppa.files.formats import Batch
 
-#: How many bad records a run lists.
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+#: How many bad rows a run lists.
 LISTED = 20
+#: Errors of file systems without locks.
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+
+#: Size, modification time in nanoseconds, and inode of a file.
+FileStatus = list[int]
 
 
 @dataclass
 class Outcome:
-    """What a run did: records read, rows written, bad records and the first faults, rows of zeros, tokens and unknown ones."""
+    """What a run did.
+
+    Attributes:
+        records: Rows read.
+        rows: Rows written.
+        bad: Bad rows.
+        zero: Rows of zeros.
+        tokens: Tokens of all texts.
+        unknown: Tokens that are not in the vocabulary.
+        listed: What is wrong with the first bad rows.
+    """
 
     records: int = 0
     rows: int = 0
@@ -27,8 +54,13 @@ class Outcome:
     unknown: int = 0
     listed: list[str] = field(default_factory=list)
 
+    def __add__(self, other: Outcome) -> Outcome:
+        """Return the outcome of two runs together."""
+        both = {name: value + getattr(other, name) for name, value in vars(self).items()}
+        return Outcome(**{**both, "listed": both["listed"][:LISTED]})
+
     def count(self, batch: Batch) -> None:
-        """Add the records of a batch, good and bad."""
+        """Count the rows of a batch, good and bad."""
         self.records += len(batch.texts)
         self.bad += len(batch.bad)
         self.listed += [fault for _, fault in batch.bad[: LISTED - len(self.listed)]]
@@ -36,20 +68,26 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A job, how far it got, and how many bytes of its partial output have reached the disk."""
+    """How far a job got.
+
+    Attributes:
+        job: Everything that decides the bytes of the output, except the content of the input.
+        outcome: The counts so far.
+        bytes: How many bytes of the partial output are on the disk.
+        fingerprint: The checksum of the rows read so far.
+        inputs: The status of each input file.
+        finished: Size and modification time of the complete output; None while it is being written.
+    """
 
     job: dict[str, Any]
-    """All that decides the bytes of the output, except the content of the input."""
     outcome: Outcome
     bytes: int
     fingerprint: str
-    """Of the records that were read."""
-    inputs: dict[str, list[int]]
-    """Size, time and inode of each input file."""
+    inputs: dict[str, FileStatus]
     finished: list[int] | None = None
-    """Size and modification time of the complete output; None while it is being written."""
 
     def write(self, path: Path) -> None:
+        """Write the checkpoint atomically."""
         new = path.with_suffix(".new")
         with new.open("w", encoding="utf-8") as file:
             json.dump(asdict(self), file)
@@ -58,11 +96,12 @@ class Checkpoint:
         os.replace(new, path)
 
     def is_output(self, path: Path) -> bool:
-        """Whether the file is the finished output of this checkpoint."""
+        """Return whether a file is the finished output of this checkpoint."""
         return self.finished is not None and self.finished == size_and_time(path)
 
 
 def size_and_time(path: Path) -> list[int] | None:
+    """Return the size and the modification time of a file, None if there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -71,42 +110,142 @@ def size_and_time(path: Path) -> list[int] | None:
 
 
 def read_checkpoint(path: Path) -> Checkpoint | None:
-    """The checkpoint at a path, None where there is no file; raises for a file that no run wrote."""
+    """Return the checkpoint at a path, None if there is no file.
+
+    Raises:
+        FileError: No run of this version wrote the file.
+    """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return _validated(content)
+        return _validate(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FileError(
-            f"{path} is no checkpoint to go on from ({error}): pass --overwrite to begin anew"
+            f"{path} is not a valid checkpoint ({error})", "pass overwrite=True to start again"
         ) from error
 
 
-def _validated(content: Any) -> Checkpoint:
-    _require(isinstance(content, dict), "it is not an object")
-    names = {entry.name for entry in fields(Checkpoint)}
-    _require(set(content) == names, "it was written by another version of noppa")
-    outcome = content["outcome"]
-    _require(isinstance(content["job"], dict), "its job is not an object")
-    _require(isinstance(outcome, dict), "its outcome is not an object")
-    _require(set(outcome) == {entry.name for entry in fields(Outcome)}, "its outcome is incomplete")
-    listed = outcome["listed"]
-    _require(
-        isinstance(listed, list) and all(type(one) is str for one in listed), "its list is odd"
+def _validate(content: Any) -> Checkpoint:
+    counts, listed = {**content["outcome"], "bytes": content["bytes"]}, content["outcome"]["listed"]
+    del counts["listed"]
+    is_valid = (
+        set(content) == {entry.name for entry in fields(Checkpoint)}
+        and set(content["outcome"]) == {entry.name for entry in fields(Outcome)}
+        and isinstance(content["job"], dict)
+        and isinstance(content["inputs"], dict)
+        and isinstance(content["fingerprint"], str)
+        and isinstance(content["finished"], list | None)
+        and isinstance(listed, list)
+        and all(type(fault) is str for fault in listed)
+        and all(type(count) is int and count >= 0 for count in counts.values())
+        and counts["zero"] <= counts["rows"] <= counts["records"] >= counts["bad"]
     )
-    counts = {**outcome, "bytes": content["bytes"], "listed": 0}
-    for name, value in counts.items():
-        _require(type(value) is int and value >= 0, f"its {name} is {value!r:.40}")
-    _require(outcome["rows"] <= outcome["records"] >= outcome["bad"], "its counts contradict")
-    _require(outcome["zero"] <= outcome["rows"], "its counts contradict")
-    _require(isinstance(content["fingerprint"], str), "its fingerprint is no text")
-    _require(isinstance(content["inputs"], dict), "its inputs are not an object")
-    finished = content["finished"]
-    _require(finished is None or isinstance(finished, list), "its end is no list")
-    return Checkpoint(**{**content, "outcome": Outcome(**outcome)})
+    if not is_valid:
+        raise ValueError("its fields are incomplete or contradict each other")
+    return Checkpoint(**{**content, "outcome": Outcome(**content["outcome"])})
 
 
-def _require(holds: bool, fault: str) -> None:
-    if not holds:
-        raise ValueError(fault)
+# Inputs
+
+
+class Fingerprint:
+    """A running checksum of rows, which does not depend on how they are divided into batches."""
+
+    def __init__(self) -> None:
+        self._texts, self._lengths = blake2b(digest_size=16), blake2b(digest_size=16)
+
+    def update(self, texts: list[str | None]) -> None:
+        """Add rows."""
+        lengths = (-1 if text is None else len(text) for text in texts)
+        self._lengths.update(np.fromiter(lengths, "<i8", len(texts)).data)
+        joined = "".join([text or "" for text in texts])
+        self._texts.update(joined.encode("utf-8", "surrogatepass"))
+
+    def hexdigest(self) -> str:
+        """Return the checksum of the rows so far."""
+        return self._texts.hexdigest() + self._lengths.hexdigest()
+
+
+def remaining_batches(
+    batches: Iterable[Batch], done: int, fingerprint: str, target: str
+) -> Iterator[Batch]:
+    """Yield the batches after the first `done` rows, each with the fingerprint of all rows up to its end.
+
+    Raises:
+        FileError: The fingerprint of the rows that are done differs.
+    """
+    running, left = Fingerprint(), done
+    for batch in batches:
+        if left:
+            running.update(batch.texts[:left])
+            batch, left = batch.slice(left), max(0, left - len(batch.texts))
+            if left:
+                continue
+            _compare(running, fingerprint, target)
+        if batch.texts:
+            running.update(batch.texts)
+            batch.fingerprint = running.hexdigest()
+            yield batch
+    if left:
+        _compare(running, fingerprint, target)
+
+
+def _compare(running: Fingerprint, fingerprint: str, target: str) -> None:
+    if running.hexdigest() != fingerprint:
+        raise FileError(
+            f"{target} was started with another input, or rows that were read have changed",
+            "use the same input, or pass overwrite=True to start again",
+        )
+
+
+def file_statuses(paths: Iterable[str]) -> dict[str, FileStatus]:
+    """Return the status of each input that is a regular file; pipes and devices change as they are read."""
+    statuses = {}
+    for path in paths:
+        with suppress(OSError):  # reported when it is opened
+            status = os.stat(path)
+            if stat.S_ISREG(status.st_mode):
+                statuses[path] = [status.st_size, status.st_mtime_ns, status.st_ino]
+    return statuses
+
+
+def refuse_changed(before: dict[str, FileStatus]) -> None:
+    """Raise if an input was truncated, changed, replaced or removed since `file_statuses`."""
+    now = file_statuses(before)
+    for path, status in before.items():
+        if now.get(path) != status:
+            raise FileError(
+                f"{path} changed while it was read", "run again when nothing writes to it"
+            )
+
+
+# The partial output
+
+
+@contextmanager
+def locked_file(path: Path, target: str) -> Iterator[IO[bytes]]:
+    """Open the file at `path`, created if missing, and lock it; raise if another run holds the lock."""
+    while True:
+        # O_NOFOLLOW: a symbolic link planted here would let this overwrite its target.
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags, 0o666), "r+b") as file:
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise FileError(f"another run is writing {target}", "wait for it") from error
+            # The run before may have renamed or removed the file between open and lock.
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
+                yield file
+                return
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename durable, if the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

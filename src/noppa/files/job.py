@@ -1,17 +1,27 @@
-"""One run from records to vectors on this machine: its options, its partial output, and how it resumes."""
+"""Encode or label the rows of an input into an output file, with checkpoints to resume from.
+
+    read ahead (a thread) -> encode or predict -> write behind (a thread)
+
+The output is written as `.NAME.partial`, and renamed when it is complete. `.NAME.checkpoint` records how far it got.
+"""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,81 +29,96 @@ from numpy.typing import NDArray
 from noppa import __version__
 from noppa import _native as kernels
 from noppa.encoder.encoder import Encoder
-from noppa.errors import FileError, NoppaError, ParameterError
-from noppa.files.checkpoint import Checkpoint, Outcome, read_checkpoint, size_and_time
-from noppa.files.encode_stream import EncodeStream, Progress
-from noppa.files.fingerprint import (
+from noppa.errors import FileError, NoppaError, NoppaWarning, ParameterError
+from noppa.files.checkpoint import (
+    Checkpoint,
     FileStatus,
+    Outcome,
     file_statuses,
+    locked_file,
+    read_checkpoint,
     refuse_changed,
     remaining_batches,
+    size_and_time,
+    sync_folder,
 )
-from noppa.files.partial import changed_at, is_at, locked_file, sync_folder
-from noppa.files.read import Input, read
-from noppa.files.record_file import STDIN
-from noppa.files.write import WRITERS, Writer
+from noppa.files.formats import LISTED, Batch, Input, Record
+from noppa.files.inputs import STDIN
+from noppa.files.read import ON_ERROR, read, read_ahead
+from noppa.files.write import RECORD, VECTOR, WRITERS
 from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.storage import header_checksum
 from noppa.parameters import one_of
-from noppa.words.coverage import KnownShare
 
-ON_ERROR = ("raise", "skip", "empty")
-#: How many words are encoded to tell a model that was never saved from another one.
+if TYPE_CHECKING:
+    from noppa.classify.classifier import Classifier
+
+#: How many words are encoded to identify a model that was never saved.
 PROBED_WORDS = 1000
+SECONDS_BETWEEN_CHECKPOINTS = 1.0
+#: How many batches may wait to be written: more would fill the memory if the disk is slow.
+PENDING_WRITES = 4
+PROBABILITY = "probability"
+
+#: Called with the rows done and the bytes of input read.
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Encode `source` into `target` (`-` for standard output), under its name only when complete.
+    """Encode an input into a file, which gets its name only when it is complete.
 
-    model: anything with `encode`. form: the output format; by the name of `target` where None.
-    on_error: what to do with a record without text: "raise", "empty" for a row of zeros, "skip" to leave it out.
-    resume: go on where an interrupted run stopped. overwrite: replace what is there. threads: for encoding.
-    progress: called with what was read and done so far.
+    Attributes:
+        model: Anything with `encode`.
+        source: The input.
+        target: The output file; `-` is standard output.
+        format: One of `WRITERS`; None decides by the name of `target`.
+        on_error: What to do with a row without a text: "raise", "skip" to leave it out, "empty" for a row of zeros.
+        resume: Continue an interrupted run.
+        overwrite: Replace what is there, finished or not.
+        threads: For encoding.
+        options: More arguments of `encode`: `normalize`, `dim`.
+        keep: Columns of the input to write too; None for all of them.
+        progress: Is called with the rows done and the bytes read.
     """
 
     model: Any
     source: Input
     target: str
-    form: str | None = None
+    format: str | None = None
     on_error: str = "raise"
     resume: bool = False
     overwrite: bool = False
     threads: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    """What else `encode` is given: `normalize`, `dim`."""
     keep: Sequence[str] | None = ()
-    """Columns of the input to write beside the vectors, all where None."""
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         one_of(self.on_error, "on_error", ON_ERROR)
-        one_of(self.form, "the output format", (None, *self.writers))
-        writer = self.writer
-        if self.keep != () and self.output_form == "npy":
+        one_of(self.format, "format", (None, *WRITERS))
+        writer = WRITERS[self.output_format]
+        if self.output_format == "npy" and (self.keep != () or not self.dim):
             raise ParameterError(
-                f"{self.target}: .npy holds vectors alone; to keep columns, write .jsonl, .csv or .parquet"
+                f"{self.target}: .npy contains vectors only", "write .jsonl, .csv or .parquet"
             )
         if self.keep != ():
             object.__setattr__(self, "source", replace(self.source, records=True))
         if self.target == STDIN and not writer.streams:
-            raise ParameterError(f"{self.output_form} cannot go to standard output: name a file")
-        if self.resume and (self.target == STDIN or not writer.resumable):
-            names = [f".{name}" for name, kind in self.writers.items() if kind.resumable]
             raise ParameterError(
-                f"only {', '.join(names[:-1])} and {names[-1]} files can be resumed: choose one, or leave out --resume"
+                f"{self.output_format} cannot be written to standard output", "name a file"
+            )
+        if self.resume and (self.target == STDIN or not writer.resumable):
+            raise ParameterError(
+                "only .npy, .jsonl and .csv files can be resumed",
+                "choose one of them, or leave out resume=True",
             )
         if self.resume and self.overwrite:
-            raise ParameterError("go on with --resume or begin anew with --overwrite, not both")
+            raise ParameterError("resume=True and overwrite=True contradict each other")
         if self.target != STDIN:
-            _require_writable(self.target)
-        sources = [*self.source.paths, *self.model_folders]
-        refuse_input_as_output(self.target, sources)
-        refuse_input_as_output(self.partial, sources)
-
-    @property
-    def writers(self) -> Mapping[str, type[Writer]]:
-        """The writer of each output format."""
-        return WRITERS
+            _check_writable(Path(self.target))
+        for path in (self.target, self.partial):
+            refuse_input_as_output(path, [*self.source.paths, *self.model_folders])
 
     @property
     def model_folders(self) -> list[Path | None]:
@@ -101,21 +126,16 @@ class Job:
         return folders_of(self.model)
 
     @property
-    def output_form(self) -> str:
-        if self.form is not None:
-            return self.form
-        if self.target == STDIN:
-            return "jsonl"
-        suffix = Path(self.target).suffix.removeprefix(".")
-        if suffix not in self.writers:
+    def output_format(self) -> str:
+        if self.format is not None:
+            return self.format
+        suffix = "jsonl" if self.target == STDIN else Path(self.target).suffix.removeprefix(".")
+        if suffix not in WRITERS:
             raise ParameterError(
-                f"{self.target}: end the name in {', '.join('.' + name for name in self.writers)}, or pass --to"
+                f"{self.target}: the name must end in {', '.join('.' + name for name in WRITERS)}",
+                "or pass format=",
             )
         return suffix
-
-    @property
-    def writer(self) -> type[Writer]:
-        return self.writers[self.output_form]
 
     @property
     def partial(self) -> Path:
@@ -126,18 +146,50 @@ class Job:
     def checkpoint(self) -> Path:
         return self.partial.with_suffix(".checkpoint")
 
+    @property
+    def dim(self) -> int:
+        """The width of the vectors; 0 if there are none."""
+        return int(self.options.get("dim") or self.model.dim)
+
+    @property
+    def model_checksum(self) -> str:
+        """A checksum that identifies the model."""
+        return self.model.identity.fingerprint or _vectors_checksum(self.model)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Everything that decides the bytes of the output, except the content of the input; by its name in messages."""
+        source = self.source
+        facts = {
+            "input": list(source.paths),
+            "input format": [
+                source.format,
+                source.column,
+                source.header,
+                source.encoding,
+                source.delimiter,
+            ],
+            "columns to keep": self.keep,
+            "output format": self.output_format,
+            "options": [self.on_error, self.options],
+            "model": self.model_checksum,
+            "version of noppa": [__version__, kernels.instruction_set()],
+        }
+        # As a checkpoint returns them: JSON has lists for tuples.
+        plain: dict[str, Any] = json.loads(json.dumps(facts, default=repr))
+        return plain
+
     def run(self) -> Outcome:
-        """Do all of it, or what an earlier run left; an existing output is replaced with `overwrite` alone."""
+        """Write the output, or what an earlier run left to do."""
         inputs = file_statuses(self.source.paths)
         if self.target == STDIN:
             outcome = Outcome()
-            with _explained("standard output"):
-                stream = self.stream(sys.stdout.buffer, outcome)
-                replace(stream, flush=True).run(read(self.source))
+            with _disk_errors("standard output"):
+                self._stream(sys.stdout.buffer, outcome, read(self.source))
                 sys.stdout.buffer.flush()
             refuse_changed(inputs)
             return outcome
-        with _explained(self.target), locked_file(self.partial, self.target) as file:
+        with _disk_errors(self.target), locked_file(self.partial, self.target) as file:
             try:
                 earlier = self._earlier(file)
             except BaseException:
@@ -150,79 +202,182 @@ class Job:
                 return self._write(file, earlier, inputs)
             except BaseException:
                 if not self.resume or not self.checkpoint.exists():
-                    self._clear()
+                    for path in (
+                        self.partial,
+                        self.checkpoint,
+                        self.checkpoint.with_suffix(".new"),
+                    ):
+                        path.unlink(missing_ok=True)
                 raise
 
     def _write(
         self, file: IO[bytes], earlier: Checkpoint | None, inputs: dict[str, FileStatus]
     ) -> Outcome:
-        """Write the output from its beginning, or from the checkpoint of an earlier run on."""
-        batches = read(self.source)
-        outcome, size = Outcome(), 0
+        """Write the output from its start, or from the checkpoint of an earlier run."""
         if earlier is None:
             self.checkpoint.unlink(missing_ok=True)
+            earlier = Checkpoint(self.facts, Outcome(), 0, "", inputs)
+        outcome = earlier.outcome
+        file.truncate(earlier.bytes)
+        file.seek(earlier.bytes)
+        started = replace(earlier, inputs=inputs)
+        if WRITERS[self.output_format].resumable:
+            batches = remaining_batches(
+                read(self.source), outcome.records, earlier.fingerprint, self.target
+            )
+            fingerprint = self._stream(file, outcome, batches, started)
         else:
-            outcome, size = earlier.outcome, earlier.bytes
-        file.truncate(size)
-        file.seek(size)
-        started = Checkpoint(self._facts, outcome, size, "", inputs)
-        stream = self.stream(file, outcome)
-        if self.writer.resumable:
-            fingerprint = "" if earlier is None else earlier.fingerprint
-            batches = remaining_batches(batches, outcome.records, fingerprint, self.target)
-            stream = replace(stream, checkpoint=started, checkpoint_path=self.checkpoint)
-        fingerprint = stream.run(batches)
+            fingerprint = self._stream(file, outcome, read(self.source))
         file.flush()
         os.fsync(file.fileno())
         refuse_changed(inputs)
-        if not is_at(file, self.partial):
-            raise FileError(f"cannot write {self.target}: {self.partial} was removed under the run")
         finished = size_and_time(self.partial)
         return self._complete(
             replace(started, outcome=outcome, bytes=0, fingerprint=fingerprint, finished=finished)
         )
 
-    def stream(self, file: IO[bytes], outcome: Outcome) -> EncodeStream:
-        """What reads, encodes and writes, with its writer at the end of what is done."""
-        writer = self.writer(file, self.dim, outcome.rows, self.keep)
-        share = self.model.known_share() if isinstance(self.model, Encoder) else None
-        encode = partial(self._encoded, outcome, share)
-        return EncodeStream(encode, writer, file, self.on_error, outcome, self.progress)
-
-    def _encoded(
-        self, outcome: Outcome, share: KnownShare | None, texts: list[str]
-    ) -> NDArray[np.float32]:
-        """Vectors of texts, whose tokens are counted where the model tells them; few known words are told once a run."""
-        if share is None:
-            return np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
-        encoder = self.model.for_texts(texts, self.threads)
-        ids, offsets = encoder.look_up(texts, self.threads, share)
-        share.warn_if_few()
-        outcome.tokens += len(ids)
-        outcome.unknown += int(np.count_nonzero(ids < 0))
-        return np.asarray(encoder.encode_ids(ids, offsets, self.threads, **self.options)[0])
-
     def _complete(self, checkpoint: Checkpoint) -> Outcome:
-        """Rename a complete output into place; its checkpoint stays, so that a later `resume` recognizes it."""
-        if not checkpoint.is_output(Path(self.target)):
-            if self.writer.resumable:
+        """Rename the complete output; with `resume` its checkpoint stays, by which a later run recognizes it."""
+        if checkpoint.is_output(Path(self.target)):
+            self.partial.unlink()
+        else:
+            if WRITERS[self.output_format].resumable:
                 checkpoint.write(self.checkpoint)
             os.replace(self.partial, self.target)
             sync_folder(self.partial.parent)
-        else:
-            self.partial.unlink()
         if not self.resume:
             self.checkpoint.unlink(missing_ok=True)
         return checkpoint.outcome
 
-    def _clear(self) -> None:
-        for path in (self.partial, self.checkpoint, self.checkpoint.with_suffix(".new")):
-            path.unlink(missing_ok=True)
+    # Encoding
+
+    def _stream(
+        self,
+        file: IO[bytes],
+        outcome: Outcome,
+        batches: Iterator[Batch],
+        started: Checkpoint | None = None,
+    ) -> str:
+        """Encode and write all batches; return the fingerprint of all rows."""
+        writer = WRITERS[self.output_format](file, self.dim, outcome.rows)
+        process = self._processor(outcome)
+        fingerprint, last_checkpoint = "", time.monotonic()
+        pending: deque[Future[None]] = deque()
+        try:
+            with _WriteBehind() as disk, warnings.catch_warnings():
+                warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
+                for batch in read_ahead(batches):
+                    fingerprint = batch.fingerprint
+                    numbers, texts, records = self._select(batch, outcome)
+                    rows, vectors = process(texts, records)
+                    outcome.rows += len(numbers)
+                    pending.append(disk.submit(writer.write, numbers, rows, vectors))
+                    if self.target == STDIN:
+                        pending.append(disk.submit(file.flush))
+                    now = time.monotonic()
+                    if (
+                        started
+                        and outcome.rows
+                        and now - last_checkpoint > SECONDS_BETWEEN_CHECKPOINTS
+                    ):
+                        last_checkpoint = now
+                        reached = replace(
+                            started, outcome=copy.deepcopy(outcome), fingerprint=fingerprint
+                        )
+                        pending.append(disk.submit(self._save, file, reached))
+                    while len(pending) > PENDING_WRITES:
+                        pending.popleft().result()
+                    if self.progress is not None:
+                        self.progress(outcome.records, batch.position)
+                while pending:
+                    pending.popleft().result()
+            writer.finish()
+        except BaseException:
+            writer.abandon()
+            raise
+        return fingerprint
+
+    def _select(
+        self, batch: Batch, outcome: Outcome
+    ) -> tuple[NDArray[np.int64], list[str], list[Record] | None]:
+        """Return the numbers, texts and records of the rows that are written."""
+        is_first, first = not outcome.records, outcome.records + 1
+        outcome.count(batch)
+        if batch.bad and self.on_error == "raise":
+            raise FileError(batch.bad[0][1], "fix it, or pass on_error='skip' or on_error='empty'")
+        numbers = np.arange(first, first + len(batch.texts))
+        texts, records = [text or "" for text in batch.texts], batch.records
+        if batch.bad and self.on_error == "skip":
+            bad = {row for row, _ in batch.bad}
+            good = [row for row in range(len(texts)) if row not in bad]
+            numbers, texts = numbers[good], [texts[row] for row in good]
+            records = None if records is None else [records[row] for row in good]
+        if records is not None:
+            records = self._keep(records, numbers, is_first)
+        return numbers, texts, records
+
+    def _keep(
+        self, records: list[Record], numbers: NDArray[np.int64], is_first: bool
+    ) -> list[Record]:
+        """Return the columns to write: the number of each row, and those that are kept."""
+        if is_first and records:
+            names = list(dict.fromkeys(name for record in records for name in record))
+            keep = names if self.keep is None else self.keep
+            if unknown := next((name for name in keep if name not in names), None):
+                raise ParameterError(
+                    f"there is no column {unknown!r} to keep",
+                    f"the input has {', '.join(names[:LISTED])}",
+                )
+            own = {
+                RECORD,
+                VECTOR,
+                *(f"v{at}" for at in range(self.dim) if self.output_format == "csv"),
+            }
+            _check_new_columns(own, keep)
+        rows = zip(numbers.tolist(), records, strict=True)
+        if self.keep is None:
+            return [{RECORD: number, **record} for number, record in rows]
+        return [
+            {RECORD: number, **{name: record.get(name) for name in self.keep}}
+            for number, record in rows
+        ]
+
+    def _processor(
+        self, outcome: Outcome
+    ) -> Callable[[list[str], list[Record] | None], tuple[list[Record] | None, Any]]:
+        """Return a function from texts and records to the rows and vectors to write."""
+        share = self.model.known_share() if isinstance(self.model, Encoder) else None
+
+        def encode(
+            texts: list[str], records: list[Record] | None
+        ) -> tuple[list[Record] | None, Any]:
+            if share is None:
+                vectors = np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
+            else:
+                encoder = self.model.for_texts(texts, self.threads)
+                ids, offsets = encoder.look_up(texts, self.threads, share)
+                share.warn_if_few()
+                outcome.tokens += len(ids)
+                outcome.unknown += int(np.count_nonzero(ids < 0))
+                vectors = np.asarray(
+                    encoder.encode_ids(ids, offsets, self.threads, **self.options)[0]
+                )
+            suspects = vectors[vectors[:, 0] == 0]
+            outcome.zero += len(suspects) - int(np.count_nonzero(suspects.any(axis=1)))
+            return records, vectors
+
+        return encode
+
+    def _save(self, file: IO[bytes], checkpoint: Checkpoint) -> None:
+        """Write a checkpoint once its rows are on the disk."""
+        file.flush()
+        os.fsync(file.fileno())
+        replace(checkpoint, bytes=file.tell()).write(self.checkpoint)
 
     # What an earlier run left
 
     def _earlier(self, file: IO[bytes]) -> Checkpoint | None:
-        """The checkpoint to resume from, None to begin anew, or an error where the user has to choose."""
+        """Return the checkpoint to resume from, None to start; raise if the user has to choose."""
         target = Path(self.target)
         if self.overwrite:
             return None
@@ -232,93 +387,192 @@ class Job:
             checkpoint = None  # its output is gone
         if checkpoint is not None and self.resume:
             self._compare(checkpoint)
-            complete = checkpoint.is_output(target) or checkpoint.is_output(self.partial)
-            if not complete and (checkpoint.finished or not self._fits(file, checkpoint)):
+            is_complete = checkpoint.is_output(target) or checkpoint.is_output(self.partial)
+            if not is_complete and (checkpoint.finished or not self._fits(file, checkpoint)):
                 raise FileError(
-                    f"{self.partial} does not fit its checkpoint: pass --overwrite to begin anew"
+                    f"{self.partial} does not match its checkpoint",
+                    "pass overwrite=True to start again",
                 )
             return checkpoint
         if checkpoint is not None and not checkpoint.is_output(target):
             raise FileError(
-                f"{self.target} was begun, {checkpoint.outcome.rows:,} rows were done at {changed_at(self.partial)}: "
-                "pass --resume to go on, or --overwrite to begin anew"
+                f"{self.target} was started, and {checkpoint.outcome.rows:,} rows are done",
+                "pass resume=True to continue, or overwrite=True to start again",
             )
         if os.path.lexists(target):
-            unknown = " and is not known as the output of this job" if self.resume else ""
-            raise FileError(
-                f"{self.target} exists{unknown}, written at {changed_at(target)}: "
-                "pass --overwrite to replace it, or choose another output"
-            )
+            unknown = " and is not the output of this job" if self.resume else ""
+            raise FileError(f"{self.target} exists{unknown}", "pass overwrite=True to replace it")
         return None
 
     def _compare(self, checkpoint: Checkpoint) -> None:
-        """Refuse to resume another job, and to take the output of another job for that of this one."""
-        for name, value in self._facts.items():
-            if checkpoint.job.get(name) != value:
-                raise FileError(
-                    f"{self.target} was begun with other {name}: give the same again, or pass --overwrite to begin anew"
-                )
+        """Raise if the checkpoint is that of another job, or of a finished one whose input has changed."""
+        changed = next(
+            (name for name, fact in self.facts.items() if checkpoint.job.get(name) != fact), None
+        )
+        if changed is not None:
+            raise FileError(
+                f"{self.target} was started with a different {changed}",
+                "use the same again, or pass overwrite=True to start again",
+            )
         if checkpoint.is_output(Path(self.target)):
             for path, status in file_statuses(self.source.paths).items():
                 if checkpoint.inputs.get(path) != status:
                     raise FileError(
-                        f"{path} has changed since {self.target} was written: pass --overwrite to write it anew"
+                        f"{path} has changed since {self.target} was written",
+                        "pass overwrite=True to write it again",
                     )
 
     def _fits(self, file: IO[bytes], checkpoint: Checkpoint) -> bool:
         size, rows = checkpoint.bytes, checkpoint.outcome.rows
-        return os.fstat(file.fileno()).st_size >= size and self.writer.fits(
-            file, self.dim, rows, size
+        fits = WRITERS[self.output_format].fits
+        return os.fstat(file.fileno()).st_size >= size and fits(file, self.dim, rows, size)
+
+
+@dataclass(frozen=True)
+class PredictJob(Job):
+    """Label an input: write all its columns, the label and its probability.
+
+    Attributes:
+        folder: Where `model`, a `Classifier`, was loaded from.
+        columns: The columns with the texts, two for a classifier of pairs.
+        into: The column for the label.
+        every: Whether to write the probability of every class, in a column named after it.
+    """
+
+    folder: Path = field(default_factory=Path)
+    columns: Sequence[str | None] = (None,)
+    into: str = "predicted"
+    every: bool = False
+
+    def __post_init__(self) -> None:
+        paired = self.model.contents.features.paired
+        if len(self.columns) != 1 + paired:
+            raise ParameterError(
+                f"the model was trained on {'pairs' if paired else 'single texts'}",
+                f"name {'two columns' if paired else 'one column'}",
+            )
+        object.__setattr__(
+            self, "source", replace(self.source, column=self.columns[0], records=True)
         )
+        super().__post_init__()
+
+    @property
+    def model_folders(self) -> list[Path | None]:
+        return [self.folder]
 
     @property
     def dim(self) -> int:
-        return int(self.options.get("dim") or self.model.dim)
+        return 0
 
     @property
     def model_checksum(self) -> str:
-        """Tells the model from any other one."""
-        return self.model.identity.fingerprint or _vectors_checksum(self.model)
+        return header_checksum(self.folder)
 
     @cached_property
-    def _facts(self) -> dict[str, Any]:
-        """All that decides the bytes of the output, except the content of the input; by the names in messages."""
-        source = self.source
-        facts = {
-            "input": list(source.paths),
-            "columns": [source.form, source.column, source.header],
-            "encoding": [source.encoding, source.delimiter],
-            "columns to keep": self.keep,
-            "output format": self.output_form,
-            "options": [self.on_error, self.options],
-            "model": self.model_checksum,
-            "version of noppa": [__version__, kernels.instruction_set()],
+    def facts(self) -> dict[str, Any]:
+        return {
+            **super().facts,
+            "set of output columns": [self.into, self.every, list(self.columns)],
         }
-        # As a checkpoint gives them back: JSON has lists for tuples.
-        plain: dict[str, Any] = json.loads(json.dumps(facts, default=repr))
-        return plain
+
+    def _keep(
+        self, records: list[Record], numbers: NDArray[np.int64], is_first: bool
+    ) -> list[Record]:
+        if is_first and records:
+            _check_new_columns({self.into, *self._probability_columns}, [*records[0]])
+        return records
+
+    @property
+    def _probability_columns(self) -> list[str]:
+        return [str(name) for name in self.model.classes_.tolist()] if self.every else [PROBABILITY]
+
+    def _processor(
+        self, outcome: Outcome
+    ) -> Callable[[list[str], list[Record] | None], tuple[list[Record] | None, Any]]:
+        model: Classifier = self.model
+
+        def predict(texts: list[str], records: list[Record] | None) -> tuple[list[Record], Any]:
+            rows = records or []
+            others = [[_text(row, name) for row in rows] for name in self.columns[1:]]
+            probabilities = model.predict_proba((texts, *others) if others else texts)
+            labels = model.labels_of(probabilities).tolist()
+            shown = probabilities if self.every else probabilities.max(axis=1, keepdims=True)
+            predicted = [
+                {
+                    **row,
+                    self.into: list(label) if isinstance(label, tuple) else label,
+                    **dict(zip(self._probability_columns, values, strict=True)),
+                }
+                for row, label, values in zip(rows, labels, shown.round(6).tolist(), strict=True)
+            ]
+            return predicted, None
+
+        return predict
+
+
+class _WriteBehind:
+    """Runs calls in order in a thread. After a failed call, every later one fails with the same error.
+
+    A write after a failed one would leave a hole, and a checkpoint after it would record the hole as done.
+    """
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1)
+        self._error: BaseException | None = None
+
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[None]:
+        return self._executor.submit(self._run, call, arguments)
+
+    def _run(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        if self._error is not None:
+            raise self._error
+        try:
+            call(*arguments)
+        except BaseException as error:
+            self._error = error
+            raise
+
+    def __enter__(self) -> _WriteBehind:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+
+
+def _check_new_columns(new: set[str], names: Sequence[str]) -> None:
+    """Raise if the input has a column of the output's own."""
+    if taken := next((name for name in names if name in new), None):
+        raise ParameterError(
+            f"the input has a column {taken!r} already, which the output adds",
+            "rename it, or keep the others",
+        )
+
+
+def _text(record: Record, name: str | None) -> str:
+    value = record.get(name or "")
+    if not isinstance(value, str):
+        raise FileError(f"a row has no text in {name!r}", "fix it, or leave it out")
+    return value
 
 
 def _vectors_checksum(model: Encoder) -> str:
-    """Tells a model in memory from another one by the vectors of its own words."""
+    """Identify a model in memory by the vectors of its own words."""
     rows = np.arange(min(PROBED_WORDS, len(model.words)), dtype=np.int32)
     vectors, _ = model.encode_ids(rows, np.arange(len(rows) + 1), 1)
     return hashlib.sha256(repr(model).encode() + vectors.tobytes()).hexdigest()
 
 
-def _require_writable(target: str) -> None:
-    folder = Path(target).absolute().parent
-    if not folder.is_dir():
-        raise FileError(f"cannot write {target}: the folder {folder} does not exist")
-    if Path(target).is_dir():
-        raise FileError(f"cannot write {target}: it is a folder")
-    if Path(target).exists() and not Path(target).is_file():
-        raise FileError(f"cannot write {target}: it is no plain file; write to - and redirect that")
+def _check_writable(target: Path) -> None:
+    if not target.absolute().parent.is_dir():
+        raise FileError(f"cannot write {target}: its folder does not exist")
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "not a regular file"
+        raise FileError(f"cannot write {target}: it is {kind}")
 
 
 @contextmanager
-def _explained(target: str) -> Iterator[None]:
-    """Turn errors of the disk into one sentence."""
+def _disk_errors(target: str) -> Iterator[None]:
+    """Raise errors of the disk as a `FileError` that names the output."""
     try:
         yield
     except OSError as error:

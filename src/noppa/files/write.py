@@ -1,66 +1,91 @@
-"""Writers of vectors: `.npy`, `.jsonl`, `.csv`, `.parquet`, and Parquet beside the columns of the input."""
+"""Write rows in each output format: NumPy, JSON lines, CSV and Parquet.
+
+To add a format, add a subclass of `Writer` to `WRITERS`.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa import _native as kernels
 from noppa.errors import FileError
-from noppa.files.kept_columns import KeptColumns, Record, cell_text, json_fields
-from noppa.files.record_formats.parquet import pyarrow_parquet
+from noppa.extras import needs
+from noppa.files.formats import Record, is_clean
 from noppa.threads import thread_count
 
+#: Columns of the output: the number of each input row, from 1, and its vector.
+RECORD, VECTOR = "record", "vector"
 NPY_HEADER = 128
-#: Bytes of a row group of `PartWriter`: large enough that its own metadata cost nothing.
+#: Bytes of a Parquet row group: large enough that its metadata costs nothing.
 ROW_GROUP = 32 << 20
 
-#: Columns of the output: the number of each record from 1 on, and its vector.
-RECORD, VECTOR = "record", "vector"
-
-Keep = Sequence[str] | None
-Records = list[Record] | None
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float32]
 
 
-class Writer(Protocol):
-    """Writes rows with the number of the record each came from, (rows,) and (rows, dim)."""
+class Writer:
+    """Writes rows to a file.
 
-    #: Whether a later run can append to what an interrupted one wrote.
-    resumable: bool
-    #: Whether it can write to a pipe.
-    streams: bool
+    Attributes:
+        resumable: Whether a later run can append to what an interrupted run wrote.
+        streams: Whether it can write to a pipe.
+    """
 
-    def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:
-        """`rows` are in the file already, whose position is behind them. keep: columns of the input, all where None."""
+    resumable = True
+    streams = True
 
-    def write(self, numbers: Numbers, vectors: Vectors, records: Records = None) -> None:
-        """records: whole ones, where columns of them are kept."""
+    def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
+        """Continue a file.
 
-    def finish(self) -> None: ...
+        Args:
+            file: Positioned after what it contains already.
+            dim: The width of the vectors; 0 if there are none.
+            rows: How many rows the file contains already.
+        """
+        self.file, self.dim, self.rows = file, dim, rows
+
+    def write(
+        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
+    ) -> None:
+        """Append rows.
+
+        Args:
+            numbers: The numbers of the input rows, from 1.
+            records: The other columns of each row; None for one column `record` with the numbers.
+            vectors: The vectors (rows, dim), if any.
+        """
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Write what only the end of the run decides."""
 
     def abandon(self) -> None:
-        """Give up what was not finished, while the file is still open."""
+        """Release resources after an error, while the file is open."""
 
     @staticmethod
     def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
-        """Whether the first `size` bytes of a file can be `rows` rows, so that a run may append to them."""
+        """Return whether the first `size` bytes of a file can be `rows` rows, so that a run may append to them."""
+        if not rows or not size:
+            return False
+        file.seek(size - 1)
+        return file.read(1) == b"\n"
 
 
-class Npy:
-    """One float32 array (rows, dim); its header is rewritten at the end, when the number of rows is known."""
+class Npy(Writer):
+    """One float32 array (rows, dim). Its header is rewritten at the end, when the number of rows is known."""
 
-    resumable, streams = True, False
+    streams = False
 
-    def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:
-        self.file, self.dim, self.rows = file, dim, rows
+    def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
+        super().__init__(file, dim, rows)
         if file.tell() == 0:
             file.write(self._header())
 
@@ -69,169 +94,171 @@ class Npy:
         text = shape.ljust(NPY_HEADER - 11) + "\n"
         return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
 
-    def write(self, numbers: Numbers, vectors: Vectors, records: Records = None) -> None:
+    def write(
+        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
+    ) -> None:
         self.file.write(np.ascontiguousarray(vectors, "<f4").data)
-        self.rows += len(vectors)
+        self.rows += len(numbers)
 
     def finish(self) -> None:
         self.file.seek(0)
         self.file.write(self._header())
-
-    def abandon(self) -> None:
-        pass
 
     @staticmethod
     def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
         return rows > 0 and size == NPY_HEADER + rows * dim * 4
 
 
-class TextLines:
-    """Lines of text, one a row."""
+class Jsonl(Writer):
+    """One object per line: `{"record": 1, "vector": [0.25, …]}`, with other columns between the two."""
 
-    resumable, streams = True, True
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-
-    def finish(self) -> None:
-        pass
-
-    def abandon(self) -> None:
-        pass
-
-    @staticmethod
-    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
-        if not rows or not size:
-            return False
-        file.seek(size - 1)
-        return file.read(1) == b"\n"
-
-
-class _VectorLines(TextLines):
-    """Lines with the number of a record, what is kept of it, and its vector."""
-
-    def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:
-        super().__init__(file)
-        self.threads = thread_count(None)
-        self.kept = KeptColumns(keep, [RECORD, VECTOR])
-
-    def _write(
-        self, template: bytes, separator: str, numbers: Numbers, kept: list[bytes], vectors: Vectors
+    def write(
+        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
     ) -> None:
-        """A line for each record: its number, what is kept of it and its vector in the places of a template."""
-        rows = kernels.format_rows(vectors, separator, self.threads)
-        lines = zip(numbers.tolist(), kept or [b""] * len(rows), rows, strict=True)
-        self.file.write(b"".join(template % line for line in lines))
+        if records is None:
+            fields = [b'"%b": %d' % (RECORD.encode(), number) for number in numbers.tolist()]
+        else:
+            fields = [_json_text(record)[1:-1].encode() for record in records]
+        if vectors is None:
+            lines: Iterable[bytes] = (b"{%b}\n" % field for field in fields)
+        else:
+            numbers_of = kernels.format_rows(vectors, ", ", thread_count(None))
+            lines = (
+                b'{%b, "vector": [%b]}\n' % row for row in zip(fields, numbers_of, strict=True)
+            )
+        self.file.write(b"".join(lines))
 
 
-class Jsonl(_VectorLines):
-    """One object a line: `{"record": 1, "vector": [0.25, …]}`, the kept columns between the two."""
+class Csv(Writer):
+    """A table with the columns `record, v0, v1, …`, and other columns after the first."""
 
-    def write(self, numbers: Numbers, vectors: Vectors, records: Records = None) -> None:
-        kept = [json_fields(row) for row in self.kept.rows(records or [])]
-        self._write(b'{"record": %d, %b"vector": [%b]}\n', ", ", numbers, kept, vectors)
-
-
-class Csv(_VectorLines):
-    """A table with the columns `record, v0, v1, …`, the kept ones behind the first."""
-
-    def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:
+    def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
         super().__init__(file, dim, rows)
-        self.numbers = [f"v{at}" for at in range(dim)]
-        if rows:  # of all columns, the first rows of an earlier run tell which there are
-            keep = header_of(file)[1 : len(header_of(file)) - dim]
-        self.kept = KeptColumns(keep, [RECORD, *self.numbers])
-        self.has_header = rows > 0
+        self.names: list[str] | None = None
+        if rows:
+            position = file.tell()
+            file.seek(0)
+            text = io.TextIOWrapper(io.BytesIO(file.read(position)), "utf-8", newline="")
+            self.names = next(csv.reader(text))
+            self.names = self.names[: len(self.names) - dim]
+            file.seek(position)
 
-    def write(self, numbers: Numbers, vectors: Vectors, records: Records = None) -> None:
-        cells = self.kept.cells(records or [])
-        self._write_header()
-        kept = [_csv_line([*row, ""]) for row in cells] if self.kept.names else []
-        self._write(b"%d,%b%b\n", ",", numbers, kept, vectors)
+    def write(
+        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
+    ) -> None:
+        self._write_header(records)
+        if records is None:
+            cells = [b"%d" % number for number in numbers.tolist()]
+        else:
+            cells = [_csv_line(row) for row in _rows(records, self.names or [])]
+        if vectors is None:
+            lines: Iterable[bytes] = (b"%b\n" % cell for cell in cells)
+        else:
+            numbers_of = kernels.format_rows(vectors, ",", thread_count(None))
+            lines = (b"%b,%b\n" % row for row in zip(cells, numbers_of, strict=True))
+        self.file.write(b"".join(lines))
 
-    def _write_header(self) -> None:
-        if not self.has_header:
-            names = [RECORD, *(self.kept.names or []), *self.numbers]
-            self.file.write(_csv_line(names) + b"\n")
-            self.has_header = True
+    def _write_header(self, records: list[Record] | None) -> None:
+        if self.names is None:
+            self.names = _column_names(records)
+            self.file.write(_csv_line([*self.names, *(f"v{at}" for at in range(self.dim))]) + b"\n")
 
     def finish(self) -> None:
-        self._write_header()
+        self._write_header(None)
 
 
-def _csv_line(cells: Sequence[Any]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="").writerow([cell_text(cell) for cell in cells])
-    return text.getvalue().encode("utf-8", "replace")
+class Parquet(Writer):
+    """The columns `record` (int64), others, and `vector` (a list of `dim` float32)."""
 
+    resumable = False
+    streams = False
 
-def header_of(file: IO[bytes]) -> list[str]:
-    """The names in the first row of a file, which stays where it is."""
-    position = file.tell()
-    file.seek(0)
-    names = next(csv.reader(io.TextIOWrapper(io.BytesIO(file.read(position)), "utf-8", newline="")))
-    file.seek(position)
-    return names
-
-
-class Parquet:
-    """The columns `record` (int64), those that are kept, and `vector` (a list of `dim` float32)."""
-
-    resumable, streams = False, False
-
-    def __init__(self, file: IO[bytes], dim: int, rows: int, keep: Keep = ()) -> None:
-        self.parquet = pyarrow_parquet()
-        import pyarrow
-
-        self.file = file
+    def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
+        super().__init__(file, dim, rows)
+        with needs("parquet", "Parquet"):
+            import pyarrow
+            import pyarrow.parquet
         self.arrow: Any = pyarrow
-        self.kind = pyarrow.list_(pyarrow.float32(), dim)
-        self.kept = KeptColumns(keep, [RECORD, VECTOR])
         self.table: Any = None
+        self.schema: Any = None
+        self.pending: list[Any] = []
 
-    def write(self, numbers: Numbers, vectors: Vectors, records: Records = None) -> None:
-        cells = self.kept.cells(records or [])
-        values = [[row[at] for row in cells] for at in range(len(self.kept.names or []))]
-        table = self._opened(values)
-        kept = table.schema.names[1:-1]
-        columns = [
-            self.arrow.array(numbers),
-            *(self._array(column, table.schema.field(name).type, name) for column, name in zip(values, kept, strict=True)),
-            _lists(vectors, self.kind),
-        ]  # fmt: skip
-        table.write_batch(self.arrow.record_batch(columns, schema=table.schema))
+    def write(
+        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
+    ) -> None:
+        if records is None:
+            records = [{RECORD: number} for number in numbers.tolist()]
+        self._open(records)
+        names = self.schema.names[: len(self.schema.names) - bool(self.dim)]
+        columns = zip(*_rows(records, names), strict=True) if records else ([] for _ in names)
+        arrays = [
+            self._array(list(column), name) for column, name in zip(columns, names, strict=True)
+        ]
+        if vectors is not None:
+            flat = self.arrow.array(np.ascontiguousarray(vectors).reshape(-1))
+            kind = self.schema.field(VECTOR).type
+            arrays.append(self.arrow.FixedSizeListArray.from_arrays(flat, type=kind))
+        self.pending.append(self.arrow.record_batch(arrays, schema=self.schema))
+        if sum(batch.nbytes for batch in self.pending) > ROW_GROUP:
+            self._flush()
 
-    def _opened(self, values: list[list[Any]]) -> Any:
-        """The open file, whose columns have the types of the first values."""
-        if self.table is None:
-            names = self.kept.names or []
-            kept = [(name, self._type(column)) for name, column in zip(names, values, strict=True)]
-            fields = [(RECORD, self.arrow.int64()), *kept, (VECTOR, self.kind)]
-            self.table = self.parquet.ParquetWriter(self.file, self.arrow.schema(fields))
-        return self.table
+    def _open(self, records: list[Record] | None) -> None:
+        """Open the file; its columns get the types of the first values."""
+        if self.table is not None:
+            return
+        names = _column_names(records)
+        fields = [self.arrow.field(name, self._type(records or [], name)) for name in names]
+        if self.dim:
+            # Declared as never null, because that halves the time to write them.
+            element = self.arrow.field("element", self.arrow.float32(), nullable=False)
+            fields.append(
+                self.arrow.field(VECTOR, self.arrow.list_(element, self.dim), nullable=False)
+            )
+        self.schema = self.arrow.schema(fields)
+        # Vectors do not compress, do not repeat, and have no useful minimum or maximum.
+        self.table = self.arrow.parquet.ParquetWriter(
+            self.file,
+            self.schema,
+            use_dictionary=names,
+            write_statistics=names,
+            compression={**dict.fromkeys(names, "snappy"), f"{VECTOR}.list.element": "none"},
+        )
 
-    def _type(self, column: list[Any]) -> Any:
-        """The type of values where they share one; anything else is JSON text."""
-        kinds = {type(value) for value in column if value is not None}
-        names = {bool: "bool", int: "int64", float: "double", str: "string"}
-        kind = names.get(kinds.pop(), "string") if len(kinds) == 1 else "string"
-        return self.arrow.type_for_alias(kind)
+    def _type(self, records: list[Record], name: str) -> Any:
+        """Return the type that all values of a column share; mixed and nested values are written as JSON text."""
+        if name == RECORD:
+            return self.arrow.int64()
+        kinds = {type(record.get(name)) for record in records} - {type(None)}
+        types = {bool: "bool", int: "int64", float: "double", str: "string"}
+        return self.arrow.type_for_alias(
+            types.get(kinds.pop(), "string") if len(kinds) == 1 else "string"
+        )
 
-    def _array(self, column: list[Any], kind: Any, name: str) -> Any:
+    def _array(self, values: list[Any], name: str) -> Any:
+        kind = self.schema.field(name).type
         if kind == self.arrow.string():
-            column = [value if value is None else str(cell_text(value)) for value in column]
+            values = [value if value is None else str(_cell_text(value)) for value in values]
         try:
-            return self.arrow.array(column, kind)
+            return self.arrow.array(values, kind)
         except (self.arrow.ArrowInvalid, self.arrow.ArrowTypeError, OverflowError) as error:
             raise FileError(
-                f"the column {name!r} began with values of type {kind} and has others later ({error}): write .jsonl"
+                f"the column {name!r} begins with values of type {kind} and has others later ({error})",
+                "write JSON lines, which hold any values",
             ) from error
 
+    def _flush(self) -> None:
+        if self.pending:
+            table = self.arrow.Table.from_batches(self.pending, self.schema)
+            self.table.write_table(table, row_group_size=max(len(table), 1))
+        self.pending = []
+
     def finish(self) -> None:
-        self._opened([[] for _ in self.kept.names or []]).close()
+        self._open(None)
+        self._flush()
+        self.table.close()
 
     def abandon(self) -> None:
-        # Closed now: the writer would close itself when the file is closed already, and print what it then meets.
+        # Closed now: the writer would otherwise close itself after its file, and print the error.
         if self.table is not None:
             with suppress(Exception):
                 self.table.close()
@@ -241,66 +268,40 @@ class Parquet:
         return False
 
 
-def _lists(vectors: Any, kind: Any) -> Any:
-    """Vectors (rows, dim) as an Arrow array of lists."""
-    import pyarrow
-
-    values = pyarrow.array(np.ascontiguousarray(vectors).reshape(-1))
-    return pyarrow.FixedSizeListArray.from_arrays(values, type=kind)
-
-
-#: The writer of each output format.
+#: The writer of each format.
 WRITERS: dict[str, type[Writer]] = {"npy": Npy, "jsonl": Jsonl, "csv": Csv, "parquet": Parquet}
 
 
-class PartWriter:
-    """A Parquet file of kept columns and a last column of vectors, float32 or float16."""
+def _column_names(records: list[Record] | None) -> list[str]:
+    """Return the columns of the first rows, in order."""
+    if records is None:
+        return [RECORD]
+    return list(dict.fromkeys(name for record in records for name in record))
 
-    def __init__(self, path: str, columns: Any, name: str, dtype: str, dim: int) -> None:
-        """`columns` is the Arrow schema of the kept ones, `name` that of the vectors' column."""
-        parquet = pyarrow_parquet()
-        import pyarrow
 
-        # Declared as never null, because that halves the time to write it.
-        element = pyarrow.field("element", pyarrow.type_for_alias(dtype), nullable=False)
-        self.kind = pyarrow.list_(element, dim)
-        self.schema = columns.append(pyarrow.field(name, self.kind, nullable=False))
-        # Vectors do not compress, do not repeat, and have no useful minimum or maximum.
-        self.file = parquet.ParquetWriter(
-            path,
-            self.schema,
-            use_dictionary=columns.names or False,
-            write_statistics=columns.names or False,
-            compression={**dict.fromkeys(columns.names, "snappy"), f"{name}.list.element": "none"},
-        )
-        self.pending: list[Any] = []
-        self.pending_bytes = 0
+def _rows(records: list[Record], names: list[str]) -> list[list[Any]]:
+    """Return the values of records in the order of the columns."""
+    known = set(names)
+    for record in records:
+        if record.keys() - known:
+            name = min(record.keys() - known, key=str)
+            raise FileError(
+                f"a row has the column {name!r}, which the first rows lack",
+                "write JSON lines, which hold any columns",
+            )
+    return [[record.get(name) for name in names] for record in records]
 
-    def write(self, columns: Any, vectors: Any) -> None:
-        """Append an Arrow record batch of the kept columns with its vectors (rows, dim)."""
-        import pyarrow
 
-        arrays = [*columns.columns, _lists(vectors, self.kind)]
-        self.pending.append(pyarrow.record_batch(arrays, schema=self.schema))
-        self.pending_bytes += vectors.nbytes + columns.nbytes
-        if self.pending_bytes >= ROW_GROUP:
-            self._flush()
+def _json_text(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if is_clean(text) else json.dumps(value, default=str)
 
-    def _flush(self) -> None:
-        import pyarrow
 
-        if self.pending:
-            table = pyarrow.Table.from_batches(self.pending, self.schema)
-            self.file.write_table(table, row_group_size=max(len(table), 1))
-        self.pending, self.pending_bytes = [], 0
+def _cell_text(value: Any) -> Any:
+    return _json_text(value) if isinstance(value, (list, dict)) else value
 
-    def __enter__(self) -> PartWriter:
-        return self
 
-    def __exit__(self, kind: Any, *_: object) -> None:
-        if kind is None:
-            self._flush()
-            self.file.close()
-            return
-        with suppress(Exception):  # the error that ended the block is the one to report
-            self.file.close()
+def _csv_line(cells: Iterable[Any]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="").writerow([_cell_text(cell) for cell in cells])
+    return text.getvalue().encode("utf-8", "replace")

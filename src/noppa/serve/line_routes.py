@@ -173,7 +173,7 @@ def operations(service: Service) -> list[Operation]:
         def piece(start: int, watch: Watch, threads: int) -> bytes:
             block = lines[start : start + step]
             rows, _ = models.encode(encoder, block, watch, threads, "lines", truncate=True)
-            writer.write(np.arange(start, start + len(block)) + 1, rows)
+            writer.write(np.arange(start, start + len(block)) + 1, None, rows)
             written = file.getvalue()
             file.seek(0)
             file.truncate()

@@ -1,4 +1,4 @@
-"""Records in: one record is one text, whatever the format; vectors out in every format."""
+"""Read texts from every format and encoding; write vectors in every format; resume."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import io
 import json
 import os
 import signal
+from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
 import pytest
 
 from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, UnknownWordsWarning, WordVectors
+from noppa.errors import ParameterError
 from noppa.files import Input, Job, read
 from noppa.files.write import WRITERS
 from tests.conftest import AWKWARD
@@ -81,7 +83,7 @@ def test_bad_utf8_is_one_bad_record(tmp_path):
     path.write_bytes(b"good\nbad \xff\n\xc3\xa9\n")
     assert texts(path) == ["good", None, "é"]
     assert reasons(path) == [
-        f"{path}, line 2: it is not UTF-8 (it reads as Latin-1: pass --encoding cp1252)"
+        f"{path}, line 2: it is not UTF-8 (pass encoding='cp1252', or what it is)"
     ]
 
 
@@ -100,8 +102,8 @@ def test_jsonl(tmp_path):
     faults = reasons(path)
     assert "line 1: it has no 'text'" in faults[0]
     assert "line 3: it is blank" in faults[1]
-    assert "line 4: its 'text' is a number" in faults[2]
-    assert "line 7: it is no JSON" in faults[5]
+    assert "line 4: its 'text' is 3, not a string" in faults[2]
+    assert "line 7: it is not JSON" in faults[5]
     assert texts(path, column="body")[0] == "x"
 
 
@@ -141,9 +143,9 @@ def test_csv_with_bad_records(tmp_path):
     path.write_bytes(b"id,text\n1,a\n2\n3,\xff\n\n4,d\n")
     assert texts(path) == ["a", None, None, None, "d"]
     faults = reasons(path)
-    assert "record 2: it has 1 columns" in faults[0]
-    assert "record 3: it is not UTF-8" in faults[1]
-    assert "record 4: it is blank" in faults[2]
+    assert "row 2: it has 1 columns" in faults[0]
+    assert "row 3: it is not UTF-8" in faults[1]
+    assert "row 4: it is blank" in faults[2]
 
 
 def test_tsv_takes_quotation_marks_as_they_are(tmp_path):
@@ -158,11 +160,11 @@ def test_parquet(tmp_path):
     path = tmp_path / "t.parquet"
     parquet.write_table(arrow.table({"n": range(9), "text": [*HARD, None]}), path)
     assert texts(path) == [*HARD, None]
-    assert "record 9: its 'text' is null" in reasons(path)[0]
+    assert "row 9: its 'text' is null" in reasons(path)[0]
     with pytest.raises(NoppaError, match=r"column 'n' .* holds int64, not strings"):
         texts(path, column="n")
     path.write_bytes(b"no parquet")
-    with pytest.raises(NoppaError, match="cannot be read as Parquet"):
+    with pytest.raises(NoppaError, match="cannot be read as parquet"):
         texts(path)
 
 
@@ -207,13 +209,175 @@ def test_parquet_that_is_not_utf8_is_bad_records(tmp_path):
     strings = arrow.Array.from_buffers(arrow.string(), 4, raw.buffers())
     parquet.write_table(arrow.table({"text": strings}), path)
     assert texts(path) == ["good", None, None, "é"]
-    assert [why.rpartition(": ")[2] for why in reasons(path)] == ["it is not UTF-8", "it is null"]
+    assert "row 2: it is not UTF-8" in reasons(path)[0]
+    assert "row 3: its 'text' is null" in reasons(path)[1]
 
 
 def test_missing_package_names_the_install_line(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     with pytest.raises(NoppaError, match=r"pip install 'noppa\[parquet\]'"):
         texts(tmp_path / "t.parquet")
+
+
+# Encodings
+
+LINES = ["a café", "", "naïve “girl”"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("encoding", "given"),
+    [
+        ("cp1252", "cp1252"),
+        ("utf-16", None),
+        ("utf-32", None),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-8-sig", "utf-8"),
+    ],
+)
+def test_encodings(tmp_path, encoding, given, packed):
+    content = "".join(f"{line}\r\n" for line in LINES * 3000).encode(encoding)
+    path = tmp_path / ("t.txt.gz" if packed else "t.txt")
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert texts(path, encoding=given) == LINES * 3000
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "json"])
+def test_encodings_of_tables(tmp_path, form):
+    content = {
+        "csv": "id,text\n1,a café\n",
+        "tsv": "id\ttext\n1\ta café\n",
+        "jsonl": '{"text": "a café"}\n',
+        "json": '[{"text": "a café"}]',
+    }[form]
+    path = tmp_path / f"t.{form}"
+    path.write_bytes(content.encode("cp1252"))
+    assert texts(path, encoding="latin-1") == ["a café"]
+    path.write_bytes(content.encode("utf-16"))
+    assert texts(path) == ["a café"]
+
+
+def test_a_wrong_encoding(tmp_path):
+    (tmp_path / "t.txt").write_bytes(b"a \x81\n")
+    with pytest.raises(NoppaError, match=r"t.txt is not cp1252 \(.*\): pass another encoding"):
+        texts(tmp_path / "t.txt", encoding="cp1252")
+    for name in ("klingon", "rot13", "hex", ""):
+        with pytest.raises(ParameterError, match="there is no encoding"):
+            Input(["t.txt"], encoding=name)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x7fELF\x02\x01\x01\x00" + bytes(99), "is a binary file, not text"),
+        (bytes(range(256)), "is a binary file, not text"),
+        ("the girl".encode("utf-16-be"), "if it is UTF-16, pass encoding"),
+        (b"%PDF-1.4", "is a PDF document, not text"),
+        (b"PAR1", "is a Parquet file, not text"),
+    ],
+)
+def test_what_is_no_text_is_named(tmp_path, content, message):
+    for name in ("t.txt", "t.csv", "t.jsonl", "t.json"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(NoppaError, match=message):
+            texts(tmp_path / name)
+
+
+def test_a_stray_zero_byte_is_text(tmp_path):
+    (tmp_path / "t.txt").write_bytes(b"the girl eats\x00 a cake\n")
+    assert texts(tmp_path / "t.txt") == ["the girl eats\x00 a cake"]
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.csv", "t.jsonl", "t.json"])
+def test_an_empty_file_is_said(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    with pytest.warns(NoppaWarning, match=f"{name} is empty"):
+        assert texts(tmp_path / name) == []
+
+
+# Delimiters
+
+
+@pytest.mark.parametrize(
+    ("content", "header", "expected"),
+    [
+        ("id;text\n1;a, b, c\n2;d\n", True, ["a, b, c", "d"]),
+        ("id\ttext\n1\ta; b\n", True, ["a; b"]),
+        ("id,text\n1,a; b\n2,c; d\n", True, ["a; b", "c; d"]),
+        ("text\na; b\nc\n", True, ["a; b", "c"]),
+        ('id;"a, b";text\n1;"x;\ny";c, d\n', True, ["c, d"]),
+        ("a;b;c\nd;e;f\ng;h;i\n", False, ["a", "d", "g"]),
+        ("a; b\nc\nd\n", False, ["a; b", "c", "d"]),
+        ("a,b;c\nd,e\nf,g\n", False, ["a", "d", "f"]),
+    ],
+)
+def test_delimiters_are_found_out(tmp_path, content, header, expected):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    assert texts(path, header=header) == expected
+
+
+def test_a_delimiter_that_is_given(tmp_path):
+    (tmp_path / "t.csv").write_text("id|text\n1|a;b\n")
+    assert texts(tmp_path / "t.csv", delimiter="|") == ["a;b"]
+    (tmp_path / "t.tsv").write_text('id;text\n1;a "b\n')
+    assert texts(tmp_path / "t.tsv", delimiter=";") == ['a "b']
+    for given, message in {";;": "one character", "\n": "one character", ";": "has no delimiter"}.items():  # fmt: skip
+        with pytest.raises(ParameterError, match=message):
+            Input(["t.txt"], delimiter=given)
+
+
+# JSON arrays
+
+VALUES = [
+    {"text": 'a, "b" é\\n\u2028', "id": 1.25},
+    "plain",
+    {"text": "c", "x": [1, 2, {"d": None}], "t": True},
+    3.5,
+    -12e-3,
+    False,
+    {"no": 1},
+]
+
+
+@pytest.mark.parametrize("indent", [None, 3])
+def test_arrays(tmp_path, indent):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(VALUES, indent=indent, ensure_ascii=False), encoding="utf-8")
+    assert texts(path) == ['a, "b" é\\n\u2028', "plain", "c", None, None, None, None]
+    assert [fault.removeprefix(f"{path}, ") for fault in reasons(path)] == [
+        "row 4: it is 3.5, not a string",
+        "row 5: it is -0.012, not a string",
+        "row 6: it is false, not a string",
+        "row 7: it has no 'text'",
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", ["[1,]", "[1 2]", "[", "[1", '["a" "b"]', "[1] 2", '["a', "[" * 5000, "[nul]"]
+)
+def test_broken_arrays(tmp_path, content):
+    (tmp_path / "t.json").write_text(content)
+    with pytest.raises(NoppaError, match=r"t.json is not a JSON array after row \d"):
+        texts(tmp_path / "t.json")
+
+
+def test_json_that_is_no_array_is_lines(tmp_path):
+    (tmp_path / "t.json").write_text('{"text": "a"}\n"b"\n')
+    assert texts(tmp_path / "t.json") == ["a", "b"]
+
+
+def test_tables_from_a_pipe_that_gives_a_byte_at_a_time(monkeypatch):
+    class Drop(io.BytesIO):
+        def read(self, size=-1):
+            return super().read(min(size, 1) if size else size)
+
+    content = "id;text\n1;a café\n2;b\n".encode("cp1252")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Drop(content)))
+    source = Input(["-"], format="csv", encoding="cp1252", delimiter=";")
+    assert [text for batch in read(source) for text in batch.texts] == ["a café", "b"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'[{"text": "a"}]')))
+    assert texts(Path("-"), format="json") == ["a"]
 
 
 # Vectors out
@@ -263,7 +427,7 @@ def test_a_job_tells_of_few_known_words_once(tmp_path):
 
 def test_no_records_are_no_rows(tmp_path):
     (tmp_path / "t").write_bytes(b"")
-    with pytest.warns(NoppaWarning, match="is empty: there is no record in it"):
+    with pytest.warns(NoppaWarning, match="is empty"):
         Job(MODEL, Input([str(tmp_path / "t")]), str(tmp_path / "v.npy")).run()
     assert np.load(tmp_path / "v.npy").shape == (0, MODEL.dim)
 
@@ -272,7 +436,7 @@ def test_policies_for_bad_records(tmp_path):
     source, target = tmp_path / "t", tmp_path / "v.jsonl"
     source.write_bytes(b"cake\n\xff\na girl\n")
     with pytest.raises(
-        NoppaError, match=r"line 2: it is not UTF-8 \(.*\); mend it, or pass --on-error"
+        NoppaError, match=r"line 2: it is not UTF-8 \(.*\): fix it, or pass on_error="
     ):
         Job(MODEL, Input([str(source)]), str(target)).run()
     assert not target.exists()
@@ -291,9 +455,9 @@ class Stopped(Exception):
 @pytest.mark.parametrize("form", [form for form, kind in WRITERS.items() if kind.resumable])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, Stopped])
 def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
-    monkeypatch.setattr("noppa.files.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr("noppa.files.job.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     source, whole, target = tmp_path / "t.txt", tmp_path / f"whole.{form}", tmp_path / f"v.{form}"
-    monkeypatch.setattr("noppa.files.record_formats.lines.PIECE", 1 << 12)
+    monkeypatch.setattr("noppa.files.inputs.PIECE", 1 << 12)
     source.write_bytes(b"".join(b"the girl eats %d cake\n\n\xff\n" % at for at in range(2000)))
     Job(MODEL, Input([str(source)]), str(whole), on_error="skip").run()
 
@@ -340,7 +504,7 @@ def test_files_are_closed_where_reading_ends_early(tmp_path, form):
     def is_open():
         return str(path) in {os.readlink(file.path) for file in os.scandir("/proc/self/fd")}
 
-    batches = read(Input([str(path)], form="lines" if form == "txt" else form))
+    batches = read(Input([str(path)], format="lines" if form == "txt" else form))
     next(batches)
     held = batches.gi_frame  # what a traceback would hold
     assert is_open()
@@ -378,9 +542,9 @@ def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
 
 
 def test_resume_refuses_another_job(tmp_path, monkeypatch):
-    monkeypatch.setattr("noppa.files.encode_stream.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("noppa.files.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     source, target = tmp_path / "t.txt", tmp_path / "v.npy"
-    monkeypatch.setattr("noppa.files.record_formats.lines.PIECE", 1 << 10)
+    monkeypatch.setattr("noppa.files.inputs.PIECE", 1 << 10)
     source.write_bytes(b"a cake\n" * 2000)
 
     def interrupt(records, position):
@@ -389,12 +553,12 @@ def test_resume_refuses_another_job(tmp_path, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         Job(MODEL, Input([str(source)]), str(target), resume=True, progress=interrupt).run()
-    with pytest.raises(NoppaError, match="begun with other options"):
+    with pytest.raises(NoppaError, match="started with a different options"):
         Job(
             MODEL, Input([str(source)]), str(target), resume=True, options={"normalize": True}
         ).run()
     source.write_bytes(b"a girl\n" * 2000)
-    with pytest.raises(NoppaError, match="begun with another input"):
+    with pytest.raises(NoppaError, match="started with another input"):
         Job(MODEL, Input([str(source)]), str(target), resume=True).run()
 
 
@@ -413,9 +577,9 @@ def test_interruption_without_resume_leaves_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("target", "options", "message"),
     [
-        ("-", {"form": "npy"}, "cannot go to standard output"),
+        ("-", {"format": "npy"}, "cannot be written to standard output"),
         ("v.parquet", {"resume": True}, "can be resumed"),
-        ("v.xyz", {}, "end the name in .npy"),
+        ("v.xyz", {}, "must end in .npy"),
         ("none/v.npy", {}, "does not exist"),
         ("v.npy", {"on_error": "ignore"}, "on_error must be one of"),
     ],
@@ -428,7 +592,7 @@ def test_wrong_jobs(tmp_path, monkeypatch, target, options, message):
 
 @pytest.mark.found("code review", "A device or a file without line feeds filled the memory.")
 def test_a_line_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("noppa.files.record_formats.lines.LONGEST_LINE", 1 << 19)
+    monkeypatch.setattr("noppa.files.inputs.LONGEST_LINE", 1 << 19)
     path = tmp_path / "endless"
     path.write_bytes(b"fine\n" + b"x" * (1 << 18))
     assert list(map(len, texts(path))) == [4, 1 << 18]
