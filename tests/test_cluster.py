@@ -123,8 +123,9 @@ def test_a_killed_job_resumes_by_part_with_the_same_bytes(tmp_path, model, input
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": path},
     ) as driver:
-        done = lambda: len(list((out / "_noppa").glob("part-*.json")))  # noqa: E731
-        wait_until(lambda: done() == 2 or driver.poll() is not None)
+        records = [out / "_noppa" / f"part-0000{number}.parquet.json" for number in range(2)]
+        written = lambda: all(path.exists() and path.stat().st_size for path in records)  # noqa: E731
+        wait_until(lambda: written() or driver.poll() is not None)
         assert driver.poll() is None, driver.stderr.read()
         os.killpg(driver.pid, signal.SIGKILL)
     kept = {name: (out / name).stat().st_mtime_ns for name in parts_of(out)}
