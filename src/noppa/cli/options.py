@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
-from functools import wraps
+from collections.abc import Sequence
+from dataclasses import replace
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,7 +16,6 @@ from noppa.errors import FileError, ParameterError
 from noppa.files import FORMATS, Input
 from noppa.files.inputs import STDIN
 from noppa.methods.registry import method_class, search_current_folder
-from noppa.threads import MOST
 
 Inputs = Annotated[
     list[str] | None, typer.Argument(help="Files with text; standard input if none or -.")
@@ -255,48 +253,3 @@ def _convert(text: str, annotation: str) -> Any:
         return {"int": int, "float": float}.get(annotation.split(" ")[0], str)(text)
     except ValueError:
         return text
-
-
-# Used by the commands that are not yet written with plain options.
-
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        help="Threads; all available ones if not given.", show_default=False, min=1, max=MOST
-    ),
-]
-
-
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters that are dataclasses become an option for each field, after its other options."""
-    # Not get_type_hints: on Python 3.10 it hides what is Annotated where the default is None.
-    given = signature(command, eval_str=True)
-    hints = {name: one.annotation for name, one in given.parameters.items()}
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[name])
-        for name, one in given.parameters.items()
-        if name not in groups
-    ]
-    for kind in groups.values():
-        annotations = get_type_hints(kind, include_extras=True)
-        parameters += [
-            Parameter(
-                one.name,
-                Parameter.KEYWORD_ONLY,
-                default=one.default,
-                annotation=annotations[one.name],
-            )
-            for one in fields(kind)
-        ]
-
-    @wraps(command)
-    def called(**values: Any) -> None:
-        for name, kind in groups.items():
-            values[name] = kind(**{one.name: values.pop(one.name) for one in fields(kind)})
-        command(**values)
-
-    del called.__wrapped__  # or its signature would be taken
-    setattr(called, "__signature__", given.replace(parameters=parameters))  # noqa: B010
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
-    return called
