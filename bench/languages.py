@@ -221,7 +221,7 @@ def segmentation(mediawiki: Path, code: str) -> None:
     expected = [cuts(public(run)) for run in runs]
     theirs = cpu_seconds(lambda: [public(run) for run in runs])
     for name, words in word_lists(code, texts[SENTENCES:], public).items():
-        lexicon = Lexicon.of(words, 0, "skip", "exact-then-lower", Tokenizer.parse(code))
+        lexicon = Lexicon.from_words(words, 0, "skip", "exact-then-lower", Tokenizer.parse(code))
         lexicon.tokens("")
         ours = cpu_seconds(lambda lexicon=lexicon: [lexicon.tokens(run) for run in runs])
         rows = cpu_seconds(lambda lexicon=lexicon: lexicon.look_up(runs, 1))

@@ -12,7 +12,7 @@ import pytest
 
 import noppa
 from noppa import _native
-from noppa.words import word_folder
+from noppa.words import storage as word_folder
 from tests import oracle
 
 WORDS = ["the", "girl", "eats", "a", "cake"]

@@ -18,7 +18,6 @@ from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
 from noppa.methods import registry
 from noppa.methods.k_means import k_means
-from noppa.words.nearest import nearest
 
 TEXTS = ["a b c", "b c d e", "a d", "c e a b", "e", "d d a"]
 
@@ -262,12 +261,12 @@ def test_a_word_with_half_of_a_surrogate_pair_is_refused() -> None:
 )
 def test_the_nearest_words_leave_out_the_word_itself_alone() -> None:
     both = noppa.WordVectors(["Cake", "cake", "pie"], [[1.0, 0], [1, 0.1], [0, 1]])
-    assert [word for word, _ in nearest(both, "Cake")] == ["cake", "pie"]
-    assert [word for word, _ in nearest(both, "CAKE", 1)] == ["Cake"]
+    assert [word for word, _ in both.nearest("Cake")] == ["cake", "pie"]
+    assert [word for word, _ in both.nearest("CAKE", 1)] == ["Cake"]
     for count in (0, -1, "2", 1.5, None):
-        with pytest.raises(ParameterError, match="count must be a whole number"):
-            nearest(both, "cake", count)  # type: ignore[arg-type]
-    assert len(nearest(both, "pie", 10**18)) == 2
+        with pytest.raises(ParameterError, match="n must be a whole number"):
+            both.nearest("cake", count)  # type: ignore[arg-type]
+    assert len(both.nearest("pie", 10**18)) == 2
 
 
 @pytest.fixture(scope="module")
@@ -335,7 +334,7 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
     "with_corpus(texts)": lambda w, e, v: w.with_corpus(v),
     "with_corpus(missing)": lambda w, e, v: w.with_corpus(TEXTS, missing=v),
     "coverage(texts)": lambda w, e, v: w.coverage(v),
-    "nearest(word)": lambda w, e, v: nearest(w, v),
+    "nearest(word)": lambda w, e, v: w.nearest(v),
     "k_means(k)": lambda w, e, v: k_means(np.ones((4, 2)), v),
     "Moments.from_rows": lambda w, e, v: refine.Moments.from_rows(v).total,
     "WordVectors.load(path)": lambda w, e, v: noppa.WordVectors.load(v),

@@ -67,7 +67,7 @@ def test_what_counts_as_a_word(token: str, known: bool, counts: bool) -> None:
     st.sampled_from([1, 2]),
 )
 def test_native_counts_equal_the_oracle(texts: list[str], threads: int) -> None:
-    lexicon = Lexicon.of(["abca", "aabb", "ДяДя", "猫", "abc"])
+    lexicon = Lexicon.from_words(["abca", "aabb", "ДяДя", "猫", "abc"])
     arguments = (lexicon.text, lexicon.bounds)
     native = _native.Vocabulary(*arguments, _native.build_slots(*arguments)[0], 0, -1)
     plain = oracle.Vocabulary(*arguments, np.empty(0, np.uint64), 0, -1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.words.word_folder import KIND
+from noppa.words.storage import KIND
 
 
 def words(ordered: bool = True) -> noppa.WordVectors:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import noppa
 from noppa import _native
 from noppa.words import formats as files
-from noppa.words.nearest import nearest
 from tests import oracle
 from tests.conftest import made_texts
 from tests.test_methods import CASES
@@ -194,7 +193,7 @@ def test_bad_pieces(options: dict[str, object], message: str) -> None:
 
 
 def test_repeated_pieces_are_told() -> None:
-    with pytest.warns(noppa.NoppaWarning, match="1 words stand more than once, the first is '##a'"):
+    with pytest.warns(noppa.NoppaWarning, match="1 words occur more than once, the first is '##a'"):
         words = noppa.WordVectors(["a", "##a", "##a", "##b"], np.eye(4), unknown="pieces", pieces=3)
     assert words.vocabulary.look_up_tokens([["aab"]])[0].tolist() == [0, 1, 3]
 
@@ -229,7 +228,7 @@ def test_other_programs_get_words_alone(tmp_path: Path) -> None:
 
 
 def test_no_piece_is_near_a_word() -> None:
-    assert {name for name, _ in nearest(made(), "cake", 50)} == set(WORDS) - {"cake"}
+    assert {name for name, _ in made().nearest("cake", 50)} == set(WORDS) - {"cake"}
 
 
 class TestProbabilities:

@@ -1,4 +1,4 @@
-"""Word vectors of 4 and 8 bits a column: what they keep, how they are cut, saved and read."""
+"""Word vectors of 4 and 8 bits per column: what they keep, how they are cut, saved and read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 import noppa
 from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
 from noppa.encoder.models import write_model
-from noppa.words import packed_rows
 from noppa.words.formats import write
 from tests import oracle
 from tests.conftest import made_texts, made_words
@@ -54,17 +53,13 @@ def test_what_is_lost(bits: Any, error: float) -> None:
 
 
 def test_a_value_is_its_scale_times_a_level() -> None:
-    numbers = np.arange(16, dtype=np.uint8).reshape(2, 8)
-    packed = packed_rows.packed(numbers)
-    assert packed.tolist() == [[0x10, 0x32, 0x54, 0x76], [0x98, 0xBA, 0xDC, 0xFE]]
+    packed = np.array([[0x10, 0x32, 0x54, 0x76], [0x98, 0xBA, 0xDC, 0xFE]], np.uint8)
     words = noppa.WordVectors(["a", "b"], packed, scales=[[128.0], [1.0]], blocks=[8], bits=[4])
     assert words["a"].tolist() == list(FOUR_BIT_LEVELS[:8])
     assert (words["b"] * LEVEL_UNIT).tolist() == list(FOUR_BIT_LEVELS[8:])
-    odd = packed_rows.packed(numbers[:, :7])
-    assert packed_rows.levels(odd, [7], [4]).tolist() == [
-        list(FOUR_BIT_LEVELS[:7]),
-        list(FOUR_BIT_LEVELS[8:15]),
-    ]
+    odd = noppa.WordVectors(["a"], packed[:1], scales=[[128.0]], blocks=[7], bits=[4])
+    assert odd["a"].tolist() == list(FOUR_BIT_LEVELS[:7])
+    assert (words.quantized(4, 8).matrix == packed).all()
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-9, 1e12])
@@ -82,9 +77,9 @@ def test_kernels_read_each_value_exactly(instruction_set: str) -> None:
     words = noppa.Encoder(few, noppa.Average())
     assert (words.encode_tokens([[word] for word in few.words]) == every_row(few)).all()
     ids = np.arange(len(few) + 1, dtype=np.int32)
-    twin = oracle.Table(few.matrix, few.scales, few.rows.blocks, few.rows.bits).rows(ids)
-    assert not twin[-1].any()
-    assert np.allclose(twin[:-1], every_row(few), rtol=1e-6)
+    exact = oracle.Table(few.matrix, few.scales, few.rows.blocks, few.rows.bits).rows(ids)
+    assert not exact[-1].any()
+    assert np.allclose(exact[:-1], every_row(few), rtol=1e-6)
 
 
 @pytest.mark.parametrize("bits", [4, 8, MIXED])
@@ -120,21 +115,21 @@ def test_columns(start: int, stop: int) -> None:
     assert (every_row(view) == every_row(few)[:, start:stop]).all()
     whole = noppa.Encoder(few, noppa.Average()).encode(TEXTS)
     assert (noppa.Encoder(view, noppa.Average()).encode(TEXTS) == whole[:, start:stop]).all()
-    assert view.rows.place_in(few.rows) == (start, stop)
-    assert view.without_pieces().rows.place_in(few.rows) == (start, stop)
-    assert few.rows.some(np.arange(len(few))).place_in(few.rows) is None
+    assert view.rows.columns_in(few.rows) == (start, stop)
+    assert view.without_pieces().rows.columns_in(few.rows) == (start, stop)
+    assert few.rows.select(np.arange(len(few))).columns_in(few.rows) is None
 
 
 @pytest.mark.parametrize("start", [2, 4, 41, 49])
 def test_columns_in_the_middle_of_a_byte(start: int) -> None:
-    with pytest.raises(noppa.NoppaError, match=f"column {start} lies in the middle of a byte"):
+    with pytest.raises(noppa.NoppaError, match=f"column {start} begins in the middle of a byte"):
         quantized().columns(start, 50)
 
 
 def test_a_view_of_other_blocks_is_no_view() -> None:
     few = quantized(4)
     same_bytes = noppa.words.matrix.Matrix(few.matrix, few.scales, (2, 6, 32, 10), (4, 4, 4, 4))
-    assert same_bytes.place_in(few.rows) is None
+    assert same_bytes.columns_in(few.rows) is None
 
 
 def test_presets_are_columns_with_scales_of_their_own(tmp_path: Path) -> None:

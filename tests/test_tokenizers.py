@@ -33,7 +33,7 @@ WORDS = [
 
 
 def lexicon(tokenizer: str, case: str = "exact-then-lower", words: list[str] = WORDS) -> Lexicon:
-    return Lexicon.of(words, 0, "skip", case, Tokenizer.parse(tokenizer))
+    return Lexicon.from_words(words, 0, "skip", case, Tokenizer.parse(tokenizer))
 
 
 RULES = {

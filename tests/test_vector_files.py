@@ -218,7 +218,7 @@ def test_missing_file_and_folder(tmp_path):
 
 def test_duplicates_first_wins(tmp_path):
     path = text_file(tmp_path / "v", [*LINES, "cake 1 2 3 4 5 6"])
-    with pytest.warns(NoppaWarning, match="1 words stand more than once, the first is 'cake'"):
+    with pytest.warns(NoppaWarning, match="1 words occur more than once, the first is 'cake'"):
         loaded = WordVectors.load(path)
     np.testing.assert_array_equal(loaded["cake"], MATRIX[1])
     assert loaded.repeated.tolist() == [5]
@@ -307,7 +307,7 @@ def test_rows_can_stay_on_disk(tmp_path):
     path = text_file(tmp_path / "v", LINES)
     loaded = files.read(path, files.Options(scratch=tmp_path))
     assert isinstance(loaded.matrix, np.memmap)
-    same(WordVectors.of(loaded))
+    same(WordVectors.from_loaded(loaded))
 
 
 def test_counts_that_are_not_utf8(tmp_path):

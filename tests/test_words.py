@@ -49,7 +49,7 @@ def test_unknown_words_follow_their_policy() -> None:
 
 def test_a_repeated_word_never_shifts_the_others() -> None:
     """D9: the first vector counts, and every later word keeps its own."""
-    with pytest.warns(noppa.NoppaWarning, match="1 words stand more than once, the first is 'b'"):
+    with pytest.warns(noppa.NoppaWarning, match="1 words occur more than once, the first is 'b'"):
         words = noppa.WordVectors(["a", "b", "b", "c"], MATRIX)
     assert words["b"].tolist() == [3, 4, 5]
     assert words["c"].tolist() == [9, 10, 11]

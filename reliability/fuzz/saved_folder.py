@@ -119,7 +119,7 @@ def _fasttext() -> WordVectors:
     rows = np.random.default_rng(5).normal(size=(5, 6)).astype(np.float32)
     words = WordVectors(WORDS, np.ones((len(WORDS), 6), np.float32), np.full(len(WORDS), 0.1))
     buckets = np.array([1, 3, 4, 8, 10], np.int32), np.arange(5, dtype=np.int32)
-    words.ngrams = NgramVectors(MappedRows.of(rows), 0, 5, 11, (2, 4), buckets, "made")
+    words.ngrams = NgramVectors(MappedRows.from_matrix(rows), 0, 5, 11, (2, 4), buckets, "made")
     words.lexicon.unknown = "ngrams"
     return words
 

@@ -49,7 +49,9 @@ def load(data: bytes, name: str, others: dict[str, bytes] | None = None, **optio
             Path(folder, file).write_bytes(content)
         try:
             # WordVectors.load would import noppa.words.formats too late for atheris to instrument it.
-            words = WordVectors.of(formats.read(Path(folder, name), formats.Options(**options)))
+            words = WordVectors.from_loaded(
+                formats.read(Path(folder, name), formats.Options(**options))
+            )
             words = words.for_tokens([["kuchen", "\udcff", ""]], 1)
         except NoppaError as error:
             return check_error(error)

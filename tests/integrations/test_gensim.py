@@ -11,7 +11,6 @@ from gensim.models import KeyedVectors, Word2Vec
 import noppa
 from noppa.errors import InputError
 from noppa.integrations.gensim import keyed_vectors, word_vectors
-from noppa.words.nearest import nearest
 from tests.conftest import made_texts, made_words
 
 
@@ -34,7 +33,7 @@ def test_neighbours_are_ours() -> None:
     keyed = keyed_vectors(noppa.load("similarity"))
     assert len(keyed) == words.lexicon.whole_words
     found = [word for word, _ in keyed.most_similar("cake", topn=5)]
-    assert found == [word for word, _ in nearest(words, "cake", 5)]
+    assert found == [word for word, _ in words.nearest("cake", 5)]
 
 
 def test_their_counts_are_no_frequencies(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.words import packed_rows
+from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
 
 Float = NDArray[np.float64]
 MOST = float(np.finfo(np.float32).max)
@@ -32,13 +32,25 @@ class Table:
         found = np.zeros((len(ids), sum(self.blocks)))
         real = ids < len(self.matrix)
         if self.bits and self.scales is not None:
-            chosen = self.matrix[ids[real]], self.scales[ids[real]]
-            found[real] = packed_rows.values(*chosen, self.blocks, self.bits, np.float64)
-            return found
-        found[real] = self.matrix[ids[real]]
+            found[real] = self._levels(ids[real]) / LEVEL_UNIT
+        else:
+            found[real] = self.matrix[ids[real]]
         if self.scales is not None:
             found[real] *= np.repeat(self.scales[ids[real]], self.blocks, axis=1)
         return found
+
+    def _levels(self, ids: NDArray[np.int32]) -> Float:
+        """Return the levels of packed columns one by one: 8 bits are a byte, 4 bits half of one, the lower half first."""
+        columns, byte = [], 0
+        for width, depth in zip(self.blocks, self.bits, strict=True):
+            for column in range(width):
+                stored = self.matrix[ids, byte + column * depth // 8]
+                nibble = stored >> 4 * (column % 2) & 15
+                columns.append(
+                    stored.view(np.int8) if depth == 8 else np.array(FOUR_BIT_LEVELS)[nibble]
+                )
+            byte += -(-width * depth // 8)
+        return np.array(columns, float).T
 
 
 class Steps:

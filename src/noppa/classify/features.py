@@ -385,7 +385,7 @@ def _select(
     frequencies = [level.frequencies[keep] for level, keep in zip(levels, keeps, strict=True)]
     df = np.concatenate(frequencies[shortest - 1 :])
     idf = np.log((1 + texts) / (1 + df)) + 1
-    lexicon = Lexicon.of([words[number] for number in kept_words], 0, "skip", CASE)
+    lexicon = Lexicon.from_words([words[number] for number in kept_words], 0, "skip", CASE)
     return Ngrams(lexicon, tables, shortest, idf.astype(np.float32))
 
 

@@ -39,10 +39,9 @@ from noppa.io.outputs import refuse_input_as_output
 from noppa.io.storage import is_saved_folder
 from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words import formats
-from noppa.words.counting import split_without_words, words_of_texts
 from noppa.words.formats.arrays import read_words, vocabulary_of
 from noppa.words.formats.download import download, find_set, vector_sets
-from noppa.words.nearest import nearest as nearest_words
+from noppa.words.frequencies import split_without_words, words_of_texts
 
 Vectors = Annotated[Path, typer.Argument(help="Word vectors: any file or saved folder.")]
 
@@ -97,7 +96,9 @@ def convert(
             words = WordVectors.load(source, limit, kept, dtype)
         else:
             with bytes_bar("read") as progress:
-                words = WordVectors.of(formats.read(source, options.with_progress(progress)))
+                words = WordVectors.from_loaded(
+                    formats.read(source, options.with_progress(progress))
+                )
         if tokenizer is not None:
             words = words.with_tokenizer(split)
         if counts is not None:
@@ -180,7 +181,7 @@ def nearest(
 
     Example: noppa vectors nearest glove cake -n 5
     """
-    found = nearest_words(_load(source), word, count)
+    found = _load(source).nearest(word, count)
     if as_json:
         return print_objects(found, ("word", "cosine"))
     print_rows((cosine, name) for name, cosine in found)

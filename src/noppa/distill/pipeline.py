@@ -145,7 +145,7 @@ def _look_up(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The row numbers of all tokens, and the offsets of the texts."""
     unknown = "pieces" if pieces else "skip"
-    lexicon = Lexicon.of(rows, pieces, unknown, "exact-then-lower", tokenizer)
+    lexicon = Lexicon.from_words(rows, pieces, unknown, "exact-then-lower", tokenizer)
     return lexicon.look_up(list(texts), 1)
 
 

@@ -34,7 +34,7 @@ def chosen(
 ) -> list[str]:
     """The `size` most frequent words that the tokenizer leaves whole; ties in alphabetical order."""
     order = sorted(frequencies, key=lambda word: (-frequencies[word], word))
-    lexicon = Lexicon.of(order or [""], 0, "skip", "exact", tokenizer)
+    lexicon = Lexicon.from_words(order or [""], 0, "skip", "exact", tokenizer)
     words: list[str] = []
     for word in order:
         if len(words) == size:

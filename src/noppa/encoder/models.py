@@ -240,7 +240,7 @@ def _columns(name: str, encoder: Encoder, words: WordVectors) -> Any:
         raise ParameterError(f"{name!r} cannot be the name of a preset", "choose a single word")
     if encoder.tokenizer is not None:
         raise ParameterError(f"the preset {name!r} has a tokenizer function, which no file holds")
-    place = encoder.words.rows.place_in(words.rows)
+    place = encoder.words.rows.columns_in(words.rows)
     if place is None or not encoder.words.shares_with(words):
         raise ParameterError(
             f"the preset {name!r} has other words than the model",

@@ -22,7 +22,7 @@ from noppa.methods import registry
 from noppa.methods.method import Method
 from noppa.refine import REFINEMENTS, STEPS, Refinement, Step
 from noppa.text.tokenizer import Tokenizer
-from noppa.words import word_folder
+from noppa.words import storage as word_folder
 from noppa.words.word_vectors import WordVectors
 
 KIND = "encoder"

@@ -1,16 +1,16 @@
-"""Word probabilities: from a counts file, a dict, wordfreq, a corpus, or the rank; an estimate is always marked as one.
+"""Word probabilities: from a counts file, a dict, wordfreq, a corpus, or the rank; estimates are marked as such.
 
-p(w) is the count of w over the sum of all counts given, with words that differ only in case counted together.
+p(w) is the count of w over the sum of all counts, with words that differ only in case counted together.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,12 @@ from noppa.io.inputs import read_whole
 from noppa.parameters import one_of, real, short_repr
 from noppa.text.characters import lower
 from noppa.text.rules import REPLACED
+from noppa.text.tokenizer import Split, Tokenizer
+from noppa.words.lexicon import Lexicon
+from noppa.words.texts import blocks_of, texts_of, tokens_of
 
-#: Share of all tokens for what counts files leave out: punctuation, clitics, digits. Counted by
-#: `tools/count_closed_class.py` over 640,000 English sentences of mixed sources.
+#: Share of all tokens of what counts files leave out: punctuation, clitics, digits. Counted by
+#: `tools/count_closed_class.py` in 640,000 English sentences of mixed sources.
 # fmt: off
 CLOSED_CLASS: dict[str, float] = {
     ".": 4.41e-02, ",": 3.11e-02, "?": 1.13e-02, "'s": 4.62e-03, '"': 3.24e-03, "(": 3.22e-03,
@@ -44,7 +47,7 @@ CLOSED_CLASS: dict[str, float] = {
 # fmt: on
 
 
-#: Marks of other languages, and the English ones whose share stands for theirs.
+#: Punctuation of other languages, which gets the share of the English marks.
 MARKS = {
     **dict.fromkeys("。．।॥።։", "."), **dict.fromkeys("，、،٬", ","), **dict.fromkeys("？؟¿", "?"),
     **dict.fromkeys("！¡", "!"), **dict.fromkeys("；؛", ";"), "：": ":", "（": "(", "）": ")",
@@ -54,16 +57,18 @@ MARKS = {
 #: Typographic quotes and hyphens to their ASCII forms.
 ASCII = str.maketrans(REPLACED)
 
-#: What counts are called that the package wordfreq has of a language: `wordfreq:de`.
+#: Prefix of counts from the package wordfreq: `wordfreq:de`.
 WORDFREQ = "wordfreq:"
 
 #: Above any corpus, and low enough that no sum of counts overflows.
 LARGEST_COUNT = 1e18
+#: Texts counted at a time.
+BLOCK = 4096
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """Probability of each word, which of them were really counted, and where they come from."""
+    """Probability of each word, which of them were counted, and where they come from."""
 
     __repr__ = dataclass_repr
 
@@ -71,29 +76,27 @@ class Probabilities:
     counted: NDArray[np.bool_]
     source: str
 
-    @cached_property
-    def _falling(self) -> NDArray[np.float64]:
-        return -np.sort(-self.values)
-
-    def least_of(self, count: int) -> float:
-        """The least probability among the `count` most probable words."""
-        return float(self._falling[min(count, len(self.values)) - 1])
-
-    def of_rows(self, rows: NDArray[np.int64] | slice) -> Probabilities:
-        """The probabilities of some rows."""
+    def select(self, rows: NDArray[np.int64] | slice) -> Probabilities:
+        """Return the probabilities of some rows."""
         return Probabilities(self.values[rows], self.counted[rows], self.source)
 
     def with_pieces(
-        self, count: int, before: NDArray[np.float64] | None, shares: NDArray[np.float64] | None
+        self,
+        count: int,
+        previous: NDArray[np.float64] | None,
+        shares: NDArray[np.float64] | None = None,
     ) -> Probabilities:
-        """Append the probabilities of `count` pieces: the counted share, else the one before, else the minimum."""
+        """Append probabilities of `count` pieces: the counted share, else the previous one, else the minimum."""
         counted = np.zeros(count, bool) if shares is None else shares > 0
-        values = np.full(count, self.values.min()) if before is None else before
+        values = np.full(count, self.values.min()) if previous is None else previous
         if shares is not None:
             values = np.where(counted, shares, values)
         return Probabilities(
             np.append(self.values, values), np.append(self.counted, counted), self.source
         )
+
+
+# From counts
 
 
 def from_counts(
@@ -102,44 +105,53 @@ def from_counts(
     missing: str | float = "smallest",
     on_error: str = "raise",
 ) -> Probabilities:
-    """Probabilities of `words` from a dict, a file of `word count` lines, or the package wordfreq (`wordfreq:de`).
+    """Return the probabilities of `words` from a dict, a file of `word count` lines, or wordfreq (`wordfreq:de`).
 
-    A word without a count gets, with `missing="smallest"`, the smallest probability of any counted word of the
-    vocabulary, unless it is punctuation, a clitic or a digit, whose share is known from English text; a number is
-    taken as the probability itself.
+    With `missing="smallest"`, a word without a count gets the smallest probability of any counted word, unless it is
+    punctuation, a clitic or a digit, whose share is known from English text; a number is used as the probability itself.
     """
     if not isinstance(counts, (Mapping, str, PathLike)):
         raise ParameterError(
             f"counts must be a dict or the path of a file, not {short_repr(counts)}"
         )
+    words = list(words)
     if isinstance(counts, Mapping):
         table, source = dict(counts), "a dict of counts"
     elif str(counts).startswith(WORDFREQ):
-        words = list(words)
         table, source = _wordfreq(words, str(counts).removeprefix(WORDFREQ)), str(counts)
     else:
         table, source = read_counts(counts, on_error), f"counts in {Path(counts).name}"
-    merged: defaultdict[str, float] = defaultdict(float)
     for word, count in table.items():
         if not isinstance(word, str):
-            raise ParameterError(
-                f"{short_repr(word)} is counted, which is no word: a word is a str"
-            )
+            raise ParameterError(f"counts has {short_repr(word)} as a word: a word is a str")
         if not _is_count(count):
             raise ParameterError(
                 f"the count of {word!r} is {short_repr(count)}: a count is 0 or more, and at most {LARGEST_COUNT:g}"
             )
+    merged = _merged(table)
+    forms = [lower(word) for word in words]
+    values = np.array([merged.get(form, 0) for form in forms], float)
+    return _from_shares(forms, values, float(sum(merged.values())), source, missing)
+
+
+def _merged(table: Mapping[str, float]) -> dict[str, float]:
+    """Add up the counts of words that differ in case alone."""
+    merged: defaultdict[str, float] = defaultdict(float)
+    for word, count in table.items():
         merged[lower(word)] += float(count)
-    total = float(sum(merged.values()))
+    return merged
+
+
+def _from_shares(
+    forms: list[str], values: NDArray[Any], total: float, source: str, missing: str | float
+) -> Probabilities:
     if total <= 0:
         raise ParameterError(f"{source} adds up to nothing: give at least one word a count above 0")
-    forms = [lower(word) for word in words]
-    values = np.array([merged.get(form, 0) for form in forms], float) / total
-    return filled(forms, values, source, missing)
+    return filled(forms, values / total, source, missing)
 
 
-def _wordfreq(words: Iterable[str], language: str) -> dict[str, float]:
-    """The shares of words in a language, and those of elided ones (l', qu') for the spelling without an apostrophe."""
+def _wordfreq(words: list[str], language: str) -> dict[str, float]:
+    """Return wordfreq's frequencies; an elided word (`l'`) has those of the bare word that wordfreq lists."""
     with needs("wordfreq", f"counts of {WORDFREQ}{language}"):
         import wordfreq
     try:
@@ -147,36 +159,13 @@ def _wordfreq(words: Iterable[str], language: str) -> dict[str, float]:
     except LookupError:
         known = ", ".join(sorted(wordfreq.available_languages("best")))
         raise ParameterError(
-            f"wordfreq has no counts of {short_repr(language)}, only of {known}: count a text of your own with with_corpus, or "
-            "take the order of the words with with_ranks"
+            f"wordfreq has no counts of {short_repr(language)}, only of {known}: count your own text with with_corpus, or "
+            "estimate from the order of the words with with_ranks"
         ) from None
     for form in {lower(word) for word in words}:
         if form not in table and form.endswith("'") and form[:-1] in table:
             table[form] = table.pop(form[:-1])
     return table
-
-
-def from_ranks(count: int) -> Probabilities:
-    """Zipf's law for a vocabulary sorted by falling frequency: p proportional to 1 / rank. An estimate, and marked so."""
-    weights = 1 / np.arange(1, count + 1)
-    return Probabilities(
-        weights / weights.sum(), np.zeros(count, bool), "ranks (Zipf's law, an estimate)"
-    )
-
-
-def given(words: Iterable[str], values: NDArray[np.float64]) -> Probabilities:
-    """Probabilities a user already has; NaN marks a word without one."""
-    bad = np.flatnonzero((values < 0) | (values > 1) | np.isinf(values))
-    if len(bad):
-        raise ParameterError(
-            f"probability {bad[0]} is {values[bad[0]]!r}: it must lie between 0 and 1, or be NaN where unknown"
-        )
-    if np.isnan(values).all():
-        raise ParameterError("every probability is NaN: give at least one, or none at all")
-    known = ~np.isnan(values)
-    forms = [lower(word) for word in words]
-    probabilities = filled(forms, np.where(known, values, 0.0), "given", "smallest")
-    return Probabilities(np.where(known, values, probabilities.values), known, "given")
 
 
 def read_counts(path: str | PathLike[str], on_error: str = "raise") -> dict[str, float]:
@@ -223,7 +212,7 @@ def _is_count(value: float | str) -> bool:
 def filled(
     forms: list[str], values: NDArray[np.float64], source: str, missing: str | float
 ) -> Probabilities:
-    """The values (words,) with the `missing` policy of `from_counts` in place of zeros; `forms` are in lower case."""
+    """Replace zeros among the values (words,) by the `missing` policy of `from_counts`; `forms` are in lower case."""
     counted = values > 0
     if isinstance(missing, str) and missing == "smallest":
         smallest = values[counted].min() if counted.any() else 1e-9
@@ -238,3 +227,107 @@ def filled(
             f"missing must be 'smallest' or a probability, not {short_repr(missing)}"
         )
     return Probabilities(np.where(counted, values, fill), counted, source)
+
+
+# From other sources
+
+
+def from_ranks(count: int) -> Probabilities:
+    """Estimate by Zipf's law for a vocabulary sorted by falling frequency: p is proportional to 1 / rank."""
+    weights = 1 / np.arange(1, count + 1)
+    return Probabilities(
+        weights / weights.sum(), np.zeros(count, bool), "ranks (Zipf's law, an estimate)"
+    )
+
+
+def from_values(words: Iterable[str], values: NDArray[np.float64]) -> Probabilities:
+    """Check probabilities that a user already has; NaN marks a word without one."""
+    bad = np.flatnonzero((values < 0) | (values > 1) | np.isinf(values))
+    if len(bad):
+        raise ParameterError(
+            f"probability {bad[0]} is {values[bad[0]]!r}: it must be between 0 and 1, or NaN if unknown"
+        )
+    if np.isnan(values).all():
+        raise ParameterError("every probability is NaN: give at least one, or none at all")
+    known = ~np.isnan(values)
+    forms = [lower(word) for word in words]
+    probabilities = filled(forms, np.where(known, values, 0.0), "given", "smallest")
+    return Probabilities(np.where(known, values, probabilities.values), known, "given")
+
+
+# From texts
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """Token counts of a corpus; add the counts of two parts with `+`.
+
+    words: tokens of each word (words,), words that differ in case counted together.
+    pieces: unknown tokens that needed each piece (pieces,). total: all tokens.
+    """
+
+    __repr__ = dataclass_repr
+
+    words: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    total: int
+
+    @classmethod
+    def from_texts(cls, lexicon: Lexicon, texts: Iterable[str], split: Split) -> WordCounts:
+        """Count the words and the needed pieces of texts."""
+        tokens = count_tokens(texts, split)
+        merged: Counter[str] = Counter()
+        for token, count in tokens.items():
+            merged[lower(token)] += count
+        counts = [merged[lower(word)] for word in lexicon.plain_words]
+        return cls(np.array(counts, np.int64), _piece_counts(lexicon, tokens), tokens.total())
+
+    def __add__(self, other: WordCounts) -> WordCounts:
+        return WordCounts(
+            self.words + other.words, self.pieces + other.pieces, self.total + other.total
+        )
+
+    def probabilities(self, words: Iterable[str], missing: str | float) -> Probabilities:
+        """Return the probabilities of the words; `missing` is for words without a count, as in `from_counts`."""
+        forms = [lower(word) for word in words]
+        return _from_shares(forms, self.words, self.total, "counts of a corpus", missing)
+
+    def piece_shares(self) -> NDArray[np.float64]:
+        """Return the share of all tokens that needed each piece, (pieces,)."""
+        return self.pieces / max(self.total, 1)
+
+
+def count_tokens(texts: Iterable[str], split: Split) -> Counter[str]:
+    """Count the tokens of texts."""
+    tokens: Counter[str] = Counter()
+    for block in blocks_of(texts, BLOCK):
+        for sentence in tokens_of(texts_of(block), split):
+            tokens.update(sentence)
+    return tokens
+
+
+def words_of_texts(texts: Iterable[str], tokenizer: Tokenizer) -> set[str]:
+    """Return every word of texts, as it is and in lower case: all that a lookup may ask for."""
+    words = count_tokens(texts, split_without_words(tokenizer)).keys()
+    return {*words, *map(lower, words)}
+
+
+def split_without_words(tokenizer: Tokenizer) -> Split:
+    """Return the function of a tokenizer that needs no word vectors to find words."""
+    if tokenizer.segment == "vocabulary":
+        raise ParameterError(
+            f"the tokenizer {tokenizer} finds words among those of word vectors, and there are none here: use whitespace, "
+            "jieba, fugashi or pythainlp, or load the word vectors and give them the texts"
+        )
+    return Lexicon.from_words(["."], case="exact", tokenizer=tokenizer).tokens
+
+
+def _piece_counts(lexicon: Lexicon, tokens: Counter[str]) -> NDArray[np.int64]:
+    """Return how many tokens needed each piece, (pieces,)."""
+    if lexicon.unknown != "pieces":
+        return np.zeros(lexicon.pieces, np.int64)
+    ids, offsets = lexicon.vocabulary.look_up_tokens([[token] for token in tokens])
+    token_counts = np.repeat(np.array([*tokens.values()], float), np.diff(offsets))
+    is_piece = ids >= lexicon.whole_words
+    row_counts = np.bincount(ids[is_piece], token_counts[is_piece], len(lexicon))
+    return row_counts[lexicon.whole_words : len(lexicon)].astype(np.int64)

@@ -1,30 +1,57 @@
-"""Word vectors as they are stored: float32, float16, 8 bits with scales, or packed rows of 8 and 4 bits."""
+"""Word vectors as they are stored: float32, float16, 8 bits with scales, or packed rows of 4 and 8 bits.
+
+A packed row is bytes. A block of columns begins at a byte of its own: 8 bits are a level from -128 to 127; 4 bits are the
+number of one of `FOUR_BIT_LEVELS`, two to a byte, the earlier column in the lower half. A value is scale * level / LEVEL_UNIT.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noppa import _native as kernels
-from noppa.constants import LARGEST_VALUE, LEVEL_UNIT
+from noppa.constants import FOUR_BIT_LEVELS, LARGEST_VALUE, LEVEL_UNIT
 from noppa.errors import ParameterError
 from noppa.parameters import numbers, short_repr, whole
-from noppa.words import packed_rows
 
 CHECKED_ROWS = 1 << 14
-#: The largest number of float16.
-MOST_HALF = 65504.0
+LEVELS = np.array(FOUR_BIT_LEVELS, np.int8)
+#: The nearest of the 4-bit levels to each 8-bit level.
+NEAREST_LEVEL = np.abs(np.arange(-128, 128)[:, None] - LEVELS).argmin(axis=1).astype(np.uint8)
+#: Scales tried for 4 bits, as shares of the largest value of the block; the one with the smallest squared error is taken.
+#: A few large values matter less than many that are near.
+SHARES = np.linspace(0.6, 1.05, 16, dtype=np.float32)
+
+
+class Block(NamedTuple):
+    """Columns from `start` up to `stop`, in the bytes from `first` up to `last` of a packed row."""
+
+    bits: int
+    start: int
+    stop: int
+    first: int
+    last: int
+
+
+def packed_layout(blocks: Sequence[int], bits: Sequence[int]) -> list[Block]:
+    """Return where the blocks of a packed row are stored."""
+    layout, column, byte = [], 0, 0
+    for width, depth in zip(blocks, bits, strict=True):
+        size = width if depth == 8 else -(-width // 2)
+        layout.append(Block(depth, column, column + width, byte, byte + size))
+        column, byte = column + width, byte + size
+    return layout
 
 
 class Matrix:
-    """Rows (words, dim), and for 8-bit ones a scale a row, (words,), or a row and block of columns, (words, blocks).
+    """Rows (words, dim), and for 8-bit ones a scale per row, (words,), or per row and block of columns, (words, blocks).
 
-    blocks: how many columns each scale of a row is for; one block where empty.
-    bits: of each block, where the rows are packed, (words, bytes): see `noppa.words.packed_rows`.
+    blocks: how many columns each scale of a row is for; one block if empty.
+    bits: of each block, if the rows are packed, (words, bytes).
     """
 
     def __init__(
@@ -38,7 +65,7 @@ class Matrix:
         self.blocks, self.bits = tuple(blocks), tuple(bits)
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         words: Sequence[str],
         matrix: ArrayLike,
@@ -46,23 +73,21 @@ class Matrix:
         blocks: Sequence[int] = (),
         bits: Sequence[int] = (),
     ) -> Matrix:
-        """A user's matrix, checked: one row a word, finite numbers, in a dtype that the kernels read."""
-        try:
-            widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
-        except TypeError:
-            raise ParameterError(
-                f"blocks must be a list of widths, not {short_repr(blocks)}"
-            ) from None
-        factors = None if scales is None else checked_scales(scales)
+        """Check a user's matrix: one row per word, finite numbers, in a dtype that the kernels read."""
+        widths = _widths(blocks)
+        factors = None if scales is None else _checked_scales(scales)
         rows = numbers(matrix, "a matrix")
         if np.size(bits):
-            depths = checked_bits(bits, widths)
-            return cls(
-                _checked_packed(words, rows, factors, widths, depths), factors, widths, depths
-            )
+            depths = _depths(bits, widths)
+            _check_packed(len(words), rows, factors, widths, depths)
+            return cls(np.ascontiguousarray(rows), factors, widths, depths)
         if factors is not None:
             factors = factors.astype(np.float32, copy=False)
-        return cls(_checked(words, rows, factors, widths), factors, widths)
+        _check_rows(words, rows, factors, widths)
+        is_native = rows.dtype in (np.float32, np.float16, np.int8)
+        return cls(
+            np.ascontiguousarray(rows, rows.dtype if is_native else np.float32), factors, widths
+        )
 
     @property
     def dim(self) -> int:
@@ -70,7 +95,7 @@ class Matrix:
 
     @property
     def storage(self) -> str:
-        """How a number is stored: a dtype, or the bits of packed columns."""
+        """Return how a number is stored: a dtype, or the bits of packed columns."""
         depths = sorted(set(self.bits))
         return f"{' and '.join(map(str, depths))} bits" if depths else str(self.values.dtype)
 
@@ -79,122 +104,178 @@ class Matrix:
         scales = self.scales if self.scales is None else np.ascontiguousarray(self.scales)
         return kernels.Table(self.values, scales, self.blocks, self.bits)
 
-    def vectors(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Some rows as float32, (rows, dim)."""
+    def vectors(self, rows: ArrayLike, dtype: type[np.floating[Any]] = np.float32) -> NDArray[Any]:
+        """Return some rows as numbers, (rows, dim)."""
         index = np.asarray(rows, np.int64)
-        if self.bits and self.scales is not None:
-            chosen = self.values[index], self.scales[index]
-            return packed_rows.values(*chosen, self.blocks, self.bits, np.float32)
-        vectors: NDArray[np.float32] = self.values[index].astype(np.float32)
-        if self.blocks and self.scales is not None:
-            vectors *= np.repeat(self.scales[index], self.blocks, axis=1)
-        elif self.scales is not None:
-            vectors *= self.scales[index, None]
-        return vectors
+        if self.scales is None:
+            return np.asarray(self.values[index].astype(dtype))
+        scales = self.scales[index].astype(dtype)
+        scales = np.repeat(scales, self.blocks, axis=1) if self.blocks else scales[:, None]
+        if self.bits:
+            scales /= dtype(LEVEL_UNIT)
+            return np.asarray(_levels(self.values[index], self.blocks, self.bits) * scales)
+        return np.asarray(self.values[index].astype(dtype) * scales)
 
-    def some(self, rows: NDArray[np.int64] | slice) -> Matrix:
-        """Some rows as they are stored; a slice is not copied."""
+    def select(self, rows: NDArray[np.int64] | slice) -> Matrix:
+        """Return some rows as they are stored; a slice is not copied."""
         scales = None if self.scales is None else self.scales[rows]
         return Matrix(self.values[rows], scales, self.blocks, self.bits)
 
     def unpacked(self) -> Matrix:
-        """The same numbers with a column a value, for programs that know no packed rows."""
+        """Return the same numbers with one column per value, for programs that cannot read packed rows."""
         if not self.bits or self.scales is None:
             return self
-        levels = packed_rows.levels(self.values, self.blocks, self.bits)
+        levels = _levels(self.values, self.blocks, self.bits)
         return Matrix(levels, self.scales.astype(np.float32) / np.float32(LEVEL_UNIT), self.blocks)
 
     def columns(self, start: int, stop: int) -> Matrix:
-        """The columns from `start` up to `stop`, not copied."""
-        dim = self.dim
+        """Return the columns from `start` up to `stop`, not copied."""
         start, stop = whole(start, "the first column"), whole(stop, "the last column")
-        if not start < stop <= dim:
-            raise ParameterError(f"columns {start} to {stop} do not lie within the {dim} there are")
+        if not start < stop <= self.dim:
+            raise ParameterError(f"columns {start} to {stop} are not within the {self.dim}")
         scales, widths, bits = self.scales, (), ()
         if self.blocks and scales is not None:
             edges = np.cumsum([0, *self.blocks])
             inside = np.diff(np.clip(edges, start, stop))
-            # a view, since presets replace it: `table` copies what lies apart
             first, last = np.flatnonzero(inside)[[0, -1]]
-            scales = scales[:, first : last + 1]
+            scales = scales[
+                :, first : last + 1
+            ]  # a view; `table` copies it if it is not contiguous
             widths = tuple(inside[inside > 0].tolist())
             bits = tuple(np.array(self.bits)[inside > 0].tolist()) if self.bits else ()
         if bits:
             start = self._byte_of(start)
-            stop = start + packed_rows.row_bytes(widths, bits)
+            stop = start + packed_layout(widths, bits)[-1].last
         return Matrix(self.values[:, start:stop], scales, widths, bits)
 
     def _byte_of(self, column: int) -> int:
-        """Where a column of packed rows begins."""
-        blocks = packed_rows.layout(self.blocks, self.bits)
+        """Return the byte of a packed row at which a column begins."""
+        blocks = packed_layout(self.blocks, self.bits)
         block = next(block for block in blocks if column < block.stop)
-        byte, middle = divmod((column - block.start) * block.bits, 8)
-        if middle:
+        byte, remainder = divmod((column - block.start) * block.bits, 8)
+        if remainder:
             raise ParameterError(
-                f"column {column} lies in the middle of a byte, since it has 4 bits: begin at {column - 1} or {column + 1}"
+                f"column {column} begins in the middle of a byte, since it has 4 bits: begin at {column - 1} or {column + 1}"
             )
         return block.first + byte
 
-    def _column_of(self, byte: int) -> int:
-        """The first column that begins at a byte of packed rows."""
-        blocks = packed_rows.layout(self.blocks, self.bits)
-        block = next(block for block in blocks if byte < block.last)
-        return block.start + (byte - block.first) * 8 // block.bits
-
     def with_scales(self, scales: ArrayLike) -> Matrix:
-        """The same quantized rows with other scales of the same shape."""
-        factors = checked_scales(scales)
+        """Return the same quantized rows with other scales of the same shape."""
+        factors = _checked_scales(scales)
         if self.scales is None or factors.shape != self.scales.shape:
             expected = (
                 "no scales" if self.scales is None else f"scales of shape {self.scales.shape}"
             )
             raise ParameterError(
-                f"these vectors have {expected}, and {factors.shape} were given: "
-                "only those of 8 or 4 bits can be scaled anew"
+                f"these vectors have {expected}, not {factors.shape}: only 8-bit and 4-bit vectors can be scaled"
             )
         if not self.bits:
             factors = factors.astype(np.float32, copy=False)
         return Matrix(self.values, factors, self.blocks, self.bits)
 
-    def place_in(self, other: Matrix) -> tuple[int, int] | None:
-        """The columns (start, stop) of `other` that these are a view of, None where they are no such view."""
+    def columns_in(self, other: Matrix) -> tuple[int, int] | None:
+        """Return the columns (start, stop) of `other` that these are a view of, None if they are no such view."""
         view, base = self.values, other.values
         if view.dtype != base.dtype or len(view) != len(base) or view.strides != base.strides:
             return None
         start, remainder = divmod(view.ctypes.data - base.ctypes.data, base.itemsize)
         if remainder or start < 0 or start + view.shape[1] > base.shape[1]:
             return None
-        if not self.bits:
-            return start, start + self.dim
-        start = other._column_of(start)
-        if start + self.dim > other.dim:
-            return None
-        same = other.columns(start, start + self.dim)
-        is_view = (same.blocks, same.bits) == (self.blocks, self.bits)
-        return (start, start + self.dim) if is_view else None
+        if self.bits:
+            blocks = packed_layout(other.blocks, other.bits)
+            block = next(block for block in blocks if start < block.last)
+            start = block.start + (start - block.first) * 8 // block.bits
+            if start + self.dim > other.dim:
+                return None
+            same = other.columns(start, start + self.dim)
+            if (same.blocks, same.bits) != (self.blocks, self.bits):
+                return None
+        return start, start + self.dim
+
+    def quantized(self, bits: Any, blocks: Any) -> Matrix:
+        """Return the same rows in `bits` per column: see `WordVectors.quantized`."""
+        dim, count = self.dim, len(self.values)
+        if np.ndim(blocks) == 0:
+            width = whole(blocks, "blocks", 1)
+            blocks = [min(width, dim - start) for start in range(0, dim, width)]
+        widths = _widths(blocks)
+        if sum(widths) != dim:
+            raise ParameterError(f"blocks of {short_repr(widths)} columns do not add up to {dim}")
+        depths = _depths([bits] * len(widths) if isinstance(bits, int) else bits, widths)
+        layout = packed_layout(widths, depths)
+        values = np.empty((count, layout[-1].last), np.uint8)
+        scales = np.empty((count, len(layout)), np.float32)
+        for start in range(0, count, CHECKED_ROWS // 4):
+            rows = slice(start, start + CHECKED_ROWS // 4)
+            vectors = self.vectors(np.arange(count)[rows])
+            for number, block in enumerate(layout):
+                pack = _eight_bits if block.bits == 8 else _four_bits
+                part = np.ascontiguousarray(vectors[:, block.start : block.stop])
+                values[rows, block.first : block.last], scales[rows, number] = pack(part)
+        sizes, limits = scales[scales > 0], np.finfo(np.float16)
+        if not sizes.size or limits.tiny <= sizes.min() <= sizes.max() <= limits.max:
+            return Matrix(values, scales.astype(np.float16), widths, depths)
+        return Matrix(values, scales, widths, depths)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the native object, which is rebuilt on first use."""
+        """Return everything but the native object, which is rebuilt on first use."""
         return {name: value for name, value in self.__dict__.items() if name != "table"}
 
 
-def checked_scales(scales: ArrayLike) -> NDArray[Any]:
-    """Scales of quantized rows, of any shape, with which no value passes `LARGEST_VALUE`; float16 where they are given so."""
-    factors = numbers(scales, "an array of scales")
-    bad = _too_large(factors, LARGEST_VALUE / 128)
-    if len(bad):
-        at = tuple(bad[0].tolist())
-        raise ParameterError(
-            f"the scale of row {', '.join(map(str, at))} is {factors[at]}: "
-            f"scales must be finite and at most {LARGEST_VALUE / 128:g} in size"
-        )
-    return np.ascontiguousarray(
-        factors, factors.dtype if factors.dtype == np.float16 else np.float32
-    )
+def _levels(
+    rows: NDArray[np.uint8], blocks: Sequence[int], bits: Sequence[int]
+) -> NDArray[np.int8]:
+    """Return packed rows (rows, bytes) as levels (rows, columns)."""
+    levels = np.empty((len(rows), sum(blocks)), np.int8)
+    for block in packed_layout(blocks, bits):
+        stored = np.ascontiguousarray(rows[:, block.first : block.last])
+        if block.bits == 8:
+            levels[:, block.start : block.stop] = stored.view(np.int8)
+        else:
+            levels[:, block.start : block.stop : 2] = LEVELS[stored & 15]
+            odd = LEVELS[stored >> 4]
+            levels[:, block.start + 1 : block.stop : 2] = odd[:, : (block.stop - block.start) // 2]
+    return levels
 
 
-def checked_bits(bits: Any, blocks: Sequence[int]) -> tuple[int, ...]:
-    """The bits of each block of packed columns."""
+Packed = tuple[NDArray[np.uint8], NDArray[np.float32]]
+
+
+def _eight_bits(vectors: NDArray[np.float32]) -> Packed:
+    largest = np.abs(vectors).max(axis=1)
+    steps = 127 / np.where(largest > 0, largest, 1)
+    levels = np.rint(vectors * steps[:, None]).astype(np.int8)
+    return levels.view(np.uint8), largest * np.float32(LEVEL_UNIT / 127)
+
+
+def _four_bits(vectors: NDArray[np.float32]) -> Packed:
+    largest = np.abs(vectors).max(axis=1)
+    best = np.full(len(vectors), np.inf, np.float32)
+    numbers, scales = np.empty(vectors.shape, np.uint8), np.empty_like(largest)
+    for share in SHARES:
+        units = (largest * share / np.float32(LEVEL_UNIT))[:, None]
+        levels = np.clip(np.rint(vectors / np.where(units > 0, units, 1)), -128, 127)
+        chosen = NEAREST_LEVEL[levels.astype(np.int64) + 128]
+        errors = np.square(LEVELS[chosen] * units - vectors).sum(axis=1)
+        better = errors < best
+        best[better], scales[better] = errors[better], largest[better] * share
+        numbers[better] = chosen[better]
+    packed, odd = numbers[:, ::2].copy(), numbers[:, 1::2]
+    packed[:, : odd.shape[1]] |= odd << 4
+    return packed, scales
+
+
+# Checks of what a user gives
+
+
+def _widths(blocks: Any) -> tuple[int, ...]:
+    try:
+        return tuple(whole(width, "a width of blocks", 1) for width in blocks)
+    except TypeError:
+        raise ParameterError(f"blocks must be a list of widths, not {short_repr(blocks)}") from None
+
+
+def _depths(bits: Any, blocks: Sequence[int]) -> tuple[int, ...]:
     try:
         depths = tuple(whole(depth, "bits") for depth in bits)
     except TypeError:
@@ -206,62 +287,73 @@ def checked_bits(bits: Any, blocks: Sequence[int]) -> tuple[int, ...]:
     return depths
 
 
-def _checked_packed(
-    words: Sequence[str],
+def _checked_scales(scales: ArrayLike) -> NDArray[Any]:
+    """Return scales with which no value exceeds `LARGEST_VALUE`, as float32 unless they are float16."""
+    factors = numbers(scales, "an array of scales")
+    bad = _too_large(factors, LARGEST_VALUE / 128)
+    if len(bad):
+        place = tuple(bad[0].tolist())
+        raise ParameterError(
+            f"the scale of row {', '.join(map(str, place))} is {factors[place]}: "
+            f"scales must be finite and at most {LARGEST_VALUE / 128:g} in size"
+        )
+    return np.ascontiguousarray(
+        factors, factors.dtype if factors.dtype == np.float16 else np.float32
+    )
+
+
+def _too_large(values: NDArray[Any], largest: float) -> NDArray[np.int64]:
+    """Return the indices of values that are not finite or larger than `largest`, (values, axes)."""
+    with np.errstate(over="ignore"):  # a long double may exceed float64
+        fine = np.abs(values.astype(float)) <= largest
+    return np.argwhere(~fine) if not fine.all() else np.empty((0, values.ndim), np.int64)
+
+
+def _check_packed(
+    count: int,
     rows: NDArray[Any],
     scales: NDArray[Any] | None,
     blocks: tuple[int, ...],
     bits: tuple[int, ...],
-) -> NDArray[np.uint8]:
-    shape = (len(words), packed_rows.row_bytes(blocks, bits))
-    if rows.dtype != np.uint8 or rows.shape != shape or not words:
+) -> None:
+    shape = (count, packed_layout(blocks, bits)[-1].last)
+    if rows.dtype != np.uint8 or rows.shape != shape or not count:
         raise ParameterError(
-            f"{len(words)} words of {sum(blocks)} packed columns need a uint8 matrix of shape {shape}, "
+            f"{count} words of {sum(blocks)} packed columns need a uint8 matrix of shape {shape}, "
             f"not one of {rows.dtype} and {rows.shape}"
         )
-    if scales is None or scales.shape != (len(words), len(blocks)):
+    if scales is None or scales.shape != (count, len(blocks)):
         raise ParameterError(
-            f"packed rows need scales, one a row and block: {(len(words), len(blocks))}"
+            f"packed rows need scales, one per row and block: {(count, len(blocks))}"
         )
-    return np.ascontiguousarray(rows)
 
 
-def _too_large(values: NDArray[Any], largest: float) -> NDArray[np.int64]:
-    """Indices of values that are not finite or larger than `largest`, (values, axes)."""
-    if values.dtype == np.float16 and largest >= MOST_HALF:
-        fine = np.isfinite(values)
-    else:
-        with np.errstate(over="ignore"):  # a long double may exceed float64
-            fine = np.abs(values.astype(float)) <= largest
-    return np.argwhere(~fine) if not fine.all() else np.empty((0, values.ndim), np.int64)
-
-
-def _checked(
+def _check_rows(
     words: Sequence[str],
     rows: NDArray[Any],
     scales: NDArray[np.float32] | None,
     blocks: tuple[int, ...],
-) -> NDArray[Any]:
+) -> None:
     if rows.ndim != 2 or rows.shape[0] != len(words) or rows.shape[1] == 0 or not words:
         raise ParameterError(
-            f"{len(words)} words need a matrix of shape ({len(words)}, dim) with at least one row and column, "
-            f"not {rows.shape}"
+            f"{len(words)} words need a matrix of shape ({len(words)}, dim) with at least one row and column, not {rows.shape}"
         )
     if scales is not None:
         shape = (len(words), len(blocks)) if blocks else (len(words),)
         if rows.dtype != np.int8 or scales.shape != shape:
             raise ParameterError(
-                f"scales belong to an int8 matrix, one a row{' and block' * bool(blocks)}: {shape}"
+                f"scales belong to an int8 matrix, one per row{' and block' * bool(blocks)}: {shape}"
             )
         if blocks and sum(blocks) != rows.shape[1]:
             raise ParameterError(
                 f"blocks of {', '.join(map(str, blocks))} columns do not add up to {rows.shape[1]}"
             )
-    elif blocks:
+        return
+    if blocks:
         raise ParameterError("blocks belong to the scales of an int8 matrix, and there are none")
-    elif rows.dtype == np.int8:
-        raise ParameterError("an int8 matrix needs scales, one a row")
-    for start in range(0, 0 if scales is not None else len(rows), CHECKED_ROWS):
+    if rows.dtype == np.int8:
+        raise ParameterError("an int8 matrix needs scales, one per row")
+    for start in range(0, len(rows), CHECKED_ROWS):
         bad = _too_large(rows[start : start + CHECKED_ROWS], LARGEST_VALUE)
         if len(bad):
             row, column = bad[0][0] + start, bad[0][1]
@@ -269,5 +361,3 @@ def _checked(
                 f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
                 f"values must be finite and at most {LARGEST_VALUE:g} in size"
             )
-    is_native = rows.dtype in (np.float32, np.float16, np.int8)
-    return np.ascontiguousarray(rows, rows.dtype if is_native else np.float32)

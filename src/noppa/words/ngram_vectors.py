@@ -1,4 +1,4 @@
-"""Vectors of words that no table lists: the mean of the rows of their character n-grams, as in fastText."""
+"""Vectors of unlisted words: the mean of the rows of their character n-grams, as in fastText."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from noppa import _native as kernels
 from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
 from noppa.text.characters import replace_surrogates
+from noppa.words.lexicon import Ids, joined
 
-#: What fastText writes at the end of a line; it has a row of its own and no n-grams.
+#: Marks the end of a line in fastText; it has a row of its own and no n-grams.
 SENTENCE_END = "</s>"
-#: Beyond this no model has n-grams, and a hostile one would take forever.
+#: Longer than any model's n-grams; a hostile file with longer ones would take forever.
 LONGEST_NGRAM = 64
 
-#: Row numbers (ids,) of several words, and the bounds of each (words + 1,).
-RowNumbers = tuple[NDArray[np.int32], NDArray[np.int64]]
-#: The buckets that are left of a pruned model, rising, and the row of each among those of n-grams.
+#: The buckets of a pruned model, rising, and the row of each among those of n-grams.
 Pruned = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 class RowSource(Protocol):
-    """Rows of float32, wherever they lie."""
+    """Rows of float32, wherever they are stored."""
 
     def means(
         self, ids: NDArray[np.int32], offsets: NDArray[np.int64], threads: int
@@ -41,28 +40,28 @@ class MappedRows:
         self.data, self.start, self.rows, self.dim = data, start, rows, dim
 
     @classmethod
-    def of(cls, matrix: NDArray[np.float32]) -> MappedRows:
+    def from_matrix(cls, matrix: NDArray[np.float32]) -> MappedRows:
         return cls(matrix.reshape(-1).view(np.uint8), 0, *matrix.shape)
 
     def means(
         self, ids: NDArray[np.int32], offsets: NDArray[np.int64], threads: int
     ) -> NDArray[np.float32]:
-        """The mean of the rows of each word, (words, dim); zeros where it has none."""
+        """Return the mean of the rows of each word, (words, dim), zeros for a word without rows."""
         means = kernels.mean_rows(self.data, self.start, self.rows, self.dim, ids, offsets, threads)
         return np.asarray(means, np.float32)
 
     def block(self, first: int, last: int) -> NDArray[np.float32]:
-        """Rows `first` up to `last`, not copied."""
+        """Return the rows from `first` up to `last`, not copied."""
         row_bytes = 4 * self.dim
         begin, end = self.start + first * row_bytes, self.start + last * row_bytes
         return self.data[begin:end].view("<f4").reshape(last - first, self.dim)
 
 
 class NgramVectors:
-    """The rows of n-grams of `shortest` to `longest` characters, hashed into `buckets`, from row `first` of a source on.
+    """Rows of n-grams of `lengths` characters, hashed into `buckets`, starting at row `first` of a source.
 
-    source: where the rows lie. count: how many they are. pruned: which buckets have one, None where all have.
-    name: the file, for errors.
+    source: the rows. count: how many there are. pruned: which buckets have a row, None if all have.
+    name: the file, for error messages.
     """
 
     def __init__(
@@ -79,30 +78,28 @@ class NgramVectors:
         self.buckets, self.lengths, self.pruned = buckets, lengths, pruned
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NgramVectors:
-        return self  # nothing in it changes
+        return self  # immutable
 
-    def row_numbers(self, names: list[bytes]) -> RowNumbers:
-        """The rows of the n-grams of each word; the end of a sentence has none."""
+    def row_numbers(self, names: list[bytes]) -> Ids:
+        """Return the rows of the n-grams of each word; the end of a sentence has none."""
         if not self.buckets or not self.lengths[1]:
             return np.empty(0, np.int32), np.zeros(len(names) + 1, np.int64)
-        bounds = np.cumsum([0, *map(len, names)], dtype=np.int64)
-        text = np.frombuffer(b"".join(names), np.uint8)
-        found, offsets = kernels.ngram_buckets(text, bounds, *self.lengths, self.buckets)
+        found, offsets = kernels.ngram_buckets(*joined(names), *self.lengths, self.buckets)
         end = SENTENCE_END.encode()
-        there = np.repeat(np.array([name != end for name in names], bool), np.diff(offsets))
+        has_row = np.repeat(np.array([name != end for name in names], bool), np.diff(offsets))
         if self.pruned is not None:
             buckets, numbers = self.pruned
             places = np.minimum(np.searchsorted(buckets, found), max(len(buckets) - 1, 0))
-            there &= (buckets[places] == found) if len(buckets) else False
+            has_row &= (buckets[places] == found) if len(buckets) else False
             found = numbers[places] if len(buckets) else found
-        kept = np.append(0, np.cumsum(there))[offsets]
-        return (found[there] + self.first).astype(np.int32), kept
+        kept = np.append(0, np.cumsum(has_row))[offsets]
+        return (found[has_row] + self.first).astype(np.int32), kept
 
     def composed(
         self, words: Iterable[str], threads: int
     ) -> tuple[list[bytes], NDArray[np.float32]]:
-        """Those of the words that have n-grams, as UTF-8, and their vectors (words, dim)."""
-        names = list(dict.fromkeys(map(_utf8, words)))
+        """Return the words that have n-grams, as UTF-8, and their vectors (words, dim)."""
+        names = list(dict.fromkeys(replace_surrogates(word).encode() for word in words))
         ids, offsets = self.row_numbers(names)
         has_rows = np.diff(offsets) > 0
         vectors = self.source.means(ids, offsets, threads)[has_rows]
@@ -117,10 +114,5 @@ class NgramVectors:
 
     @property
     def matrix(self) -> NDArray[np.float32]:
-        """The rows of all n-grams, (count, dim)."""
+        """Return the rows of all n-grams, (count, dim)."""
         return self.source.block(self.first, self.first + self.count)
-
-
-def _utf8(word: str) -> bytes:
-    """Encode a word as the lookup does, with U+FFFD for half of a surrogate pair."""
-    return replace_surrogates(word).encode()

@@ -1,4 +1,4 @@
-"""Checked batches: any ordered collection of texts or of token lists, as the lists of str that look-up takes."""
+"""Checks of batches: any ordered collection of texts or token lists becomes the lists of str that a lookup takes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ ON_ERROR = ("raise", "empty")
 
 
 def texts_of(collection: Any, on_error: str | None = None) -> list[str]:
-    """The texts of a collection in order, or an error that names the first item that is none.
+    """Return the texts of a collection in order, or raise an error that names the first item that is no text.
 
-    `on_error="empty"` takes a missing value (None, NaN, NA) for an empty text; None where the caller's user has no such choice.
+    on_error: "empty" turns a missing value (None, NaN, NA) into an empty text; None if the caller does not offer the choice.
     """
     if on_error is not None:
         one_of(on_error, "on_error", ON_ERROR)
     items = _items(collection, "texts")
-    while (at := kernels.first_other(items)) >= 0:
-        if on_error != "empty" or not _is_missing(items[at]):
-            raise InputError(_complaint(at, items[at], on_error is not None))
+    if (place := kernels.first_other(items)) >= 0 and on_error == "empty":
         items = ["" if _is_missing(item) else item for item in items]
+        place = kernels.first_other(items)
+    if place >= 0:
+        raise InputError(_reason(place, items[place], on_error is not None))
     return items
 
 
 def token_lists_of(collection: Any) -> list[list[str]]:
-    """The token lists of a collection in order, or an error that names the first item that is none."""
+    """Return the token lists of a collection in order, or raise an error that names the first item that is none."""
     sentences = _items(collection, "lists of tokens")
     for at, sentence in enumerate(sentences):
         if isinstance(sentence, str):
@@ -42,14 +43,14 @@ def token_lists_of(collection: Any) -> list[list[str]]:
         other = kernels.first_other(tokens)
         if other >= 0:
             raise InputError(
-                f"token {other} of item {at} is {_described(tokens[other])}: a token is a str"
+                f"token {other} of item {at} is {_kind(tokens[other])}: a token is a str"
             )
         sentences[at] = tokens
     return sentences
 
 
 def tokens_of(texts: list[str], tokenizer: Split) -> list[list[str]]:
-    """The tokens of each text, or an error that names the first text for which the tokenizer gave something else."""
+    """Return the tokens of each text, or raise an error that names the first text that was not split into tokens."""
     if not callable(tokenizer):
         raise ParameterError(
             f"tokenizer must be a function from a text to tokens, not {short_repr(tokenizer)}"
@@ -64,19 +65,19 @@ def tokens_of(texts: list[str], tokenizer: Split) -> list[list[str]]:
 
 
 def blocks_of(texts: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Consecutive blocks of up to `size` items."""
+    """Yield consecutive blocks of up to `size` items."""
     if isinstance(texts, (str, bytes)):
         raise InputError("a single text cannot be iterated over: give a collection of texts")
     try:
         items = iter(texts)
     except TypeError:
-        raise InputError(f"{_described(texts)} is no collection of texts") from None
+        raise InputError(f"{_kind(texts)} is not a collection of texts") from None
     while block := list(islice(items, size)):
         yield block
 
 
 def _items(collection: Any, items: str) -> list[Any]:
-    """A new list of the items of any ordered collection; `items` is what an error calls them."""
+    """Return a new list of the items of any ordered collection; `items` is their name in errors."""
     if isinstance(collection, (bytes, bytearray)):
         raise InputError("bytes are not text: decode them first, for example data.decode('utf-8')")
     if isinstance(collection, (dict, set, frozenset)):
@@ -86,7 +87,7 @@ def _items(collection: Any, items: str) -> list[Any]:
     if hasattr(collection, "columns") and hasattr(collection, "shape"):
         raise InputError("a table has several columns: give one of them, for example table['text']")
     if hasattr(collection, "to_pylist"):
-        # An Arrow array iterates over scalars, which are no str.
+        # An Arrow array iterates over scalars, which are not str.
         return list(collection.to_pylist())
     if getattr(collection, "ndim", 1) != 1:
         raise InputError(
@@ -96,7 +97,7 @@ def _items(collection: Any, items: str) -> list[Any]:
         return list(collection)
     except TypeError:
         raise InputError(
-            f"{_described(collection)} is neither a text nor a collection of {items}"
+            f"{_kind(collection)} is neither a text nor a collection of {items}"
         ) from None
 
 
@@ -106,16 +107,16 @@ def _is_missing(item: Any) -> bool:
     return isinstance(item, float) and item != item
 
 
-def _described(item: Any) -> str:
+def _kind(item: Any) -> str:
     return f"a {type(item).__name__}" if item is not None else "None"
 
 
-def _complaint(at: int, item: Any, has_choice: bool) -> str:
+def _reason(place: int, item: Any, has_choice: bool) -> str:
     if _is_missing(item):
         choice = "pass on_error='empty' for a row of zeros" if has_choice else "leave it out"
-        return f"item {at} is missing ({type(item).__name__}): fill it, or {choice}"
+        return f"item {place} is missing ({type(item).__name__}): fill it, or {choice}"
     if isinstance(item, (bytes, bytearray)):
-        return f"item {at} is {type(item).__name__}: decode it first, for example with .decode('utf-8')"
+        return f"item {place} is {type(item).__name__}: decode it first, for example with .decode('utf-8')"
     if isinstance(item, (list, tuple)):
-        return f"item {at} is a {type(item).__name__}: lists of tokens go to encode_tokens"
-    return f"item {at} is {_described(item)}: every text must be a str"
+        return f"item {place} is a {type(item).__name__}: lists of tokens go to encode_tokens"
+    return f"item {place} is {_kind(item)}: every text must be a str"

@@ -28,13 +28,12 @@ from noppa.words.formats.arrays import add_matrix
 from noppa.words.formats.rows import Options, Rows
 from noppa.words.formats.sniff import LARGEST_DIM
 from noppa.words.frequencies import Probabilities, filled
-from noppa.words.lexicon import Lexicon
+from noppa.words.lexicon import Ids, Lexicon
 from noppa.words.ngram_vectors import (
     LONGEST_NGRAM,
     MappedRows,
     NgramVectors,
     Pruned,
-    RowNumbers,
     RowSource,
 )
 
@@ -156,7 +155,7 @@ class FastText:
         """Return vectors (words, dim); `numbers` are the rows of the words in the dictionary, -1 for unknown words."""
         return self.source.means(*self._rows_of(words, numbers), threads)
 
-    def _rows_of(self, words: list[bytes], numbers: NDArray[np.int64]) -> RowNumbers:
+    def _rows_of(self, words: list[bytes], numbers: NDArray[np.int64]) -> Ids:
         """Return the rows whose mean is the vector of each word: its own, if it has one, then those of its n-grams."""
         grams, offsets = self.ngrams.row_numbers(words)
         known = numbers >= 0
@@ -305,7 +304,9 @@ class _ProductCodes:
     ) -> NDArray[np.float32]:
         """Return the mean of the rows of each word, (words, dim)."""
         needed, places = np.unique(ids, return_inverse=True)
-        return MappedRows.of(self._decode(needed)).means(places.astype(np.int32), offsets, threads)
+        return MappedRows.from_matrix(self._decode(needed)).means(
+            places.astype(np.int32), offsets, threads
+        )
 
     def block(self, first: int, last: int) -> NDArray[np.float32]:
         """Return the rows from `first` up to `last`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from noppa.errors import FileError, InputError, ParameterError, warn
 from noppa.parameters import one_of, whole
 from noppa.words.matrix import Matrix
 from noppa.words.ngram_vectors import SENTENCE_END
-from noppa.words.word_table import WordTable
+
+if TYPE_CHECKING:
+    from noppa.words.word_vectors import WordVectors
 
 #: Called with the bytes read so far and the bytes in all.
 Progress = Callable[[int, int], None]
@@ -283,7 +285,7 @@ def write_array(file: IO[bytes], array: NDArray[Any]) -> None:
 
 
 def selected_rows(
-    words: WordTable, options: Options, as_stored: bool
+    words: WordVectors, options: Options, as_stored: bool
 ) -> tuple[NDArray[np.int64], Matrix]:
     """Return the row numbers that `limit` and `keep` leave, all pieces among them, and these rows."""
     lexicon = words.lexicon
@@ -296,5 +298,5 @@ def selected_rows(
         )
     row_numbers = np.array([*rows, *range(lexicon.whole_words, len(lexicon))], np.int64)
     if as_stored:
-        return row_numbers, words.rows.some(row_numbers)
+        return row_numbers, words.rows.select(row_numbers)
     return row_numbers, Matrix(*in_dtype(words.rows.vectors(row_numbers), options.dtype))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -22,10 +22,12 @@ from noppa.extras import needs
 from noppa.io.atomic import atomic_file
 from noppa.parameters import path_of
 from noppa.threads import thread_count
-from noppa.words import word_folder
+from noppa.words import storage as word_folder
 from noppa.words.formats.arrays import MATRIX, SCALES
 from noppa.words.formats.rows import write_array
-from noppa.words.word_table import WordTable
+
+if TYPE_CHECKING:
+    from noppa.words.word_vectors import WordVectors
 
 BLOCK = 4096
 COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
@@ -35,7 +37,7 @@ COMPRESSED: dict[str, Callable[[IO[bytes]], Any]] = {
 }
 
 
-def write(words: WordTable, path: str | PathLike[str], pieces: bool = False) -> None:
+def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -> None:
     """Write word vectors in the format of the suffix: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
 
     Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a saved folder.
@@ -75,12 +77,12 @@ def written_files(target: Path) -> list[Path]:
     return [target, target.with_suffix(".vocab.txt")] if has_vocabulary else [target]
 
 
-def vocabulary(words: WordTable) -> bytes:
+def vocabulary(words: WordVectors) -> bytes:
     """Return the words, one per line, in the order of the rows."""
     return b"".join(_line(word) for word in _words(words))
 
 
-def _words(words: WordTable) -> Iterator[bytes]:
+def _words(words: WordVectors) -> Iterator[bytes]:
     text, bounds = words.lexicon.text.tobytes(), words.lexicon.bounds.tolist()
     return (text[begin:end] for begin, end in pairwise(bounds))
 
@@ -93,14 +95,14 @@ def _line(word: bytes) -> bytes:
     return word + b"\n"
 
 
-def _blocks(words: WordTable) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+def _blocks(words: WordVectors) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
     names = list(_words(words))
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
         yield block, words.vectors(np.arange(start, start + len(block)))
 
 
-def _write_glove(words: WordTable, file: IO[bytes]) -> None:
+def _write_glove(words: WordVectors, file: IO[bytes]) -> None:
     threads = thread_count(None)
     for names, rows in _blocks(words):
         lines = kernels.format_rows(rows, " ", threads)
@@ -109,12 +111,12 @@ def _write_glove(words: WordTable, file: IO[bytes]) -> None:
         )
 
 
-def _write_word2vec_text(words: WordTable, file: IO[bytes]) -> None:
+def _write_word2vec_text(words: WordVectors, file: IO[bytes]) -> None:
     file.write(b"%d %d\n" % (len(words), words.dim))
     _write_glove(words, file)
 
 
-def _write_word2vec_binary(words: WordTable, file: IO[bytes]) -> None:
+def _write_word2vec_binary(words: WordVectors, file: IO[bytes]) -> None:
     file.write(b"%d %d\n" % (len(words), words.dim))
     for names, rows in _blocks(words):
         for name, row in zip(names, rows.astype("<f4", copy=False), strict=True):
@@ -125,7 +127,7 @@ def _write_word2vec_binary(words: WordTable, file: IO[bytes]) -> None:
             file.write(_line(name)[:-1] + b" " + row.tobytes() + b"\n")
 
 
-def _write_npy(words: WordTable, path: Path) -> None:
+def _write_npy(words: WordVectors, path: Path) -> None:
     matrix = words.matrix if words.scales is None else words.vectors(np.arange(len(words)))
     matrix = np.ascontiguousarray(matrix)
     with path.open("wb") as file:
@@ -133,7 +135,7 @@ def _write_npy(words: WordTable, path: Path) -> None:
         write_array(file, matrix)
 
 
-def _write_safetensors(words: WordTable, path: Path) -> None:
+def _write_safetensors(words: WordVectors, path: Path) -> None:
     matrix, scales = words.matrix, words.scales
     if words.rows.blocks:  # other readers know at most one scale per row
         matrix, scales = words.vectors(np.arange(len(words))), None
@@ -153,12 +155,12 @@ def write_tensors(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
 
 
 #: The writers that write into a stream; the others write a file and, beside it, the vocabulary.
-STREAMED: dict[str, Callable[[WordTable, Any], None]] = {
+STREAMED: dict[str, Callable[[Any, Any], None]] = {
     ".txt": _write_glove,
     ".vec": _write_word2vec_text,
     ".bin": _write_word2vec_binary,
 }
-WRITERS: dict[str, Callable[[WordTable, Any], None]] = {
+WRITERS: dict[str, Callable[[Any, Any], None]] = {
     **STREAMED,
     ".npy": _write_npy,
     ".safetensors": _write_safetensors,

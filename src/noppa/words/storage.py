@@ -1,11 +1,11 @@
-"""The saved folder of word vectors: which arrays and facts it holds."""
+"""The saved folder of word vectors: its header and arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,13 @@ from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.io.storage import Folder
 from noppa.text.tokenizer import ENGLISH, Tokenizer
-from noppa.words import packed_rows
 from noppa.words.frequencies import Probabilities
 from noppa.words.lexicon import UNKNOWN, Lexicon
-from noppa.words.matrix import Matrix
+from noppa.words.matrix import Matrix, packed_layout
 from noppa.words.ngram_vectors import LONGEST_NGRAM, MappedRows, NgramVectors
-from noppa.words.word_table import WordTable
+
+if TYPE_CHECKING:
+    from noppa.words.word_vectors import WordVectors
 
 KIND = "words"
 #: Up to this many words the hash table is left out and built on opening, in a few milliseconds, and numbers are stored in
@@ -46,14 +47,14 @@ ARRAYS = {
     "bounds": "i4|i8 words+1",
     "?slots": "u8 slots*",
 }
-#: One column a number, or rows of packed columns.
+#: One column per number, or rows of packed columns.
 PLAIN, PACKED = {"matrix": "f4|f2|i1 words dim"}, {"matrix": "u1 words row_bytes"}
-#: Rows of n-grams, and of a pruned model the rising numbers of the buckets that they are.
+#: Rows of n-grams, and for a pruned model the rising numbers of their buckets.
 NGRAMS = {"ngrams": "f4 ngrams dim", "?ngram_buckets": "i4 ngrams <buckets"}
 PROBABILITIES = {"probabilities": "f4|f8 words probability", "counted": "b1 words"}
 
 
-def write(path: str | PathLike[str], words: WordTable) -> None:
+def write(path: str | PathLike[str], words: WordVectors) -> None:
     """Write a folder; an existing one is replaced only by a complete new one."""
     lexicon, rows, probabilities = words.lexicon, words.rows, words.word_probabilities
     arrays: dict[str, NDArray[Any]] = {
@@ -97,14 +98,8 @@ def write(path: str | PathLike[str], words: WordTable) -> None:
     storage.write_folder(path, KIND, header, arrays)
 
 
-def read(path: Path, unknown: str | None, case: str | None, verified: int) -> WordTable:
-    """What a folder holds, with another `unknown` or `case` where one is given."""
-    words = storage.read_snapshot(path, lambda place: _read(place, unknown, case, verified))
-    words.path = path.absolute()
-    return words
-
-
-def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> WordTable:
+def read(path: Path, unknown: str | None, case: str | None, verified: int) -> dict[str, Any]:
+    """Return the attributes of the `WordVectors` in a folder, with another `unknown` or `case` if given."""
     folder = storage.read_folder(path, KIND, FIELDS, verified)
     header = folder.header
     pieces = header.get("pieces", 0)
@@ -121,20 +116,38 @@ def _read(path: Path, unknown: str | None, case: str | None, verified: int) -> W
     bounds, slots = np.asarray(arrays["bounds"], np.int64), arrays.get("slots")
     schema.check_bounds(bounds, len(arrays["text"]), folder.file("bounds"))
     if slots is not None:
-        _check_slots(slots, header["words"] - pieces, folder.file("slots"))
-    lexicon = Lexicon(
-        arrays["text"], bounds, slots, pieces, unknown or header["unknown"], case or header["case"],
-        _tokenizer(folder),
-    )  # fmt: skip
-    if lexicon.unknown == "ngrams" and ngrams is None:
+        try:
+            kernels.check_slots(slots, header["words"] - pieces)
+        except ValueError as error:
+            raise FileError(f"{folder.file('slots')} has {error}; copy it again") from None
+    unknown = unknown or header["unknown"]
+    if unknown == "ngrams" and ngrams is None:
         raise FileError(
             f"{path} holds no n-grams, which unknown='ngrams' needs: use 'skip' or 'zero'"
         )
-    words = WordTable(lexicon, rows, probabilities)
-    words.ordered_columns = _ordered_columns(folder)
-    words.header_checksum = folder.header_checksum
-    words.ngrams = ngrams if lexicon.unknown == "ngrams" else None
-    return words
+    ordered = header.get("ordered columns")
+    if ordered is not None and not ordered[0] < ordered[1] <= header["dim"]:
+        raise _damaged(folder, f"'ordered columns' {ordered} are not within {header['dim']}")
+    return {
+        "lexicon": Lexicon(
+            arrays["text"],
+            bounds,
+            slots,
+            pieces,
+            unknown,
+            case or header["case"],
+            _tokenizer(folder),
+        ),
+        "rows": rows,
+        "word_probabilities": probabilities,
+        "ordered_columns": None if ordered is None else tuple(ordered),
+        "ngrams": ngrams if unknown == "ngrams" else None,
+        "header_checksum": folder.header_checksum,
+    }
+
+
+def _damaged(folder: Folder, reason: str) -> FileError:
+    return FileError(f"{folder.path / storage.HEADER} is damaged: {reason}")
 
 
 def _ngrams(folder: Folder, sizes: dict[str, int]) -> NgramVectors | None:
@@ -150,7 +163,7 @@ def _ngrams(folder: Folder, sizes: dict[str, int]) -> NgramVectors | None:
             f"{folder.path} is damaged: {len(rows)} rows of n-grams of up to {longest} characters do not fit its "
             f"{buckets} buckets; copy it again"
         )
-    source = MappedRows.of(rows)
+    source = MappedRows.from_matrix(rows)
     return NgramVectors(
         source, 0, len(rows), buckets, (shortest, longest), pruned, str(folder.path)
     )
@@ -163,37 +176,21 @@ def _tokenizer(folder: Folder) -> Tokenizer:
         return Tokenizer.from_dict(folder.header["tokenizer"])
     except (TypeError, ParameterError) as error:
         raise FileError(
-            f"{folder.path / storage.HEADER} has a tokenizer that cannot be understood ({error}): it is damaged, or a newer "
-            "version of noppa wrote it"
+            f"{folder.path / storage.HEADER} has an unknown tokenizer ({error}): it is damaged, or a newer version of noppa "
+            "wrote it"
         ) from error
 
 
-def _ordered_columns(folder: Folder) -> tuple[int, int] | None:
-    if "ordered columns" not in folder.header:
-        return None
-    start, stop = folder.header["ordered columns"]
-    if not start < stop <= folder.header["dim"]:
-        raise FileError(
-            f"{folder.path / storage.HEADER} is damaged: 'ordered columns' {start} to {stop} do not lie within "
-            f"{folder.header['dim']}"
-        )
-    return start, stop
-
-
 def _rows(folder: Folder, sizes: dict[str, int]) -> Matrix:
-    """The vectors, with scales where they are quantized, and only there."""
+    """Read the vectors, and their scales if they are quantized."""
     blocks, bits = folder.header.get("blocks", []), folder.header.get("bits", [])
     if bits and (len(bits) != len(blocks) or not set(bits) <= {4, 8}):
-        raise FileError(
-            f"{folder.path / storage.HEADER} is damaged: 'bits' must be 4 or 8 for each of {len(blocks)} blocks"
-        )
+        raise _damaged(folder, f"'bits' must be 4 or 8 for each of {len(blocks)} blocks")
     if blocks and sum(blocks) != sizes["dim"]:
-        raise FileError(
-            f"{folder.path / storage.HEADER} is damaged: 'blocks' add up to {sum(blocks)} of {sizes['dim']} columns"
-        )
+        raise _damaged(folder, f"'blocks' add up to {sum(blocks)} of {sizes['dim']} columns")
     sizes |= {"blocks": len(blocks)}
     if bits:
-        sizes |= {"row_bytes": packed_rows.row_bytes(blocks, bits)}
+        sizes |= {"row_bytes": packed_layout(blocks, bits)[-1].last}
     matrix = folder.read(PACKED if bits else PLAIN, sizes)["matrix"]
     if matrix.dtype.kind == "f":
         if blocks:
@@ -204,14 +201,5 @@ def _rows(folder: Folder, sizes: dict[str, int]) -> Matrix:
 
 
 def scales_line(blocks: Sequence[int], bits: Sequence[int]) -> str:
-    """How the scales of quantized rows are declared."""
+    """Return how the scales of quantized rows are declared."""
     return ("f4|f2 " if bits else "f4 ") + ("words blocks" if blocks else "words")
-
-
-def _check_slots(slots: NDArray[np.uint64], words: int, file: Path) -> None:
-    """Refuse a hash table that no search may use; the NumPy twin saves an empty one."""
-    try:
-        if len(slots):
-            kernels.check_slots(slots, words)
-    except ValueError as error:
-        raise FileError(f"{file} has {error}; copy it again") from None
