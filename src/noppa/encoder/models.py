@@ -103,10 +103,13 @@ def resolve_model(
 def unit_vectors(
     encoder: Encoder | External, texts: list[str], threads: int | None = None
 ) -> NDArray[np.float32]:
-    """Return vectors of length one (texts, dim), zeros for a text without a known word; never warns."""
+    """Return vectors of length one (texts, dim), zeros for a text without a known word; warns if few words are known."""
     if isinstance(encoder, External):
         return encoder.encode(texts, normalize=True)
-    return encoder.encode_counted(texts, threads, normalize=True).vectors
+    share = encoder.known_share()
+    vectors = encoder.encode_counted(texts, threads, normalize=True, share=share).vectors
+    share.warn_if_few()
+    return vectors
 
 
 def unit_rows(rows: NDArray[Any]) -> NDArray[Any]:
