@@ -62,18 +62,14 @@ def test_down_to_keeps_as_many_as_asked() -> None:
     texts = [f"text {number}" for number in range(400)]
     found = noppa.deduplicate(texts, model=lambda some: rows[[int(one.split()[1]) for one in some]])
     assert len(found.at(0.5).kept) < 200 < len(found.at(1).kept)
+    with pytest.raises(ParameterError, match=r"rows differ even at a threshold of 0\.5"):
+        found.down_to(1)
     for count in (150, 200, 399, 400, 1000):
         fewer = found.down_to(count)
         assert len(fewer.kept) == min(count, 400)
         assert len(fewer.kept) + len(fewer.removed) == 400
         kept = set(fewer.kept.tolist())
         assert all(one.repeats in kept for one in fewer.removed)
-
-
-def test_down_to_fewer_than_there_are_different_ones() -> None:
-    found = noppa.deduplicate(TEXTS)
-    with pytest.raises(ParameterError, match=r"4 rows differ even at a threshold of 0\.5"):
-        found.down_to(2)
 
 
 def test_a_reference_is_kept_and_not_judged() -> None:
@@ -184,16 +180,3 @@ def test_nothing_at_all() -> None:
 def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(noppa.NoppaError, match=message):
         noppa.deduplicate(**arguments)  # type: ignore[arg-type]
-
-
-def test_bad_numbers_of_rows() -> None:
-    with pytest.raises(ParameterError, match="n must be a whole number from 1"):
-        noppa.deduplicate(TEXTS).down_to(0)
-
-
-def test_the_file_must_say_its_format(tmp_path: Path) -> None:
-    with pytest.raises(
-        ParameterError, match=r"removed\.xls: end the name in \.csv, \.jsonl, \.parquet"
-    ):
-        noppa.deduplicate(TEXTS).save(tmp_path / "removed.xls")
-    assert not list(tmp_path.iterdir())

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import signal
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import noppa
-from noppa import _native as kernels
 from noppa.errors import NoppaError
 from noppa.explain import MOST_TOKENS
 from noppa.methods.k_means import interrupt
@@ -45,10 +42,8 @@ def bm25_of(query: str, texts: list[str]) -> np.ndarray:
     split = [Counter(split_terms(text)) for text in texts]
     lengths = np.array([counts.total() for counts in split])
     scores = np.zeros(len(texts))
-    for term in split_terms(query):
+    for term, weight in weights_of(query, texts).items():
         counts = np.array([own[term] for own in split])
-        holding = np.count_nonzero(counts)
-        weight = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
         scores += weight * counts / (counts + K1 * (1 - B + B * lengths / lengths.mean()))
     return scores
 
@@ -183,20 +178,6 @@ def test_a_word_that_is_near_counts_beside_strangers() -> None:
     assert [one.share for one in near] == pytest.approx([0.8, 0.8 / (1 + 0.2**0.5), 0], abs=1e-6)
 
 
-def test_bm25_is_that_of_bm25s() -> None:
-    import bm25s
-
-    model = bm25s.BM25(method="lucene", k1=K1, b=B)
-    model.index([split_terms(text) for text in TEXTS], show_progress=False)
-    index = made_index()
-    for query in ("a girl eats cake", "the the girl", "w3 w4 café"):
-        scores = model.get_scores([term for term in split_terms(query) if term in model.vocab_dict])
-        hits = index.search(query, len(TEXTS), mode="words")
-        assert len(hits) == np.count_nonzero(scores)
-        for hit in hits:
-            assert hit.bm25 == pytest.approx(float(scores[int(hit.id)]), abs=1e-5)
-
-
 def test_terms_are_tokens_in_lower_case_without_punctuation() -> None:
     assert split_terms("It's 3.50, ISN'T it? — Ünï-code U.S. 東京 ...") == [
         "it", "'s", "3.50", "is", "n't", "it", "ünï-code", "u.s.", "東", "京",
@@ -275,14 +256,6 @@ def test_comparing_some_rows_finds_what_comparing_all_does(count: int) -> None:
                 assert found[1].tobytes() == wanted[1].tobytes()
 
 
-def test_words_count_where_the_meaning_does_not_know_them() -> None:
-    """All texts mean the same to the encoder, and only the words tell which one is meant."""
-    index = Index(encoder())
-    index.add([f"the girl eats cake e{number}" for number in range(50)])
-    assert index.search("the girl eats cake e17", 1)[0].id == "17"
-    assert index.search("the girl eats cake").ids == [str(row) for row in range(10)]
-
-
 def test_equal_texts_come_in_the_order_they_were_added() -> None:
     index = made_index(["the cake"] * 5000)
     for mode in MODES:
@@ -294,18 +267,6 @@ def test_several_queries_at_once_find_what_each_finds_alone() -> None:
     for hits, query in zip(index.search(QUERIES, 5), QUERIES, strict=True):
         assert str(hits) == str(index.search(query, 5))
     assert index.search([]) == []
-
-
-@pytest.mark.parametrize("dtype", ["float16", "int8"])
-def test_smaller_vectors_give_nearly_the_same_cosines(dtype: str) -> None:
-    exact, small = made_index(), Index(encoder(), dtype=dtype)
-    small.add(TEXTS)
-    for a, b in zip(
-        exact.search(QUERIES[0], 5, mode="meaning"),
-        small.search(QUERIES[0], 5, mode="meaning"),
-        strict=True,
-    ):
-        assert a.score == pytest.approx(b.score, abs=0.02 if dtype == "int8" else 1e-3)
 
 
 @pytest.mark.parametrize("mode", ["meaning", "hybrid"])
@@ -339,14 +300,7 @@ def test_a_hit_says_why() -> None:
     assert "cake~cake" in str(why)
     assert "BM25" in str(why)
     assert sum(match.share for match in why.nearest) == pytest.approx(hit.overlap, abs=1e-5)
-    assert {match.word for match in why.nearest} == {
-        "the",
-        "a",
-        "girl",
-        "eats",
-        "delicious",
-        "cake",
-    }
+    assert {match.word for match in why.nearest} == set("the a girl eats delicious cake".split())
     assert "cake→cake" in str(why)
     parts = hit.context.word_weight * hit.bm25 + hit.context.overlap_weight * hit.overlap
     assert hit.score == pytest.approx(hit.cosine + parts, abs=1e-5)
@@ -439,24 +393,6 @@ def test_a_pass_in_steps_finds_the_same(
     assert found[0] == found[1] == found[2] != []
 
 
-def test_a_signal_stops_a_search_before_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Ctrl-C sends comes in the middle of the second step, and there is no third."""
-    compare, steps = kernels.nearest_rows, Counter[str]()
-
-    def compared(*arguments: Any) -> Any:
-        steps["rows"] += 1
-        if steps["rows"] == 2:
-            signal.raise_signal(signal.SIGINT)
-        return compare(*arguments)
-
-    monkeypatch.setattr(vectors, "BLOCK", 10)
-    only = SimpleNamespace(nearest_rows=compared)
-    monkeypatch.setattr("noppa.search.query.kernels", only)
-    with pytest.raises(KeyboardInterrupt):
-        made_index().search("a girl eats cake", mode="meaning")
-    assert steps["rows"] == 2
-
-
 def test_nothing_to_search() -> None:
     assert Index(encoder()).search("cake").note == "the index is empty"
     index = Index(encoder())
@@ -523,29 +459,24 @@ def test_an_encoder_that_keeps_no_promise(encode: Any, message: str) -> None:
     [
         (lambda i: i.add(["x"], ids=["1"]), "the id '1' is already in the index"),
         (lambda i: i.add(["x", "y"], ids=["n", "n"]), "the id 'n' is given twice"),
-        (lambda i: i.add(["x"], ids=["n", "m"]), "there are 1 texts and 2 ids"),
         (lambda i: i.add(["x"], ids=[1.5]), "an id must be a string or an integer, not 1.5"),
         (lambda i: i.add(["x"], ids=["a\nb"]), "an id must consist of printable"),
-        (lambda i: i.delete(1.5), "ids must be a list"),
-        (lambda i: i.add([5]), "item 0 is a int"),
         (lambda i: i.add(["x", None]), "is missing .NoneType.: fill it, or leave it out"),
         (lambda i: i.add(["x"], metadata=[{}, {}]), "there are 1 texts and 2 dicts"),
         (lambda i: i.add(["x"], metadata={"a": [1]}), "metadata must be a list with one dict"),
-        (lambda i: i.add(["x"], metadata=[5]), "metadata 0 must be a dict, not 5"),
-        (lambda i: i.add(["x"], metadata=[{1: 2}]), "has the name 1"),
-        (lambda i: i.add(["x"], metadata=[{"a": object}]), "'a' of metadata 0 is"),
+        (
+            lambda i: i.add(["x"], metadata=[{"a": [[[[[[[[[1]]]]]]]]]}]),
+            "nested too deeply: at most 8",
+        ),
+        (lambda i: i.add(["x"], metadata=[{"a": [1, -math.inf]}]), "finite number"),
         (lambda i: i.add(["x"], metadata=[{"a": 1 << 70}]), "'a' of metadata 0 is"),
         (lambda i: i.add(["x"], metadata=[{str(n): 1 for n in range(1001)}]), "1001 different"),
         (lambda i: i.delete(["1", "99"]), "there is no text with the id '99'"),
-        (lambda i: i.update(["1", "99"], ["x", "y"]), "there is no text with the id '99'"),
         (lambda i: i.update(["1"], ["x", "y"]), "there are 1 ids and 2 texts"),
         (lambda i: i.get("99"), "there is no text with the id '99'"),
         (lambda i: i.search("x", 0), "n must be a whole number from 1"),
         (lambda i: i.search("x", mode="both"), "mode must be one of"),
-        (lambda i: i.search(5), "neither a text nor"),
-        (lambda i: i.search("x", where=["a"]), "where must be a dict"),
         (lambda i: Index(5), "5 cannot encode: give the name or path"),
-        (lambda i: Index.open(5), "a path is a text or a pathlib.Path, not 5"),
         (lambda i: i.add(["x"], ids=["\u202e1"]), "an id must consist of printable"),
         (lambda i: i.add(["x"], metadata=[{"": 2}]), "a name must be a non-empty string"),
         (lambda i: Index(dtype="float64"), "dtype must be one of"),
@@ -589,12 +520,6 @@ def test_short_pieces_of_unknown_words_mean_nothing() -> None:
     assert len(index.search("qqqzzz cake", mode="meaning")) == 2
     assert "misdelivered" not in index.encoder.words
     assert len(index.search("misdelivered", mode="meaning")) == 2
-
-
-@pytest.mark.parametrize("value", [math.inf, [1, -math.inf], [[[[[[[[[1]]]]]]]]]])
-def test_metadata_that_no_json_holds(value: object) -> None:
-    with pytest.raises(noppa.NoppaError, match=r"finite number|nested too deeply: at most 8"):
-        noppa.Index().add(["a cake"], metadata=[{"far": value}])
 
 
 def test_terms_are_those_of_the_encoders_tokenizer() -> None:

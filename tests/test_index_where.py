@@ -74,14 +74,11 @@ def test_values_come_back_as_they_were(index: noppa.Index) -> None:
     assert index.get("f").metadata == {}
 
 
-@pytest.mark.parametrize("name", ["x; DROP TABLE rows", 'x"', "c0", "number", "id", "x OR 1=1"])
-def test_a_name_is_never_sql(index: noppa.Index, name: str) -> None:
+@pytest.mark.parametrize("name", ["x; DROP TABLE rows", 'x"', "c0", "number", "x OR 1=1"])
+def test_names_and_values_are_never_sql(index: noppa.Index, name: str) -> None:
+    assert index.search("cake", where={"x": "2' OR '1'='1"}).ids == []
     assert index.search("cake", where={name: {"missing": False}}).ids == []
     assert len(index.search("cake", 99, where={name: None})) == len(index)
-
-
-def test_a_value_is_never_sql(index: noppa.Index) -> None:
-    assert index.search("cake", where={"x": "2' OR '1'='1"}).ids == []
 
 
 @pytest.mark.parametrize(
@@ -133,8 +130,3 @@ def test_unclear_expressions(expression: str) -> None:
     with pytest.raises(NoppaError, match="cannot parse the filter") as raised:
         parse_expressions([expression])
     assert "\n" not in str(raised.value)
-
-
-def test_the_same_comparison_twice() -> None:
-    with pytest.raises(NoppaError, match="compared by > twice"):
-        parse_expressions(["year > 1", "year > 2"])

@@ -33,13 +33,6 @@ def test_of_a_group() -> None:
     assert found[0].texts == 3
 
 
-def test_diversity_keeps_apart() -> None:
-    near = [one.text for one in noppa.keywords(HOTEL, 5, diversity=0)]
-    apart = [one.text for one in noppa.keywords(HOTEL, 5, diversity=0.7)]
-    assert {"swimming", "swimming pool"} <= set(near)
-    assert not {"swimming", "swimming pool"} <= set(apart)
-
-
 def test_maximal_marginal_relevance() -> None:
     vectors = np.array([[1, 0], [0.99, 0.14], [0, 1], [-1, 0]], float)
     nearness = np.array([0.9, 0.89, 0.3, -0.9])
@@ -54,14 +47,6 @@ def test_pairs_do_not_cross_punctuation_or_frequent_words() -> None:
     counts = count_words_and_pairs(["red wine, green tea and black coffee isn't tea"], Language())
     assert {"red wine", "green tea", "black coffee"} <= counts.keys()
     assert not {"wine green", "tea black", "and", "n't", "n't tea"} & counts.keys()
-
-
-def test_numerals_are_no_words() -> None:
-    assert [*Language().phrases("½ cup milk Ⅳ ② eggs, 3 m² ٣")] == [
-        ["cup", "milk"],
-        ["eggs"],
-        ["m²"],
-    ]
 
 
 def test_the_encoder_s_own_frequencies_say_what_is_common() -> None:
@@ -87,18 +72,12 @@ def test_nothing_to_say(empty: object) -> None:
     ("arguments", "error", "message"),
     [
         (("a", 0), ParameterError, "n must be a whole number from 1 on"),
-        (([1],), InputError, "item 0 is a int"),
         ((3,), InputError, "neither a text nor a collection"),
     ],
 )
 def test_bad_arguments(arguments: tuple[object, ...], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         noppa.keywords(*arguments)  # type: ignore[arg-type]
-
-
-def test_diversity_is_a_share() -> None:
-    with pytest.raises(ParameterError, match="diversity must be a number from 0 to 1"):
-        noppa.keywords("a cake", diversity=2)
 
 
 def test_spread() -> None:

@@ -84,16 +84,6 @@ def test_the_twin_decides_the_same() -> None:
     assert search.advance(600, 1)[0].tolist() == native.advance(600, 2)[0].tolist()
 
 
-def test_many_that_are_nearly_the_same() -> None:
-    """The pairs of such rows are too many to hold: only those with a kept row count."""
-    count = 6_000
-    rows = made_rows(1, 16).repeat(count, axis=0)
-    rows += 1e-4 * np.random.default_rng(0).normal(size=rows.shape).astype(np.float32)
-    leaders, _ = NearDuplicates(rows / np.linalg.norm(rows, axis=1, keepdims=True)).leaders(0.9)
-    assert leaders[0] == -1
-    assert not leaders[1:].any()
-
-
 def test_rows_that_are_not_finite_are_like_nothing() -> None:
     rows = made_rows(4).repeat(2, axis=0)
     rows[2:4, 3], rows[4:6, 0] = np.nan, np.inf
@@ -125,10 +115,3 @@ def test_the_binding_refuses_what_does_not_fit(
 def test_too_many_dimensions() -> None:
     with pytest.raises(ParameterError, match="65537 dimensions cannot be compared"):
         NearDuplicates(np.zeros((1, 65537), np.float32))
-
-
-def test_a_row_has_no_more_homes_than_it_probes() -> None:
-    rows = np.ones((3, 4), np.float32)
-    for homes in (0, 2):
-        with pytest.raises(ValueError, match="homes must be between 1 and the probes"):
-            kernels.Leaders(rows, rows, 1, homes, 0.9)

@@ -62,13 +62,6 @@ def test_so_many_topics_as_asked() -> None:
     assert len(find_topics(["a cake"], 5).topics) == 1
 
 
-def test_the_nearest_stand_for_a_topic(found: Topics) -> None:
-    for at, topic in enumerate(found.topics):
-        of_topic = found.nearness[found.labels == at]
-        chosen = found.nearness[list(topic.representatives)]
-        assert sorted(chosen.tolist(), reverse=True) == sorted(of_topic.tolist(), reverse=True)[:5]
-
-
 def test_names_tell_groups_apart() -> None:
     texts = [
         "the hotel pool",
@@ -86,14 +79,6 @@ def test_names_tell_groups_apart() -> None:
     assert name_groups([], []) == []
     assert name_groups(["...", "!"], [0, 0]) == [()]
     assert name_groups(texts, [0] * 6, words=1) == [("hotel",)]
-
-
-def test_naming_can_be_stopped() -> None:
-    def stop() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        name_groups(["a cake"], [0], check=stop)
 
 
 def test_means_that_point_the_same_way_are_joined() -> None:
@@ -156,11 +141,6 @@ def test_the_page_is_one_file(found: Topics) -> None:
         assert "http" not in page.replace("http://www.w3.org", "")
         assert "<script>alert" not in page
         assert topics.topics[0].name in page
-
-
-def test_a_map_of_many(monkeypatch: pytest.MonkeyPatch, found: Topics) -> None:
-    monkeypatch.setattr("noppa.plot.reports.MOST_POINTS", 10)
-    assert len(topic_map(found).texts) == 10
 
 
 def test_it_prints(found: Topics) -> None:
