@@ -63,22 +63,6 @@ def test_repeated_texts_with_different_labels_are_found() -> None:
     assert "record 100" in shown[-1].reason
 
 
-def test_reports_of_several_labels_and_of_pairs() -> None:
-    several = (
-        noppa.Classifier(folds=2).fit(TOPIC_TEXTS, [[topic] for topic in TOPICS]).report(audit=True)
-    )
-    assert several.confusion == []
-    assert several.accuracy > 0.9
-    pairs = noppa.Classifier(folds=2).fit((TEXTS, TEXTS[::-1]), LABELS).report(audit=True)
-    assert len(pairs.confusion) == 2
-
-
-def test_a_loaded_classifier_has_no_rows_to_report(tmp_path: Path) -> None:
-    noppa.Classifier(folds=2).fit(TEXTS, LABELS).save(tmp_path / "model")
-    with pytest.raises(NotFittedError, match="right after fit"):
-        noppa.load_classifier(tmp_path / "model").report()
-
-
 @pytest.mark.parametrize("softmax", [False, True])
 def test_a_temperature_mends_logits_that_are_too_sure(softmax: bool) -> None:
     random = np.random.default_rng(0)
@@ -115,6 +99,8 @@ def test_nearest_rows_are_kept_when_asked(tmp_path: Path) -> None:
     first = model.nearest(TEXTS[7], 2)[0]
     assert (first.text, first.label) == (TEXTS[7], LABELS[7])
     assert first.cosine > 0.9999
+    with pytest.raises(NotFittedError, match="right after fit"):
+        model.report()
     with pytest.raises(ParameterError, match="keep_texts=True"):
         noppa.Classifier(folds=2).fit(TEXTS, LABELS).nearest("a film")
 
@@ -137,17 +123,6 @@ def test_labels_without_rows(tmp_path: Path) -> None:
         noppa.Classifier.zero_shot(["sport"])
     with pytest.raises(ParameterError, match="no word of the label"):
         noppa.Classifier.zero_shot({"a": "\u2603\u2603", "b": "money"}, "similarity")
-
-
-@pytest.mark.parametrize("rows", [2, 8])
-def test_few_rows_a_class_are_enough_to_be_sane(rows: int) -> None:
-    texts, labels = made(2 * rows)
-    model = noppa.Classifier().fit(texts, labels)
-    p = model.predict_proba(made(40, seed=1)[0])
-    assert np.isfinite(p).all()
-    assert p.std() > 0.01
-    if rows == 8:
-        assert model.score(*made(40, seed=1)) > 0.8
 
 
 def test_a_decision_as_a_picture(tmp_path: Path) -> None:

@@ -34,20 +34,17 @@ def run(*arguments: object, stdin: bytes | None = None) -> Result:
 
 
 def write_rows(path: Path) -> Path:
-    """The rows in the format of the name."""
+    """Write the rows in the format of the name."""
     if path.suffix == ".parquet":
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path, row_group_size=2)
         return path
     with path.open("w", encoding="utf-8", newline="") as file:
-        if path.suffix == ".csv":
-            writer = csv.DictWriter(file, ROWS[0])
-            writer.writeheader()
-            writer.writerows(ROWS)
-        elif path.suffix == ".tsv":
-            file.write("id\tbody\tnote\n")
-            file.writelines(f'{row["id"]}\t{row["body"]}\ta "b\n' for row in ROWS)
-        else:
+        if path.suffix == ".jsonl":
             file.writelines(json.dumps(row) + "\n" for row in ROWS)
+        elif path.suffix == ".tsv":
+            file.writelines(["id\tbody\n", *(f"{row['id']}\t{row['body']}\n" for row in ROWS)])
+        else:
+            csv.writer(file).writerows([ROWS[0], *(row.values() for row in ROWS)])
     return path
 
 
@@ -58,9 +55,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     with path.open(encoding="utf-8", newline="") as file:
         if path.suffix == ".jsonl":
             return [json.loads(line) for line in file]
-        quoting = csv.QUOTE_MINIMAL if path.suffix == ".csv" else csv.QUOTE_NONE
-        delimiter = "," if path.suffix == ".csv" else "\t"
-        return list(csv.DictReader(file, delimiter=delimiter, quoting=quoting))
+        return list(csv.DictReader(file, delimiter="," if path.suffix == ".csv" else "\t"))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
@@ -113,27 +108,11 @@ def test_a_pipe() -> None:
     assert result.stdout == "a red car\nthe sea\n\n"
 
 
-def test_a_pipe_of_json_lines() -> None:
-    lines = "".join(json.dumps(row) + "\n" for row in ROWS)
-    result = run("--from", "jsonl", "-c", "body", stdin=lines.encode())
-    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == KEPT
-
-
 def test_compressed_input(tmp_path: Path) -> None:
     given = tmp_path / "in.csv.gz"
     given.write_bytes(gzip.compress(write_rows(tmp_path / "in.csv").read_bytes()))
     assert run(given, "-c", "body", "-o", tmp_path / "out.csv").exit_code == 0
     assert [row["id"] for row in read_rows(tmp_path / "out.csv")] == KEPT
-
-
-def test_several_files_are_one(tmp_path: Path) -> None:
-    first, second = write_rows(tmp_path / "a.csv"), write_rows(tmp_path / "b.csv")
-    assert run(first, second, "-c", "body", "-o", tmp_path / "out.csv").exit_code == 0
-    assert [row["id"] for row in read_rows(tmp_path / "out.csv")] == KEPT
-    second.write_text("body,id\nthe moon,9\n", encoding="utf-8")
-    result = run(first, second, "-c", "body", "-o", tmp_path / "other.csv")
-    assert "has other columns than the files before it" in str(result.exception)
-    assert not (tmp_path / "other.csv").exists()
 
 
 def test_bad_records(tmp_path: Path) -> None:
