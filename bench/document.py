@@ -308,7 +308,6 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
                 "vocabulary": "{vocabulary}",
                 "words": "{words:,}",
                 "agreement, F1": "{f1:.3f}",
-                "longest match, F1": "{longest_match_f1:.3f}",
                 "times as fast": "{faster:.1f}",
             },
             figure="segmentation",
