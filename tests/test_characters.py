@@ -16,7 +16,7 @@ from noppa import _native
 from noppa.text import characters
 from tests import oracle
 from tests.oracle import text as plain
-from tools import character_data
+from tools import native_tables
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "native_tables.py"
 CODES = range(0x110000)
@@ -78,14 +78,14 @@ def test_letters_and_digits_are_the_same_with_every_python() -> None:
     "outside review", "The classes of characters came from the Python that built the module."
 )
 def test_the_tables_are_those_of_the_pinned_version() -> None:
-    assert {name: len(character_data.values(name)) for name in character_data.TABLES} == {
+    assert {name: len(native_tables.values(name)) for name in native_tables.TABLES} == {
         "kind": len(CODES), "lower": len(CODES), "plain": len(CODES), "stable": len(CODES)
     }  # fmt: skip
-    if unicodedata.unidata_version != character_data.UNICODE:
+    if unicodedata.unidata_version != native_tables.UNICODE:
         return  # only the Python of that version can tell
     source = tool()
     for name in ("kind", "lower", "plain"):
-        table, value_of = character_data.values(name), getattr(source, name)
+        table, value_of = native_tables.values(name), getattr(source, name)
         for code in (*range(0x20000), *range(0x20000, len(CODES), 97)):
             assert table[code] == value_of(chr(code)), (name, hex(code))
 
@@ -117,7 +117,7 @@ def test_normalization_passes_only_stable_characters_on(monkeypatch: pytest.Monk
     passed: list[str] = []
     monkeypatch.setattr(unicodedata, "normalize", lambda form, text: passed.append(text) or text)
     _native.tokenize("".join(map(chr, CODES)))
-    stable = character_data.values("stable")
+    stable = native_tables.values("stable")
     assert {stable[ord(character)] for character in "".join(passed)} == {1}
     # Unicode 13.0 has 143,859 characters, 65 controls, 2,048 surrogates and 137,468 for private use.
     assert len("".join(passed)) == sum(stable) == 143_859 + 65 + 2_048 + 137_468

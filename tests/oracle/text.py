@@ -51,7 +51,7 @@ from noppa.text.rules import (
     UNKNOWN_COST,
     WORD_COST,
 )  # fmt: skip
-from tools import character_data
+from tools import native_tables
 
 SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL = KIND.values()
 
@@ -61,7 +61,7 @@ Find = Callable[[str], int]
 
 def character_kind(character: str) -> int:
     """Return the KIND of a character."""
-    return character_data.values("kind")[ord(character)]
+    return native_tables.values("kind")[ord(character)]
 
 
 def replaced_surrogate(character: str) -> str:
@@ -76,7 +76,7 @@ def replaced(character: str) -> str:
 
 def lower_character(character: str) -> str:
     """Return the lower-case form of a character if that is one character, too."""
-    return chr(ord(character) + character_data.values("lower")[ord(character)])
+    return chr(ord(character) + native_tables.values("lower")[ord(character)])
 
 
 def lower(token: str, fold: int = FOLD["none"]) -> str:
@@ -91,8 +91,8 @@ def plain(character: str) -> str:
     code = ord(character)
     if SYLLABLES[0] <= code <= SYLLABLES[1]:  # Hangul
         return unicodedata.normalize("NFD", character)
-    distance = character_data.values("plain")[code]
-    return "" if distance == character_data.NOTHING else chr(code + distance)
+    distance = native_tables.values("plain")[code]
+    return "" if distance == native_tables.NOTHING else chr(code + distance)
 
 
 def normalize(text: str, form: int = FORM["nfc"]) -> str:
@@ -100,7 +100,7 @@ def normalize(text: str, form: int = FORM["nfc"]) -> str:
     if form == FORM["none"] or text.isascii():
         return text
     name: Literal["NFC", "NFKC"] = "NFKC" if form == FORM["nfkc"] else "NFC"
-    stable = character_data.values("stable")
+    stable = native_tables.values("stable")
     runs = ((known, "".join(run)) for known, run in groupby(text, lambda c: stable[ord(c)]))
     return "".join(unicodedata.normalize(name, run) if known else run for known, run in runs)
 

@@ -3,7 +3,7 @@
 Nothing but plain values: what is changed here is changed in both languages.
 """
 
-#: What a character is to the tokenizer; the numbers are those of tools/character_data.py.
+#: What a character is to the tokenizer; the numbers are those of tools/character_data.json.
 KIND = {"space": 0, "drop": 1, "letter": 2, "digit": 3, "ideograph": 4, "symbol": 5}
 
 #: Ranges of characters that are a token each.
