@@ -1,4 +1,4 @@
-"""The wheel holds the native module, the model and the licences; without the module, one sentence says how to build it."""
+"""Build the wheel, and check its contents: the native module, the embedded model and the licences."""
 
 from __future__ import annotations
 
@@ -23,33 +23,15 @@ print(noppa.load("similarity").encode(["the girl eats cakes"]).tobytes().hex())
 """
 
 
-def wheel(folder: Path, **variables: str) -> Path:
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "--no-build-isolation",
-            "-w",
-            folder,
-            ROOT,
-        ],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "SKBUILD_BUILD_DIR": str(folder / "build"), **variables},
-    )
-    (file,) = folder.glob("*.whl")
-    return file
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of a wheel that was just built."""
+    """Build a wheel, and return the folder of its files."""
     folder = tmp_path_factory.mktemp("wheel")
-    with zipfile.ZipFile(wheel(folder)) as archive:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    variables = {**os.environ, "SKBUILD_BUILD_DIR": str(folder / "build")}
+    subprocess.run([*command, "-w", folder, ROOT], check=True, capture_output=True, env=variables)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder / "site")
     return folder / "site"
 
@@ -76,11 +58,7 @@ def test_without_the_native_module_one_sentence_says_how_to_build_it(
     assert "ImportError: noppa's native module is missing: build it" in result.stderr
 
 
-@pytest.mark.found(
-    "outside review",
-    "The wheel said Apache-2.0 alone and lacked the licences of what is compiled in.",
-)
-def test_the_wheel_says_under_which_licences_it_comes(site: Path) -> None:
+def test_the_wheel_contains_the_licences_of_what_is_compiled_in(site: Path) -> None:
     (info,) = site.glob("*.dist-info")
     licenses = [path for path in (info / "licenses").rglob("*") if path.is_file()]
     texts = {path.relative_to(info / "licenses").as_posix(): path.read_text() for path in licenses}
@@ -93,9 +71,6 @@ def test_the_wheel_says_under_which_licences_it_comes(site: Path) -> None:
     assert "CC BY-SA 4.0" in texts["src/noppa/encoder/model/NOTICE.md"]
 
 
-@pytest.mark.found(
-    "outside review", "The native module was built without a stack protector or BIND_NOW."
-)
 @pytest.mark.unsanitized
 def test_the_native_module_is_hardened() -> None:
     from noppa import _native

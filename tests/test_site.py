@@ -1,4 +1,4 @@
-"""The site as `make docs` builds it: no warning, no dead link, every public name in the reference, nothing from elsewhere."""
+"""Build the site as `make docs` does: no warning, no dead link, every public name in the reference, no external files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.browsing import launched, needs_browser, opened_page
 from tests.conftest import ROOT
 from tests.test_docs import ELSEWHERE, PAGES, blocks
 
-#: Modules whose `__all__` users may import, beside that of noppa itself.
-OPEN = ("files", "methods", "paper", "plot", "refine")
+#: Public modules in addition to noppa itself.
+OPEN = ("files", "methods", "paper", "plot")
 
 
 class Document(HTMLParser):
-    """What a built page defines, links to, and loads."""
+    """The ids, links and loaded files of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -34,11 +34,11 @@ class Document(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.ids |= {value for name in ("id", "name") if (value := given.get(name))}
-        if tag == "a" and (target := given.get("href")):
+        attributes = dict(attrs)
+        self.ids |= {value for name in ("id", "name") if (value := attributes.get(name))}
+        if tag == "a" and (target := attributes.get("href")):
             self.links.add(target)
-        elif target := given.get("src") or (tag == "link" and given.get("href")):
+        elif target := attributes.get("src") or (tag == "link" and attributes.get("href")):
             self.loaded.add(str(target))
 
 
@@ -61,8 +61,7 @@ def documents(site: Path) -> dict[Path, Document]:
     return {path: Document(path) for path in sorted(site.rglob("*.html"))}
 
 
-def test_what_a_new_page_lacks_is_told(tmp_path: Path) -> None:
-    """A page that no menu has, and a link to a file that is not in the repository."""
+def test_a_page_without_menu_entry_and_a_dead_link_are_reported(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "news.md").write_text("# News\n\n[gone](../tests/test_gone.py)\n")
     hook = ROOT / "tools" / "site" / "pages.py"
@@ -96,7 +95,7 @@ def test_no_link_is_dead(documents: dict[Path, Document]) -> None:
     assert dead == []
 
 
-def test_pages_load_nothing_from_elsewhere(documents: dict[Path, Document]) -> None:
+def test_pages_load_no_external_files(documents: dict[Path, Document]) -> None:
     assert {
         target
         for document in documents.values()
@@ -106,11 +105,11 @@ def test_pages_load_nothing_from_elsewhere(documents: dict[Path, Document]) -> N
 
 
 def public() -> Iterator[str]:
-    """What is public: the names of the open modules, and whatever else a page shows how to import."""
+    """Yield the names of the public modules, and the names that pages import."""
     yield from (f"noppa.{name}" for name in noppa.__all__ if name[0] != "_")
     for module in (importlib.import_module(f"noppa.{name}") for name in OPEN):
-        own = (name for name in module.__all__ if name not in noppa.__all__)
-        yield from (f"{module.__name__}.{name}" for name in own)
+        names = (name for name in module.__all__ if name not in noppa.__all__)
+        yield from (f"{module.__name__}.{name}" for name in names)
     for page in {*PAGES, *ELSEWHERE} - {ROOT / "CONTRIBUTING.md"}:
         for node in ast.walk(ast.parse("\n".join(blocks(page, "python")))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("noppa."):
@@ -130,22 +129,18 @@ def test_every_public_name_is_in_the_reference(documents: dict[Path, Document]) 
     )
 
 
-def test_the_reference_shows_what_users_call(documents: dict[Path, Document]) -> None:
-    """Also what a class has from another one; and nothing that is marked as internal."""
+def test_the_reference_shows_the_methods_of_a_class(documents: dict[Path, Document]) -> None:
     (shown,) = [document.ids for path, document in documents.items() if path.name == "encoder.html"]
-    assert {f"noppa.Encoder.{name}" for name in ("encode", "save", "load", "dim")} <= {*shown}
-    for name in ("conclude", "open_folder", "other_split", "contents"):
-        assert hasattr(noppa.Encoder, name)
-        assert f"noppa.Encoder.{name}" not in shown
+    assert {f"noppa.Encoder.{name}" for name in ("encode", "save", "load", "dim")} <= shown
 
 
 @needs_browser
 def test_the_search_finds_from_the_file_system(site: Path) -> None:
-    """Opened as a file, in a browser that tells of any request to elsewhere and any error."""
+    """The browser reports external requests and errors."""
     home = site.as_uri()
     with launched() as browser, opened_page(browser, home) as page:
         page.goto(f"{home}/index.html")
-        # The page reads the field when a key is released, so a value that is put in at once may go unnoticed.
+        # The page reads the field when a key is released.
         page.locator("[data-md-component=search-query]").press_sequentially("noise removal")
         page.wait_for_selector(".md-search-result__link")
         page.locator(".md-search-result__link").first.click()

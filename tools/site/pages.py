@@ -1,7 +1,7 @@
-"""The hook of mkdocs: the repository's own pages become pages of the site, and links between them keep working there.
+"""Hook of mkdocs: add the pages of the repository to the site, and adapt links between pages.
 
-Every page is written for the repository: it links to others by their paths. README.md is the home of the site; the other pages of
-the top folder keep their names in lower case. A link to a file that is no page becomes its path, in words.
+Pages link to each other by their paths in the repository. README.md is the home of the site; the other pages of the top folder keep
+their names in lower case. A link to a file that is not a page becomes its path.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = "docs/"
-# They mention everything, and are what few people look for.
+# Ranked lower in search results: they mention everything.
 LOGS = ("changelog.md", "reliability.md")
-# Below `mkdocs`, so that --strict counts its warnings.
+# A child of the logger `mkdocs`: --strict counts its warnings.
 log = logging.getLogger("mkdocs.hooks.pages")
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[((?:[^\[\]]|!?\[[^\]]*\])*)\]\((?!\w+:|#)([^)\s#]+)(#[^)\s]*)?\)")
@@ -28,7 +28,7 @@ MARK = re.compile(r"^<!-- (?:made by .*|end) -->$\n?", re.MULTILINE)
 
 
 def top_pages() -> dict[str, str]:
-    """The pages of the top folder, by their names in the repository: their names in the site."""
+    """Map the names of the top pages in the repository to their names in the site."""
     names = sorted(path.name for path in ROOT.glob("*.md"))
     return {name: "index.md" if name == "README.md" else name.lower() for name in names}
 
@@ -51,7 +51,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     if page.is_homepage:
-        page.meta["hide"] = ["navigation"]  # it would name the home alone
+        page.meta["hide"] = ["navigation"]  # it would list only the home page
     if page.file.src_uri in LOGS:
         page.meta["search"] = {"boost": 0.3}
     tops = {uri: name for name, uri in top_pages().items()}
@@ -64,12 +64,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """The theme's search is a dialog without a name, which screen readers need."""
+    """Name the dialog of the theme's search for screen readers."""
     return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
 
 
 def linked(link: re.Match[str], source: str, uri: str) -> str:
-    """A link of the page `source` of the repository, as it must be in the page `uri` of the site."""
+    """Return a link of the page `source` of the repository as it must be on the page `uri` of the site."""
     text, target, anchor = link[1], link[2], link[3] or ""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
     page = top_pages().get(path) or (path.removeprefix(DOCS) if path.startswith(DOCS) else None)
@@ -83,7 +83,7 @@ def linked(link: re.Match[str], source: str, uri: str) -> str:
 
 
 def title_of(path: str) -> str:
-    """What a page calls itself: better to read than its path; the path itself where there is no such page."""
+    """Return the heading of a page, or its path if there is no such page."""
     if not (ROOT / path).is_file():
         return path
     return (ROOT / path).read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
