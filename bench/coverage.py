@@ -1,4 +1,4 @@
-"""Which share of the words of SentEval's tasks each file of vectors knows.
+"""Measure which share of the tokens of SentEval's tasks each file of vectors knows.
 
 python bench/coverage.py SentEval/data ../shared/data/vectors/glove.6B.100d.npy … -o bench/results/coverage.jsonl
 """

@@ -1,8 +1,8 @@
-"""How long FastSent and Sent2Vec are worth training on a corpus: scores on development rows by epochs.
+"""Score FastSent and Sent2Vec on development rows by the number of training epochs.
 
     python bench/epochs.py SentEval/data glove.6B.100d.npy neutral.en.txt -o bench/results/epochs.jsonl
 
-Run again, it goes on where it stopped. No test row is looked at.
+An interrupted run resumes. Test rows are not used.
 """
 
 from __future__ import annotations

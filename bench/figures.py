@@ -1,8 +1,8 @@
-"""What the paper's figures 2 to 5 say, with the vectors that can be had: shares of attention, and contributions of words.
+"""Compute the values of the paper's figures 2 to 5 with the available vectors: attention and contributions of words.
 
     python bench/figures.py ../shared/data [-o bench/results/figures.jsonl]
 
-The paper's own vectors, GloVe 840B, are here for 7,700 words: a word that they lack is named.
+Of the paper's vectors, GloVe 840B, 7,700 words are available; unknown words are listed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ FILES = (
     "word2vec-googlenews-300d-26k.bin",
     "glove.840B.300d.7700.npy",
 )
-#: The file that holds every word of Figure 2, and the values of a that are tried: the paper does not say its own.
+#: The file with every word of Figure 2, and values of a to try: the paper does not state its own.
 WHOLE = "glove.840B.300d.7700.npy"
 TRIED = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
-#: Figure, sentence, the word that attends, the word it attends to, and the share in percent that the paper has, if it has one.
+#: Figure, sentence, attending word, attended word, and the share in percent that the paper prints, if any.
 PAIRS = (
     (3, paper.BLEEDING, "bleeding", "injured", 4.8),
     (3, paper.BLEEDING, "he", "David", None),
@@ -38,7 +38,7 @@ PAIRS = (
 
 
 def share(encoder: noppa.Encoder, text: str, word: str, other: str) -> dict[str, object]:
-    """The attention of one word to another, its place among all others of the sentence, and unknown words."""
+    """Return the attention of one word to another, its rank among all words of the sentence, and the unknown words."""
     told = encoder.explain(text)
     tokens = [token for token, at in zip(told.tokens, told.positions, strict=True) if at >= 0]
     unknown = [token for token, at in zip(told.tokens, told.positions, strict=True) if at < 0]
@@ -52,7 +52,7 @@ def share(encoder: noppa.Encoder, text: str, word: str, other: str) -> dict[str,
 
 
 def contributions(words: noppa.WordVectors, method: Method) -> dict[str, object]:
-    """The values of Figure 2, how far they are from the printed ones, and how many are equal to the printed digits."""
+    """Return the values of Figure 2, the largest difference from the printed ones, and how many agree to two digits."""
     encoder = noppa.Encoder(words, method)
     cosines = {text: encoder.explain(text).cosines for text in paper.CONTRIBUTIONS}
     far = np.concatenate([cosines[text] - own for text, own in paper.CONTRIBUTIONS.items()])
@@ -68,7 +68,7 @@ def contributions(words: noppa.WordVectors, method: Method) -> dict[str, object]
 
 
 def figure_2(words: noppa.WordVectors) -> Iterator[dict[str, object]]:
-    """For each a and kind of position; and of the plain average, which knows no context."""
+    """Yield the values for each a and kind of position, and for the plain average."""
     for position in ("paper", "reference"):
         for a in TRIED:
             method = noppa.NoPPA(a=a, k=0, position=position)

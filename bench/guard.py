@@ -1,10 +1,10 @@
-"""Instructions that fixed inputs take, against the committed figures: a guard against losing speed that no load disturbs.
+"""Compare the instruction counts of fixed inputs with the committed counts: a guard of speed that does not depend on load.
 
-    make bench-guard              # compare; more than 5 % above a figure fails, and as much below: then record the gain
-    make bench-guard RECORD=1     # write bench/results/instructions.jsonl anew, after a change that is meant
+    make bench-guard              # fails if a count changed by more than 5 % in either direction
+    make bench-guard RECORD=1     # update bench/results/instructions.jsonl after an intended change
 
-callgrind counts one thread of the native module of this tree, Python included. Compilers, Python and NumPy differ in their
-counts: figures belong to the versions beside them. callgrind knows no AVX-512, so that the sets are base and v3.
+callgrind counts one thread, Python included. Counts depend on the versions of the compiler, Python and NumPy, which are recorded with
+them. callgrind does not support AVX-512, so the instruction sets are base and v3.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 FIGURES = Path(__file__).resolve().parent / "results" / "instructions.jsonl"
 MOST_CHANGE = 0.05
 SETS = ("base", "v3")
-#: What starts and ends counting, for Python to call.
+#: A library that starts and ends counting.
 SWITCH = """
 #include <valgrind/callgrind.h>
 void begin(void) { CALLGRIND_ZERO_STATS; }
@@ -43,7 +43,7 @@ Case = Callable[[], object]
 
 
 def cases() -> Iterator[tuple[str, Case]]:
-    """Names and calls; the first call of each is not counted."""
+    """Yield names and calls; the first call of each is not counted."""
     import numpy as np
 
     import noppa
@@ -82,13 +82,13 @@ def each(encoder: Any, texts: list[str]) -> None:
 
 
 def count(switch: str) -> None:
-    """Inside of callgrind: every case once to warm up, once counted."""
+    """Run every case inside callgrind: once to warm up, once counted."""
     from noppa import _native as kernels
 
     library = ctypes.CDLL(switch)
-    made = list(cases())
-    library.start()  # not before: everything takes fifty times as long from here on
-    for name, run in made:
+    prepared = list(cases())
+    library.start()  # everything is fifty times slower from here on
+    for name, run in prepared:
         for chosen in SETS:
             if kernels.use_instruction_set(chosen):
                 run()
@@ -98,13 +98,13 @@ def count(switch: str) -> None:
 
 
 def counted(folder: Path, *arguments: str) -> Iterator[tuple[str, int]]:
-    """What was counted, by the names that `count` gave or as "" for a whole process: Python with `arguments`."""
+    """Run Python with `arguments` under callgrind, and yield the counts by case ("" for a whole process)."""
     for file in folder.glob("counts*"):
         file.unlink()
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": str(folder)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a process that compiles is another one
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compiling would be counted
     at_start = "yes" if arguments[0] == "-c" else "no"
-    if at_start == "yes":  # compiles what is imported
+    if at_start == "yes":  # compiles the imported modules
         subprocess.run([sys.executable, *arguments], check=True, env=environment)
     options = [f"--instr-atstart={at_start}", f"--callgrind-out-file={folder}/counts"]
     command = ["valgrind", "--quiet", "--tool=callgrind", *options, sys.executable, *arguments]
@@ -150,13 +150,13 @@ def measured() -> list[dict[str, Any]]:
 
 
 def compared(now: list[dict[str, Any]]) -> bool:
-    """Whether every count is near its figure; prints each."""
+    """Print every count, and return whether all are near the committed ones."""
     lines = [json.loads(line) for line in FIGURES.read_text(encoding="utf-8").splitlines()]
     here = versions()
     others = [f"{key} {lines[0][key]}" for key in here if lines[0][key] != here[key]]
     if others:
-        print(f"the figures were made with {', '.join(others)}, and here is {here}:")
-        print("record some before your change, with RECORD=1, and compare after it")
+        print(f"the counts were made with {', '.join(others)}, but here is {here}:")
+        print("record counts before your change with RECORD=1, and compare after it")
         return False
     figures = {(line["case"], line["set"]): line["instructions"] for line in lines}
     good = True
@@ -164,7 +164,7 @@ def compared(now: list[dict[str, Any]]) -> bool:
         before = figures.pop((line["case"], line["set"]), None)
         change = line["instructions"] / before - 1 if before else math.inf
         good &= abs(change) <= MOST_CHANGE
-        verdict = "" if abs(change) <= MOST_CHANGE else "  <- more than 5 % from its figure"
+        verdict = "" if abs(change) <= MOST_CHANGE else "  <- changed by more than 5 %"
         print(
             f"{line['instructions']:>13,} {change:+7.1%}  {line['set']:4}  {line['case']}{verdict}"
         )
@@ -175,7 +175,7 @@ def compared(now: list[dict[str, Any]]) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--record", action="store_true", help="write the figures anew")
+    parser.add_argument("--record", action="store_true", help="update the committed counts")
     parser.add_argument("--count", metavar="SWITCH", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.count:
@@ -188,7 +188,7 @@ def main() -> None:
     if options.record:
         FIGURES.write_text("".join(json.dumps(line) + "\n" for line in now), encoding="utf-8")
     elif not compared(now):
-        sys.exit("bench-guard: mend it, or record what is meant with make bench-guard RECORD=1")
+        sys.exit("bench-guard: fix it, or record an intended change with make bench-guard RECORD=1")
 
 
 if __name__ == "__main__":

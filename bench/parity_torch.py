@@ -1,10 +1,9 @@
-"""SentEval's classifier in torch beside ours in NumPy, on the same vectors, folds and rows.
+"""Compare SentEval's classifier in torch with ours in NumPy, on the same vectors, folds and rows.
 
     python bench/parity_torch.py ../shared/data [--tasks SICK-E,MRPC,TREC] [-o bench/results/parity.jsonl]
 
-Needs torch, which the package does not. Both start from the same weights, which are distributed as torch's own are,
-and draw the same batches: their scores differ by rounding and what it grows to. Prints a table in Markdown; -o adds a
-JSON line a task.
+Needs torch. Both start from the same weights and draw the same batches, so their scores differ by rounding only. Prints a table in
+Markdown; -o appends one JSON line per task.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from noppa.paper.probes import HELD_OUT, INNER_FOLDS, L2
 
 
 class Classifier:
-    """One network of SentEval, written after its description: Adam, batches of 64, tenacity 5, epoch size 4."""
+    """SentEval's network: Adam, batches of 64, tenacity 5, epoch size 4."""
 
     def __init__(self, dim: int, classes: int, l2: float, seed: int) -> None:
         self.random = np.random.RandomState(seed)
@@ -44,7 +43,7 @@ class Classifier:
         self.loss = torch.nn.CrossEntropyLoss()
 
     def fit(self, train: tuple, dev: tuple | None = None) -> float:
-        """Train until the sixth check without a gain; the accuracy of the best check, whose weights the model has then."""
+        """Train until the sixth check without a gain, keep the best weights, and return their accuracy."""
         rows, labels = map(torch.from_numpy, train)
         if dev is None:
             order = self.random.permutation(len(rows))
@@ -78,7 +77,7 @@ class Classifier:
 
 
 def in_torch(data: ProbeData) -> ProbeResult:
-    """The same choice of l2 and the same final network as `probes.senteval`."""
+    """Select l2 and train the final network as our implementation does."""
     rows, labels = data.train
     made = lambda l2: Classifier(rows.shape[1], data.classes, l2, data.seed)  # noqa: E731
     if data.dev is not None:

@@ -1,4 +1,4 @@
-"""The guard of instruction counts: what it compares and what it says."""
+"""Check the guard of instruction counts."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def test_other_versions_are_not_compared(
     assert "made with compiler 12" in capsys.readouterr().out
 
 
-def test_it_says_what_to_install(tmp_path: Path) -> None:
-    around = {**os.environ, "PATH": str(tmp_path)}
+def test_a_missing_valgrind_is_reported(tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, FILE], capture_output=True, text=True, env=around, check=False
+        [sys.executable, FILE], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 1
     assert "apt-get install valgrind" in done.stderr
