@@ -1,6 +1,6 @@
-"""Makes the links of README.md absolute: a package index shows the page alone, where paths of the repository lead nowhere.
+"""Make the links of README.md absolute: on a package index, relative links are dead.
 
-The release workflow runs it before it builds, since only there an address is known:
+The release workflow runs it before the build:
 
     python tools/absolute_links.py ADDRESS_OF_THE_REPOSITORY TAG
 """
@@ -16,10 +16,10 @@ LINK = re.compile(r"(!?)(\[[^\]]*\])\((?![a-z]+:|#)([^)\s]+)\)")
 
 
 def absolute(text: str, address: str, tag: str) -> str:
-    """A page with its links to files as addresses of these files at a tag; blocks of code stay as they are."""
+    """Return a page with links to files at a tag; blocks of code do not change."""
 
-    def link(found: re.Match[str]) -> str:
-        image, name, path = found.groups()
+    def link(match: re.Match[str]) -> str:
+        image, name, path = match.groups()
         return f"{image}{name}({address}/{'raw' if image else 'blob'}/{tag}/{path})"
 
     prose = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)

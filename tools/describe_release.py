@@ -1,9 +1,9 @@
-"""What is in a release: its checksums, and a bill of materials (CycloneDX) of what was compiled or put into its wheels.
+"""Write the checksums of a release and a bill of materials (CycloneDX) of its wheels.
 
     python tools/describe_release.py DIST
 
-Writes DIST/SHA256SUMS and DIST/noppa-VERSION.cdx.json from the wheels and the source archive that lie there: the same
-files give the same bytes.
+Writes DIST/SHA256SUMS and DIST/noppa-VERSION.cdx.json for the wheels and the source archive in DIST. The same files give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-#: What the build put into the wheel: CMakeLists.txt writes it.
+#: Written by CMakeLists.txt.
 BUILT_WITH = "noppa/built_with.json"
 MODEL = "noppa/encoder/model/noppa.json"
 
@@ -45,7 +45,7 @@ def metadata_of(wheel: zipfile.ZipFile) -> Message:
 
 
 def inside(wheels: list[Path]) -> list[dict[str, Any]]:
-    """What other people made and our wheels carry, each once."""
+    """Return the third-party parts of the wheels, each once."""
     parts = {}
     for path in wheels:
         with zipfile.ZipFile(path) as wheel:
@@ -65,7 +65,7 @@ def inside(wheels: list[Path]) -> list[dict[str, Any]]:
 
 
 def needed(metadata: Message) -> list[dict[str, Any]]:
-    """What pip installs beside the wheel, with the versions that may be."""
+    """Return the dependencies, with their allowed versions."""
     named = []
     for requirement in metadata.get_all("Requires-Dist", []):
         if "extra ==" not in requirement:

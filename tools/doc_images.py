@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/images.
+"""Draw the figures in docs/images.
 
 python tools/doc_images.py ../shared/data
 """

@@ -1,8 +1,8 @@
 """Print the polynomial coefficients that `pooling/simd.hpp` and `methods/pair_sums.hpp` of src/native carry, with their errors.
 
-Remez exchange on the relative error: log2(1 + f) / f over the mantissa range that the kernel reduces to, and, for close
-words, over [0, 1], preconditioned; 2**r over [-1/2, 1/2], of which the kernel has an earlier fit with an error of 2.6e-7, kept because
-recorded results rest on it. Run it to see where the constants come from: `python tools/minimax.py`.
+Remez exchange on the relative error: log2(1 + f) / f over the mantissa range of the kernel and, for close words, over [0, 1] in
+preconditioned form; 2**r over [-1/2, 1/2]. For the last one the kernel keeps an earlier fit with an error of 2.6e-7, because recorded
+results depend on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Real = Callable[[np.ndarray], np.ndarray]
 
 
 def remez(target: Real, low: float, high: float, degree: int) -> tuple[np.ndarray, float]:
-    """Coefficients, lowest first, of the polynomial with the least relative error, and that error."""
+    """Return the coefficients of the polynomial with the least relative error, lowest first, and that error."""
     steps = np.arange(degree + 2)
     nodes = (low + high) / 2 - (high - low) / 2 * np.cos(np.pi * steps / (degree + 1))
     grid = np.linspace(low, high, 200_001)
@@ -30,7 +30,7 @@ def remez(target: Real, low: float, high: float, degree: int) -> tuple[np.ndarra
         coefficients = np.linalg.solve(system, values_at_nodes)[:-1]
         error = np.polynomial.polynomial.polyval(grid, coefficients) / values - 1
         worst = float(np.abs(error).max())
-        # The largest error between two changes of its sign: rounding makes false peaks beside a true one.
+        # The largest error between two sign changes: rounding makes false peaks next to a true one.
         runs = np.split(np.arange(len(grid)), np.flatnonzero(np.diff(np.sign(error))) + 1)
         if len(runs) != degree + 2:
             break
@@ -44,14 +44,14 @@ def log2_over_f(f: np.ndarray) -> np.ndarray:
 
 
 def preconditioned(coefficients: np.ndarray) -> list[float]:
-    """Knuth's form of a polynomial of degree 6 (The Art of Computer Programming 4.6.4): a0 to a5 with
+    """Return Knuth's form of a polynomial of degree 6 (The Art of Computer Programming 4.6.4): a0 to a5 with
     z = (x + a0) x + a1, w = (x + a2) z + a3, and the polynomial = ((w + z + a4) w + a5) times its leading coefficient.
     """
     u = coefficients / coefficients[6]
     s = (u[5] - 1) / 2
 
     def form(a0: float) -> tuple[float, list[float]]:
-        """The coefficients that follow from a0, and by how much they miss the one of x."""
+        """Return by how much the coefficient of x is missed, and the coefficients that follow from a0."""
         a2 = s - a0
         p = (u[4] - s * s - s - a0) / 2  # w = x³ + s x² + p x + r
         a1 = p - a0 * a2
@@ -60,7 +60,7 @@ def preconditioned(coefficients: np.ndarray) -> list[float]:
         numbers = [a0, a1, a2, r - a1 * a2, a4, u[0] - r * (r + a1 + a4)]
         return 2 * p * r + a0 * r + a1 * p + a4 * p - u[1], numbers
 
-    # What is missed is a cubic in a0: it has a real root.
+    # The miss is a cubic in a0: it has a real root.
     points = np.arange(4.0)
     cubic = np.linalg.solve(points[:, None] ** np.arange(4), [form(x)[0] for x in points])
     roots = np.roots(cubic[::-1])

@@ -1,11 +1,11 @@
-"""The wheel alone, then each section of docs/integrations.md, in a fresh environment each.
+"""Test the wheel alone, then each section of docs/integrations.md, in fresh environments.
 
-The wheel alone is tried as `tools/try_wheel.py` does; a section installs its extra, runs its example, then its tests.
+The wheel alone is tested like in `tools/try_wheel.py`; a section installs its extra, runs its example, then its tests.
 
     python tools/try_extras.py [EXTRA ...] [--wheel FILE]
 
 A section names its extra in its first `pip install 'noppa[EXTRA]'`; its tests are tests/integrations/test_EXTRA.py and the
-examples in the docstrings of noppa.integrations.EXTRA. What only those tests need is in their docstring:
+examples in the docstrings of noppa.integrations.EXTRA. Further requirements of the tests are in their docstring:
 `Also installs: REQUIREMENT ...`.
 """
 
@@ -53,7 +53,7 @@ sys.exit(pytest.main(tests))
 
 
 def sections(page: str) -> dict[str, str]:
-    """The Python of each section of the page, as one program, by the extra it installs."""
+    """Return the code of each section as one program, by extra."""
     programs = {}
     for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
         title = section.partition("\n")[0]
@@ -72,13 +72,13 @@ def sections(page: str) -> dict[str, str]:
 
 
 def also_installs(tests: Path) -> tuple[str, ...]:
-    """What tests need beyond the extra."""
+    """Return the further requirements of the tests."""
     line = re.search(r"^Also installs: (.+)$", tests.read_text(encoding="utf-8"), re.MULTILINE)
     return tuple(line[1].split()) if line else ()
 
 
 def fresh(folder: Path, **variables: str) -> Environment:
-    """An environment without pip, which is quicker: ours installs into it."""
+    """Create an environment without pip, which is faster: our pip installs into it."""
     folder.mkdir()
     environment = Environment(folder, **variables)
     environment.run(sys.executable, "-m", "venv", "--without-pip", folder / "env")
@@ -92,7 +92,7 @@ def install(environment: Environment, *what: str | Path) -> None:
 
 
 def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
-    """Try one extra; the error message, or an empty string."""
+    """Test one extra; return the error message, or an empty string."""
     begun = time.monotonic()
     try:
         environment = fresh(folder, **VARIABLES)
@@ -123,7 +123,7 @@ def try_extra(extra: str, program: str, wheel: Path, folder: Path) -> str:
 
 
 def try_nothing_else(wheel: Path, folder: Path) -> str:
-    """The wheel and what it depends on; the error message, or an empty string."""
+    """Test the wheel with its dependencies only; return the error message, or an empty string."""
     try:
         environment = fresh(folder)
         install(environment, wheel)
@@ -138,12 +138,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument(
-        "extras", nargs="*", metavar="EXTRA", help="all of the page where none is named"
-    )
-    parser.add_argument(
-        "--wheel", type=Path, help="the package; built from this tree where it is left out"
-    )
+    parser.add_argument("extras", nargs="*", metavar="EXTRA", help="default: all of the page")
+    parser.add_argument("--wheel", type=Path, help="default: built from this tree")
     options = parser.parse_args()
     programs = sections(PAGE.read_text(encoding="utf-8"))
     tested = {path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py")}

@@ -1,11 +1,10 @@
-"""A wheel as a user gets it: in a fresh environment of the Python that runs this, with no compiler on the path.
+"""Test a wheel as a user gets it: in a fresh environment of the running Python, without a compiler.
 
     python3.13 tools/try_wheel.py DIST [--numpy VERSION] [--core] [--results FILE] [--note TEXT]
 
-pip chooses among the wheels of DIST, a folder or the address of an index. Then run the quick start of the README,
-examples/own_method.py, and `noppa info`, which must say that the native module is in use; with --core also the tests that
-`make check` runs. Prints a line of JSON: what was installed, where, and checksums. Those of the tokens must be the same
-for every wheel, those of the vectors for every wheel of one processor.
+pip selects a wheel from DIST, a folder or the address of an index. Then the quick start of the README, examples/own_method.py and
+`noppa info` run; with --core also the tests of `make check`. Prints a line of JSON with the installed versions and checksums: those of
+the tokens must be equal for all wheels, those of the vectors for all wheels of one processor.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++", "cl")
 
-# What examples/own_method.py leaves behind; its rows are those of the method itself.
+# Checks the files that examples/own_method.py writes.
 ALONE = """
 import csv, numpy as np, noppa, own_method
 texts = [row["text"] for row in csv.DictReader(open("rows.csv"))]
@@ -32,7 +31,7 @@ assert np.load("rows.npy").tobytes() == encoder.encode(texts).tobytes()
 assert noppa.load("power").fitted_on == len(texts)
 """
 
-# Every code point as a text of its own, between letters, and behind a letter that it may combine with.
+# Every code point alone, between letters, and after a letter that it may combine with.
 DIGESTS = """
 import hashlib, json, platform, sysconfig, importlib.metadata
 import numpy as np, noppa
@@ -54,7 +53,7 @@ print(json.dumps({
 
 
 class Environment:
-    """A fresh virtual environment in `folder`, whose programs find nothing on the path but each other."""
+    """A virtual environment in `folder`, whose PATH contains only its own programs."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
         self.folder = folder
@@ -64,7 +63,7 @@ class Environment:
         self.variables = {**kept, "PATH": str(self.binaries), **variables}
 
     def run(self, *command: str | Path, cwd: Path | None = None) -> str:
-        """What a command prints; a failure raises with all of it."""
+        """Return the output of a command; a failure raises RuntimeError with all of it."""
         done = subprocess.run(
             command, cwd=cwd or self.folder, env=self.variables, capture_output=True, text=True
         )
@@ -77,7 +76,7 @@ class Environment:
 
 
 def quick_start() -> str:
-    """The first Python block under that heading of the README."""
+    """Return the first Python block under this heading of the README."""
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     block = re.search(r"^## Quick start\n.*?^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     if block is None:
@@ -86,7 +85,7 @@ def quick_start() -> str:
 
 
 def try_alone(environment: Environment) -> None:
-    """What the wheel must do where nothing else is installed."""
+    """Check what the wheel must do without any extra."""
     python, noppa = environment.python, environment.binaries / "noppa"
     environment.run(python, "-c", quick_start())
     shutil.copy(ROOT / "examples" / "own_method.py", environment.folder)
@@ -98,7 +97,7 @@ def try_alone(environment: Environment) -> None:
 
 
 def try_wheel(dist: str, numpy: str | None, core: bool, folder: Path) -> dict[str, object]:
-    """Installs and tries; the facts of what was installed."""
+    """Install and test a wheel; return facts about the installation."""
     subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
     environment = Environment(folder)
     if found := [name for name in COMPILERS if shutil.which(name, path=environment.binaries)]:
@@ -127,10 +126,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("dist", help="a folder of wheels, or the address of an index")
-    parser.add_argument("--numpy", metavar="VERSION", help="this one in place of the newest")
-    parser.add_argument("--core", action="store_true", help="run the tests of the core, too")
+    parser.add_argument("--numpy", metavar="VERSION", help="instead of the newest")
+    parser.add_argument("--core", action="store_true", help="also run the tests of the core")
     parser.add_argument("--results", type=Path, help="JSON lines to append the outcome to")
-    parser.add_argument("--note", default="", help="what else was special, such as an emulator")
+    parser.add_argument("--note", default="", help="a note for the record, such as an emulator")
     given = parser.parse_args()
     dist = given.dist if given.dist.startswith("http") else str(Path(given.dist).resolve())
     with tempfile.TemporaryDirectory(prefix="noppa-wheel-") as name:

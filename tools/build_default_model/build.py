@@ -45,7 +45,7 @@ INPUTS = (NEUTRAL, CAPTIONS, GLOVE, GLOVE_WORDS, LARGE_GLOVE, LARGE_GLOVE_WORDS,
 
 #: A teacher, its columns, and how many sentences it encodes. Cosines come from the first one's columns.
 TEACHERS = (("gte-small", 320, 131_072), ("all-MiniLM-L6-v2", 192, 65_536))
-#: The sentences are drawn from so many of the neutral text, and all captions.
+#: Number of neutral sentences to draw from, in addition to all captions.
 NEUTRAL_SENTENCES = 262_144
 WORDS = 70_000
 #: Candidates for the vocabulary: the most frequent words of `wordfreq`.
@@ -53,7 +53,7 @@ WORDFREQ_WORDS = 200_000
 #: Length of all other columns relative to GloVe's: shorter ones make the attention softer.
 SHARE = 0.6
 
-#: The columns, and the blocks of them that have a scale each: small ones where cosines need exact numbers.
+#: The columns, and blocks of them with their own scale: small blocks where cosines need exact numbers.
 SOURCES = ("GloVe", "gte-small", "all-MiniLM-L6-v2", "word2vec", "large GloVe")
 BLOCKS = ([32, 32, 36], [32] * 10, [64] * 3, [64] * 4 + [44], [64] * 4 + [44])
 FITTED = 100, 420
@@ -115,7 +115,7 @@ def lines_of(file: Path) -> list[str]:
 
 
 def distilled_from(options: argparse.Namespace) -> list[Distilled]:
-    """The words as each teacher's sentences have them; word pieces are those of the first."""
+    """Distill the words from each teacher; word pieces come from the first one."""
     neutral = lines_of(options.shared / NEUTRAL)
     frequencies = word_frequencies(neutral)
     pool = neutral[:NEUTRAL_SENTENCES] + lines_of(options.shared / CAPTIONS)
@@ -140,7 +140,7 @@ def distilled_from(options: argparse.Namespace) -> list[Distilled]:
 
 
 def word_frequencies(texts: list[str]) -> dict[str, float]:
-    """The mean of `wordfreq` and the share in the texts; the share alone where `wordfreq` has none, as for punctuation."""
+    """Return the mean of `wordfreq` and the share in the texts; only the share if `wordfreq` lacks a word, as for punctuation."""
     import wordfreq
 
     counts = counted(texts)
@@ -155,7 +155,7 @@ def word_frequencies(texts: list[str]) -> dict[str, float]:
 
 
 def joined(distilled: list[Distilled], shared: Path) -> noppa.WordVectors:
-    """All columns side by side."""
+    """Join the columns of all sources."""
     first = distilled[0]
     glove, known = found(first, noppa.WordVectors.load(shared / GLOVE))
     glove = completed(glove, known, first.teacher_vectors - first.teacher_vectors.mean(axis=0))
@@ -176,7 +176,7 @@ def joined(distilled: list[Distilled], shared: Path) -> noppa.WordVectors:
 
 
 def found(distilled: Distilled, others: noppa.WordVectors) -> tuple[Float, NDArray[np.bool_]]:
-    """The vectors of other word vectors for our words, in any case of letters, zeros elsewhere; and which were found."""
+    """Return the vectors of another file for our words, ignoring case, zeros for the others; and which words were found."""
     rows: dict[str, int] = {}
     for row, word in enumerate(others.words):
         rows.setdefault(word.lower(), row)
@@ -190,7 +190,7 @@ def found(distilled: Distilled, others: noppa.WordVectors) -> tuple[Float, NDArr
 
 
 def presets_of(words: noppa.WordVectors, distilled: Distilled) -> dict[str, noppa.Encoder]:
-    """`default`, for features, has all columns; `similarity` the fitted ones; `small` the first of those."""
+    """Return the presets: `default` has all columns, `similarity` the fitted ones, `small` the first of those."""
     return {
         "default": noppa.Encoder(words, METHOD),
         "similarity": noppa.Encoder(weighted(words, distilled, FITTED), noppa.Average()),
@@ -201,7 +201,7 @@ def presets_of(words: noppa.WordVectors, distilled: Distilled) -> dict[str, nopp
 def weighted(
     words: noppa.WordVectors, distilled: Distilled, columns: tuple[int, int]
 ) -> noppa.WordVectors:
-    """Some of the fitted columns, with the lengths that the fit gave them: the weight of a word is its length."""
+    """Return some fitted columns with their fitted lengths: the weight of a word is its length."""
     part = words.columns(*columns)
     fitted = words.columns(*FITTED).vectors(np.arange(len(words)))
     lengths = np.linalg.norm(distilled.vectors, axis=1) / np.linalg.norm(fitted, axis=1)
