@@ -33,7 +33,7 @@ def objects():
     coverage = similar.words.coverage([HOSTILE, "zzqx <script>"])
     made = [
         similar, noppa.load(), similar.words, explanation, similar.explain_pair(HOSTILE, HOSTILE), model, noppa.Classifier(),
-        decision, model.report(), index, hits, hits[0], hits[0].explain(), hits[0].context, index.get(hits[0].id), found, found.removed,
+        decision, model.report(), index, hits, hits[0], hits[0].explain(), hits[0].context, index.get(hits[0].id), found,
         found.removed[0], found.compared, topics, topics.topics[0], coverage, model.contents, model.training_, decision.sides[0],
         decision.ngrams[0], model.nearest("a fine film")[0], similar.fitted, similar.words.word_probabilities,
         noppa.Encoder(similar.words, noppa.NoPPA(), [noppa.Whitening(), noppa.Normalize()]),
@@ -103,7 +103,7 @@ def test_frames(objects):
     assert frame["token"].tolist() == list(explanation.tokens)
     assert np.allclose(frame["share"], explanation.shares)
     assert pair.to_pandas().to_numpy().sum() == pytest.approx(pair.cosine)
-    hits, topics = objects["10 Hits"].to_pandas(), objects["19 Topics"]
+    hits, topics = objects["10 Hits"].to_pandas(), objects["18 Topics"]
     assert hits.columns.tolist() == [
         "id",
         "score",
@@ -119,7 +119,7 @@ def test_frames(objects):
     decision = objects["7 Decision"]
     assert decision.to_pandas().sum().to_numpy() == pytest.approx(decision.logits)
     assert objects["15 DeduplicationResult"].to_pandas()["row"].tolist() == [*range(4, 12)]
-    assert "<" in objects["21 Coverage"].to_pandas()["word"].tolist()
+    assert "<" in objects["20 Coverage"].to_pandas()["word"].tolist()
     assert objects["8 TrainingReport"].to_pandas().columns[0] == "row"
 
 

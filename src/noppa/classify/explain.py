@@ -166,16 +166,14 @@ def explain_text(
     contents: Contents, texts: Texts, logits: Float, probabilities: Float, threads: int
 ) -> Decision:
     """Explain one text or pair, with its logits (1, columns) and probabilities (1, classes)."""
-    features, model, by_class = contents.features, contents.model, contents.labels.by_class
-    sides, rest = _vector_shares(texts, features, model, threads)
+    by_class, model = contents.labels.by_class, contents.model
+    model = LinearModel(by_class(model.dense), by_class(model.ngrams), by_class(model.biases))
+    sides, rest = _vector_shares(texts, contents.features, model, threads)
     return Decision(
         classes=tuple(contents.labels.classes.tolist()),
-        sides=tuple(Side(side.text, side.tokens, by_class(side.shares)) for side in sides),
-        ngrams=tuple(
-            NgramShare(ngram.name, by_class(ngram.shares), ngram.places)
-            for ngram in _ngram_shares(texts, features, model, threads)
-        ),
-        rest={name: by_class(values) for name, values in {BIAS: model.biases, **rest}.items()},
+        sides=tuple(sides),
+        ngrams=tuple(_ngram_shares(texts, contents.features, model, threads)),
+        rest={BIAS: model.biases, **rest},
         logits=by_class(logits)[0],
         probabilities=probabilities[0],
     )
@@ -184,7 +182,7 @@ def explain_text(
 def _vector_shares(
     texts: Texts, features: Features, model: LinearModel, threads: int
 ) -> tuple[list[Side], dict[str, Float]]:
-    """Return the shares of tokens through the vectors (tokens, columns), and by name the shares of no token (columns,)."""
+    """Return the shares of tokens through the vectors (tokens, classes), and by name the shares of no token (classes,)."""
     split = features.tokenizer or kernels.tokenize
     sides = []
     for text in texts.flat:
@@ -211,7 +209,7 @@ def _vector_shares(
 
 
 def _slopes(explained: list[Explanation], weights: Float, unit: bool) -> list[Float]:
-    """Return the factors (dim, columns) of the vector of each side.
+    """Return the factors (dim, classes) of the vector of each side.
 
     For a pair, |u - v| is s * u - s * v with the signs s, and each text gets half of u * v.
     """
@@ -229,7 +227,7 @@ def _slopes(explained: list[Explanation], weights: Float, unit: bool) -> list[Fl
 def _ngram_shares(
     texts: Texts, features: Features, model: LinearModel, threads: int
 ) -> list[NgramShare]:
-    """Return the shares of n-grams (columns,)."""
+    """Return the shares of n-grams (classes,)."""
     if features.ngrams is None:
         return []
     places: dict[int, list[tuple[int, int, int]]] = {}

@@ -53,44 +53,6 @@ STANDARD_ERRORS = 1.0
 ZERO_SHOT_SCALE = 20.0
 
 
-# Settings and results
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The checked parameters of a `Classifier`."""
-
-    encoder: Any
-    lengths: tuple[int, int] | None
-    l2: tuple[float | None, float | None]
-    folds: int
-    keep_texts: bool
-    seed: int
-    threads: int
-
-    @classmethod
-    def parse(cls, parameters: Mapping[str, Any]) -> Settings:
-        """Check the parameters of a `Classifier`."""
-        model = parameters["model"]
-        encoder = None if model is False else resolve_model(model, embedded.DEFAULT)
-        lengths = _checked_lengths(parameters["ngrams"])
-        if encoder is None and lengths is None:
-            raise ParameterError("without vectors and n-grams there is nothing to learn from")
-        penalty = optional(positive)
-        return cls(
-            encoder,
-            lengths,
-            (
-                penalty(parameters["l2_vectors"], "l2_vectors"),
-                penalty(parameters["l2_ngrams"], "l2_ngrams"),
-            ),
-            whole(parameters["folds"], "folds", 2, 100),
-            boolean(parameters["keep_texts"], "keep_texts"),
-            seed_number(parameters["seed"], "seed") % (1 << 32),
-            thread_count(parameters["threads"]),
-        )
-
-
 def _checked_lengths(ngrams: Any) -> tuple[int, int] | None:
     if ngrams is None:
         return None
@@ -166,19 +128,38 @@ def learn(
     parameters: Mapping[str, Any], X: Any, y: Any, dev: tuple[Any, Any] | None
 ) -> tuple[Contents, Training]:
     """Fit a model; return it, and what a report needs."""
-    settings = Settings.parse(parameters)
+    encoder = None
+    if parameters["model"] is not False:
+        encoder = resolve_model(parameters["model"], embedded.DEFAULT)
+    lengths, penalty = _checked_lengths(parameters["ngrams"]), optional(positive)
+    if encoder is None and lengths is None:
+        raise ParameterError("without vectors and n-grams there is nothing to learn from")
+    l2 = (
+        penalty(parameters["l2_vectors"], "l2_vectors"),
+        penalty(parameters["l2_ngrams"], "l2_ngrams"),
+    )
+    folds = whole(parameters["folds"], "folds", 2, 100)
+    keep_texts = boolean(parameters["keep_texts"], "keep_texts")
+    seed = seed_number(parameters["seed"], "seed") % (1 << 32)
+    threads = thread_count(parameters["threads"])
     texts, (labels, members) = Texts.parse(X), Labels.parse(y)
     same_length(texts, members)
     labels.check(members)
     if not any(text.strip() for text in texts.flat):
         raise InputError("every text is empty", "give texts with words")
-    features = _features(settings, texts, labels)
+    ngrams = None
+    if lengths is not None:
+        least = 2 if len(texts) >= ROWS_FOR_REPEATED else 1
+        most = min(MOST_NGRAMS, MOST_WEIGHTS // (labels.columns * len(texts.sides)))
+        tokenizer = getattr(encoder, "other_split", None)
+        ngrams = learn_ngrams(texts.flat, tokenizer, lengths, least, most)
+    features = Features(encoder, ngrams, texts.paired)
     train = np.ones(len(texts), bool)
     if dev is None:
         strata = labels.strata(members)
         # A class with fewer rows than folds is in some of the folds only.
-        folds = min(settings.folds, int(np.bincount(strata).max()))
-        held_out = [rows for _, rows in stratified_folds(strata, folds, settings.seed)]
+        folds = min(folds, int(np.bincount(strata).max()))
+        held_out = [rows for _, rows in stratified_folds(strata, folds, seed)]
     else:
         more, more_members = Texts.parse(dev[0]), labels.members(dev[1])
         same_length(more, more_members)
@@ -191,10 +172,10 @@ def learn(
         f"training on {len(texts):,} rows of {features.dim} numbers",
         "train on fewer rows, or with model=False on n-grams alone",
     )
-    blocks = [Axes.from_columns(block) for block in features.dense(texts, settings.threads)]
-    sparse = features.sparse(texts, settings.threads)
-    design = Design(blocks, sparse, labels.targets(members), labels.softmax, settings.threads)
-    choice = choose_penalties(design, held_out, train, settings.l2)
+    blocks = [Axes.from_columns(block) for block in features.dense(texts, threads)]
+    sparse = features.sparse(texts, threads)
+    design = Design(blocks, sparse, labels.targets(members), labels.softmax, threads)
+    choice = choose_penalties(design, held_out, train, l2)
     all_rows = Folds.from_weights(design, train[None].astype(np.float32))
     models = logistic.fit(
         design, all_rows, np.zeros(1, np.int64), np.array([choice.l2]), choice.start[None]
@@ -202,22 +183,9 @@ def learn(
     # Divided by the temperature, so that the shares of an explanation add up to calibrated logits.
     model = models.first(choice.temperature)
     facts = {"l2": list(choice.l2), "temperature": choice.temperature}
-    kept = (texts.take(np.flatnonzero(train)).sides, members[train]) if settings.keep_texts else ()
+    kept = (texts.take(np.flatnonzero(train)).sides, members[train]) if keep_texts else ()
     contents = Contents(features, labels, model, int(train.sum()), facts, *kept)
     return contents, Training(texts, labels, members, train, design, choice)
-
-
-def _features(settings: Settings, texts: Texts, labels: Labels) -> Features:
-    ngrams = None
-    if settings.lengths is not None:
-        ngrams = learn_ngrams(
-            texts.flat,
-            getattr(settings.encoder, "other_split", None),
-            settings.lengths,
-            2 if len(texts) >= ROWS_FOR_REPEATED else 1,
-            min(MOST_NGRAMS, MOST_WEIGHTS // (labels.columns * len(texts.sides))),
-        )
-    return Features(settings.encoder, ngrams, texts.paired)
 
 
 def choose_penalties(

@@ -97,7 +97,7 @@ def dedupe(
         if removed is not None:
             write_table(removed, Removed, _by_record(result, texts, others))
     note(
-        f"{len(result.kept):,} of {texts.outcome.records:,} records kept, {len(result.removed):,} duplicates "
+        f"{len(result.kept):,} of {texts.outcome.records:,} records kept, {len(result.texts) - len(result.kept):,} duplicates "
         f"({result.compared.copies:,} exact) at a threshold of {result.threshold:g}"
     )
 
@@ -106,7 +106,7 @@ def _by_record(
     result: DeduplicationResult, texts: Collected, others: Collected | None
 ) -> Iterator[Removed]:
     """Yield the removed rows with record numbers instead of row numbers."""
-    for row in result.removed:
+    for row in result.iter_removed():
         repeated = others if row.in_reference and others is not None else texts
         yield row._replace(
             row=int(texts.records[row.row]) + 1, repeats=int(repeated.records[row.repeats]) + 1

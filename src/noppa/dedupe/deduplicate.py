@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,10 +184,28 @@ class DeduplicationResult(Displayed):
         """The texts of the kept rows, in order."""
         return [self.texts[row] for row in self.kept.tolist()]
 
-    @property
-    def removed(self) -> RemovedRows:
+    @cached_property
+    def removed(self) -> list[Removed]:
         """The removed rows, in order."""
-        return RemovedRows(self)
+        return list(self.iter_removed())
+
+    def iter_removed(self) -> Iterator[Removed]:
+        """Yield the removed rows, in order, without keeping them in memory."""
+        compared, before = self.compared, len(self.compared.reference)
+        for row in np.flatnonzero(self.leaders >= 0).tolist():
+            leader = int(self.leaders[row])
+            in_reference = leader < before
+            repeats = leader if in_reference else leader - before
+            text = compared.texts[row]
+            repeated = (compared.reference if in_reference else compared.texts)[repeats]
+            words = shared_words(text, repeated, compared.tokenizer)
+            similarity = float(self.similarities[row])
+            yield Removed(row, repeats, in_reference, similarity, words, text, repeated)
+
+    def _count(self) -> tuple[int, int]:
+        """Return the numbers of kept and of removed rows."""
+        kept = int(np.count_nonzero(self.leaders < 0))
+        return kept, len(self.leaders) - kept
 
     def at(self, threshold: float) -> DeduplicationResult:
         """Return the result for another threshold; nothing is encoded again."""
@@ -222,25 +242,21 @@ class DeduplicationResult(Displayed):
         return DeduplicationResult(self.compared, result.threshold, leaders, similarities)
 
     def __repr__(self) -> str:
-        return (
-            f"DeduplicationResult({len(self.kept)} kept, {len(self.removed)} removed, "
-            f"threshold={self.threshold:g})"
-        )
+        kept, removed = self._count()
+        return f"DeduplicationResult({kept} kept, {removed} removed, threshold={self.threshold:g})"
 
     def __str__(self) -> str:
-        return "\n".join([self._title, *map(str, self.removed[:SHOWN]), *self._more])
+        more = self._count()[1] - SHOWN
+        rest = [f"… and {more:,} more"] if more > 0 else []
+        return "\n".join([self._title, *map(str, islice(self.iter_removed(), SHOWN)), *rest])
 
     @property
     def _title(self) -> str:
+        kept, removed = self._count()
         return (
-            f"{len(self.texts):,} texts: {len(self.kept):,} kept, {len(self.removed):,} repeat another "
+            f"{len(self.texts):,} texts: {kept:,} kept, {removed:,} repeat another "
             f"with a cosine of {self.threshold:g} or more"
         )
-
-    @property
-    def _more(self) -> list[str]:
-        more = len(self.removed) - SHOWN
-        return [f"… and {more:,} more"] if more > 0 else []
 
     def _columns(self) -> dict[str, list[Any]]:
         return {name: [getattr(row, name) for row in self.removed] for name in Removed._fields}
@@ -251,45 +267,7 @@ class DeduplicationResult(Displayed):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the removed rows to a .csv, .jsonl or .parquet file."""
-        write_table(path, Removed, self.removed)
-
-
-class RemovedRows(Sequence[Removed]):
-    """The removed rows of a result; each is built on access, since there may be millions."""
-
-    def __init__(self, result: DeduplicationResult) -> None:
-        self._result = result
-        self._rows = np.flatnonzero(result.leaders >= 0)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Removed: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Removed]: ...
-    def __getitem__(self, index: int | slice) -> Removed | list[Removed]:
-        if isinstance(index, slice):
-            return [self._removed(row) for row in self._rows[index].tolist()]
-        return self._removed(int(self._rows[index]))
-
-    def __iter__(self) -> Iterator[Removed]:
-        return map(self._removed, self._rows.tolist())
-
-    def __repr__(self) -> str:
-        return f"RemovedRows({len(self)} rows)"
-
-    def _removed(self, row: int) -> Removed:
-        compared, leader = self._result.compared, int(self._result.leaders[row])
-        repeats = leader - len(compared.reference)
-        in_reference = repeats < 0
-        if in_reference:
-            repeats = leader
-        text = compared.texts[row]
-        repeated = (compared.reference if in_reference else compared.texts)[repeats]
-        similarity = float(self._result.similarities[row])
-        words = shared_words(text, repeated, compared.tokenizer)
-        return Removed(row, repeats, in_reference, similarity, words, text, repeated)
+        write_table(path, Removed, self.iter_removed())
 
 
 def shared_words(text: str, other: str, tokenizer: Split | None) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from noppa.errors import FileError, InputError, ParameterError
 from noppa.parameters import short_repr
 from noppa.search.vectors import row_blocks
 from noppa.search.where import Condition, comparable, plain_scalar
-from noppa.text.characters import DROP, SPACE, character_kind, replace_surrogates
 
 #: The most metadata fields in one segment, and the deepest nesting of lists and dicts.
 MOST_FIELDS, MOST_DEPTH = 1000, 8
@@ -65,15 +64,9 @@ def _checked_id(id: Any) -> str:
     if not is_number and not isinstance(id, str):
         raise ParameterError(f"an id must be a string or an integer, not {short_repr(id)}")
     name = str(id)
-    if not name or not all(map(_is_visible, name)):
+    if not name or not name.isprintable():
         raise ParameterError(f"an id must consist of printable characters, not {short_repr(id)}")
     return name
-
-
-def _is_visible(character: str) -> bool:
-    """Return whether a character is printable, by our own tables: str.isprintable depends on the version of Python."""
-    hidden = character_kind(character) in (SPACE, DROP)
-    return character == " " or not (hidden or character != replace_surrogates(character))
 
 
 def checked_metadata(metadata: Any, count: int) -> list[Metadata]:
