@@ -241,7 +241,7 @@ def _directions(
     words: WordVectors, names: list[str]
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return unit vectors of words, zeros for those without a distinct vector, and the lengths of the vectors (words,)."""
-    rows = np.array([words.lexicon.row(name) for name in names], np.int64)
+    rows = words.lexicon.known.look_up_tokens([names])[0].astype(np.int64)
     vectors = np.zeros((len(names), words.dim), np.float32)
     vectors[rows >= 0] = words.vectors(rows[rows >= 0])
     lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
