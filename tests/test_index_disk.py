@@ -152,6 +152,15 @@ def test_a_second_writer_is_refused(
     assert len(index) == 5
 
 
+def test_a_writer_waits_for_another(tmp_path: Path, model: noppa.Encoder) -> None:
+    index = made(tmp_path / "index", model)
+    lock = index_storage._lock_file(tmp_path / "index" / index_storage.LOCK)
+    assert lock is not None
+    threading.Timer(0.2, os.close, [lock]).start()
+    index.add("cake")
+    assert len(index) == 5
+
+
 def no_leftovers(folder: Path) -> None:
     """Nothing lies there but what the manifest names."""
     named = json.loads(b"".join((folder / storage.HEADER).read_bytes().splitlines()[:-1]))
