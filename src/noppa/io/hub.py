@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,6 +102,8 @@ def push(
     name = f"{PREFIX}{repo_id}" + (f"@{revision}" if revision else "")
     _, branch = parse_name(name)
     client = _client("push_to_hub", token)
+    import tempfile  # lazily: loading a saved encoder does not need it
+
     with _hub_errors(name), tempfile.TemporaryDirectory(prefix="noppa-") as scratch:
         folder = Path(scratch, "model")
         save(folder)
