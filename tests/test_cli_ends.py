@@ -137,7 +137,7 @@ COMMANDS = [
     "export model --to word2vec -o e.bin",
     "export model --to model2vec -o e",
     "vectors counts texts.txt -o counts.txt",
-    "paper report results.jsonl -o report.html --format html",
+    "paper report results.jsonl -o report.html",
 ]
 
 

@@ -117,6 +117,15 @@ def test_a_layer_imports_only_earlier_ones() -> None:
     assert {layer_of(module) for module in GRAPH} == set(LAYERS)
 
 
+def test_only_its_command_imports_the_paper() -> None:
+    importers = {module for module, targets in GRAPH.items() if any(map(is_paper, targets))}
+    assert {module for module in importers if not is_paper(module)} == {"noppa.cli.paper"}
+
+
+def is_paper(module: str) -> bool:
+    return layer_of(module) == "paper"
+
+
 def test_no_import_cycles() -> None:
     assert cycle_in(imports_of(PACKAGE, typing=False)) == []
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 import noppa
 from noppa.cli.options import (
@@ -25,10 +31,10 @@ from noppa.encoder import embedded
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io.atomic import atomic_file
 from noppa.io.outputs import folders_of, refuse_input_as_output
-from noppa.paper import figures, prepare, records, report, study, tasks, tuning
-from noppa.paper.protocols import PROTOCOLS, Candidate, Encoded, Fixed, Recipe
+from noppa.paper import figures, prepare, records, report, study, tasks
+from noppa.paper.protocols import Candidate, Encoded, Fixed, Recipe
 from noppa.paper.records import Conditions, Record
-from noppa.paper.study import Cost, Item, Study, Words
+from noppa.paper.study import Item, Study, Words
 from noppa.paper.tasks import RAW, SENTEVAL, TASKS, Task
 from noppa.parameters import one_of
 from noppa.processes import Run, processes
@@ -118,25 +124,10 @@ def score(
         str, typer.Option(help="With --vectors: a method, package.module:Class, or `all`.")
     ] = "noppa",
     parameter: Parameters = None,
-    space: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Search a parameter: a=0.01:0.15, k=0:24 or noise=paper|reference; repeat."
-        ),
-    ] = None,
-    trials: Annotated[int, typer.Option(help="Trials of a search.", min=1)] = tuning.TRIALS,
-    select_on: Annotated[
-        str,
-        typer.Option(help="Rows that select in a search: dev, or test as in the paper; labelled."),
-    ] = "dev",
     protocol: Annotated[
         str, typer.Option(help="fast (logistic regression) or senteval (the paper's network).")
     ] = "fast",
     selected: Tasks = None,
-    transductive: Annotated[
-        bool,
-        typer.Option("--transductive", help="Fit on test text too, as in the paper; labelled."),
-    ] = False,
     unchecked: Unchecked = False,
     jobs: Jobs = None,
     output: Annotated[
@@ -145,27 +136,15 @@ def score(
 ) -> None:
     """Score a saved model, or word vectors with a method, on SentEval's tasks.
 
-    With --space, search parameters of the method on development rows. An interrupted search resumes.
-
     Example: noppa paper score --data SentEval/data --vectors glove.6B.100d.npy --counts counts.txt -p a=0.05
     """
-    one_of(protocol, "protocol", PROTOCOLS)
     refuse_input_as_output(output, [vectors, counts, model])
     chosen = _tasks_in(data, selected)
-    conditions = Conditions(data, protocol, transductive=transductive, unchecked=unchecked)
-    files = _file_records(vectors, counts)
+    conditions = Conditions(data, protocol, unchecked=unchecked)
+    candidates = _candidates(model, vectors, counts, method, parameter or [])
     with processes(jobs or thread_count()) as run:
-        if space:
-            plan = _plan(vectors, counts, method, parameter or [], space, trials, select_on)
-            old = records.matching(records.read([output]) if output.exists() else [], files)
-            rows: Iterable[Record] = (
-                row for task in chosen for row in tuning.search(task, plan, conditions, 0, old, run)
-            )
-            total = len(chosen) * (trials + 1)
-        else:
-            candidates = _candidates(model, vectors, counts, method, parameter or [])
-            rows = records.score_all(chosen, candidates, conditions, run)
-            total = len(chosen) * len(candidates)
+        rows = records.score_all(chosen, candidates, conditions, run)
+        total, files = len(chosen) * len(candidates), _file_records(vectors, counts)
         typer.echo(report.markdown(_write(rows, total, output, files)), nl=False)
 
 
@@ -188,32 +167,6 @@ def _candidates(
     settings = ", ".join(f"{key}={value}" for key, value in parameters.items())
     name = f"{kind.__name__}({settings})" if settings else kind.__name__
     return [Recipe(words, kind(**parameters), name)]
-
-
-def _plan(
-    vectors: Path | None,
-    counts: Path | None,
-    method: str,
-    parameter: list[str],
-    space: list[str],
-    trials: int,
-    select_on: str,
-) -> tuning.Plan:
-    if vectors is None:
-        raise ParameterError(
-            "--space searches a method over word vectors: give --vectors FILE, too"
-        )
-    words = load_words(vectors, counts).without_ngrams()
-    ranges = tuple(map(tuning.Range.parse, space))
-    kind = find_method(method)
-    fixed = parse_parameters(parameter, kind)
-
-    def make(values: dict[str, Any]) -> Candidate:
-        typed = parse_parameters([f"{name}={value}" for name, value in values.items()], kind)
-        return Recipe(words, kind(**fixed | typed), kind.__name__)
-
-    make({part.name: part.last for part in ranges})  # raises for unknown parameters
-    return tuning.Plan(make, ranges, trials, select_on)
 
 
 @group.command("run")
@@ -271,23 +224,20 @@ def run_(
     if quick:
         whole = whole.quickened()
     output.mkdir(parents=True, exist_ok=True)
-    cost = Cost.measure()
-    items = {name: study.PARTS[name].items(whole) for name in names}
+    items = {name: study.PARTS[name][1](whole) for name in names}
     files = {name: output / f"paper_{name}.jsonl" for name in names}
     old = {name: records.read([file]) if file.exists() else [] for name, file in files.items()}
-    missing = {name: study.total_cost(items[name], old[name], cost) for name in names}
-    for name, (rows, seconds) in missing.items():
-        typer.echo(f"{name:<10} {_estimate(rows, seconds):<50} {study.PARTS[name].about}")
-    total = (sum(values) for values in zip(*missing.values(), strict=True))
-    typer.echo(f"{'all':<10} {_estimate(*total)}; an interrupted run resumes")
+    missing = {name: sum(item.missing(old[name]) for item in items[name]) for name in names}
+    for name in names:
+        typer.echo(f"{name:<10} {missing[name]:>5} rows left   {study.PARTS[name][0]}")
     if corpus is None and {"fast", "senteval"} & set(names):
         typer.echo("FastSent and Sent2Vec are left out: give --corpus FILE to train them")
     failed: list[str] = []
     with processes(jobs or thread_count()) as run:
         for name in names:
-            if missing[name][0]:
-                rows_left = _missing_records(items[name], old[name], run, failed)
-                _write(rows_left, missing[name][0], files[name], {}, f"{name}: ")
+            if missing[name]:
+                rows = _missing_records(items[name], old[name], run, failed)
+                _write(rows, missing[name], files[name], {}, f"{name}: ")
     if failed:
         raise NoppaError(f"{len(failed)} results are missing: {'; '.join(dict.fromkeys(failed))}")
     typer.echo(f"{output} is complete: noppa paper report {output}/*.jsonl prints the tables")
@@ -299,19 +249,10 @@ def _missing_records(
     """Yield the missing records; a method that fails does not stop the others."""
     for item in items:
         try:
-            yield from item.records(old, run)
+            if item.missing(old):
+                yield from item.records(old, run)
         except NoppaError as error:
             failed.append(str(error))
-
-
-def _estimate(rows: float, seconds: float) -> str:
-    if seconds < 100:
-        duration = f"{seconds:.0f} seconds"
-    else:
-        duration = (
-            f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
-        )
-    return f"{rows:>5.0f} rows left, about {duration} of CPU time"
 
 
 def _words(path: Path, counts: Path | None) -> Words:
@@ -357,6 +298,7 @@ def _write(
         TextColumn("{task.description}"),
         TextColumn("{task.completed}/{task.total}"),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
     )
     try:
         with Progress(*columns, console=Console(stderr=True)) as bar, warnings_once():
@@ -375,25 +317,22 @@ def _write(
 @group.command("report")
 def report_(
     results: Annotated[list[Path], typer.Argument(help="Files of results.", show_default=False)],
-    format: Annotated[str, typer.Option(help=f"{', '.join(report.FORMATS)}.")] = "markdown",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File; default: standard output.", show_default=False),
+        typer.Option("--output", "-o", help="An HTML page with plots.", show_default=False),
     ] = None,
 ) -> None:
-    """Print tables of results in Markdown or LaTeX, or write one HTML page with plots.
+    """Print tables of results in Markdown, or write one HTML page with plots.
 
-    Example: noppa paper report results.jsonl --format html -o results.html
+    Example: noppa paper report results.jsonl -o results.html
     """
-    one_of(format, "format", tuple(report.FORMATS))
-    if output is not None:
-        refuse_input_as_output(output, results)
-    text = report.FORMATS[format](records.read(results))
     if output is None:
-        typer.echo(text, nl=False)
-    else:
-        with atomic_file(output) as new:
-            new.write_text(text, encoding="utf-8")
+        typer.echo(report.markdown(records.read(results)), nl=False)
+        return
+    refuse_input_as_output(output, results)
+    text = report.page(records.read(results))
+    with atomic_file(output) as new:
+        new.write_text(text, encoding="utf-8")
 
 
 @group.command("figures")

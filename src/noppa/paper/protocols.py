@@ -168,12 +168,13 @@ class Encoded:
         return {text: number for number, text in enumerate(lines)}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
+        vectors = self.vectors  # raises if they do not match the texts
         for text in texts:
             if text not in self._row_numbers:
                 raise NoppaError(
                     f"{self.path} has no vector of {short_repr(text)}: encode the texts of every task that is scored"
                 )
-        return np.asarray(self.vectors[[self._row_numbers[text] for text in texts]], np.float32)
+        return np.asarray(vectors[[self._row_numbers[text] for text in texts]], np.float32)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
@@ -98,25 +98,6 @@ def markdown(records: Sequence[Record]) -> str:
     return "\n".join(parts)
 
 
-def latex(records: Sequence[Record]) -> str:
-    """Return the tables in LaTeX, for booktabs."""
-    parts = []
-    for table in tables(records):
-        cells = table.lines()
-        head, *lines = (" & ".join(map(_escape, line)) + r" \\" for line in cells)
-        columns = "l" + "r" * (len(cells[0]) - 1)
-        rows = [r"\toprule", head, r"\midrule", *lines, r"\bottomrule"]
-        begin, end = rf"\begin{{tabular}}{{{columns}}}", r"\end{tabular}"
-        parts.append("\n".join([f"% {table.title}", begin, *rows, end]) + "\n")
-    return "\n".join(parts)
-
-
-def _escape(text: str) -> str:
-    for character in "&%_#":
-        text = text.replace(character, "\\" + character)
-    return text.replace("±", r"$\pm$")
-
-
 def page(records: Sequence[Record]) -> str:
     """Return one self-contained HTML page with tables and plots."""
     commits = sorted({str(record.get("commit")) for record in records})
@@ -137,10 +118,3 @@ def _chart(title: str, scores: dict[str, float]) -> Bars:
     start = max(0.0, round(low - 0.25 * max(high - low, 1), 1))
     values = np.array(list(scores.values()))
     return Bars(title, "Scores in percent.", tuple(scores), values, "score", start=start, digits=2)
-
-
-FORMATS: dict[str, Callable[[Sequence[Record]], str]] = {
-    "markdown": markdown,
-    "latex": latex,
-    "html": page,
-}

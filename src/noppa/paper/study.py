@@ -6,20 +6,17 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 
-from noppa import _native as kernels
-from noppa.classify import probe
-from noppa.classify.probe import OUTER_FOLDS
 from noppa.encoder.encoder import Encoder
 from noppa.methods import DCT, GEM, METHODS, S3E, SIF, USIF, VLAWE, Average, NoPPA
 from noppa.methods.method import Method
-from noppa.paper import probes, records, tasks, tuning
-from noppa.paper.protocols import Candidate, Encoded, Pretrained, Recipe
+from noppa.paper import records, tasks, tuning
+from noppa.paper.protocols import Candidate, Pretrained, Recipe
 from noppa.paper.records import Conditions, Record
 from noppa.paper.tasks import CLASSIFICATION, Task
 from noppa.paper.tuning import Plan, Range
@@ -50,8 +47,6 @@ SPEED_RUNS = 10
 SEARCH_SEEDS = 5
 #: The tasks of the quick form: the smallest of each layout.
 QUICK_TASKS = ("CR", "TREC", "SICK-E", "STS-B", "SICK-R")
-#: Checks of a network until its sixth without a gain, on average over the tasks.
-CHECKS = 11
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,7 @@ class Study:
         return replace(self, tasks=few, quick=True)
 
 
-# Items: each yields a few records, and knows which of them a file lacks and how long they take.
+# Items: each yields a few records, and knows which of them a file lacks.
 
 
 class Item(Protocol):
@@ -116,52 +111,6 @@ class Item(Protocol):
 
     def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
         """Yield the missing records."""
-
-    def seconds(self, cost: Cost) -> float:
-        """Return the CPU time of one record."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """CPU seconds per row and dimension of one network and of the probe `fast`, as measured on this machine."""
-
-    network: float
-    logistic: float
-
-    @classmethod
-    def measure(cls) -> Cost:
-        random = np.random.default_rng(0)
-        rows, labels = random.normal(size=(640, 200)).astype(np.float32), np.arange(640) % 2
-        state, order = probes.initial_state(200, 2, 0), np.arange(640, dtype=np.int32)
-        start = time.process_time()
-        kernels.network_steps(state, rows, labels.astype(np.int32), order, 640, 64, 2, 1e-4, 0)
-        network = time.process_time() - start
-        data = probe.ProbeData((rows, labels), None, (rows, labels), 2, 0)
-        return cls(network / rows.size, probe.probe(data).cpu_seconds / rows.size)
-
-    def seconds(self, task: Task, candidate: Candidate, protocol: str) -> float:
-        """Return the CPU seconds of a candidate on a task."""
-        if task.layout == "similarity":
-            return 1.0
-        rows = sum(file.rows for file in task.files if file.part in ("train", "all"))
-        numbers = rows * _width(candidate) * (2 if task.name in ("MRPC", "SICK-E") else 1)
-        folds = OUTER_FOLDS if task.layout == "folds" else 1
-        if protocol == "fast":
-            return self.logistic * numbers * folds
-        strengths = len(probes.L2)
-        networks = (
-            strengths if task.layout == "train-dev-test" else strengths * probes.INNER_FOLDS + 1
-        )
-        return self.network * numbers * folds * networks * probes.EPOCH_SIZE * CHECKS * 0.85
-
-
-def _width(candidate: Candidate) -> int:
-    """Return the width of a candidate's vectors; a guess for external encoders."""
-    if isinstance(candidate, (Recipe, Pretrained)):
-        return candidate.method.width(candidate.words)
-    if isinstance(candidate, Encoded):
-        return int(candidate.vectors.shape[1])
-    return 400
 
 
 @dataclass(frozen=True)
@@ -185,12 +134,8 @@ class Cell:
         return int(not records.matching(old, expected))
 
     def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
-        if self.missing(old):
-            for row in records.score_all([self.task], [self.candidate], self.conditions, run):
-                yield row | self.files
-
-    def seconds(self, cost: Cost) -> float:
-        return cost.seconds(self.task, self.candidate, self.conditions.protocol)
+        for row in records.score_all([self.task], [self.candidate], self.conditions, run):
+            yield row | self.files
 
 
 @dataclass(frozen=True)
@@ -235,14 +180,9 @@ class Search:
         return self.plan.count - len(done) + 1
 
     def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
-        if self.missing(old):
-            rows = self._same_data(old)
-            for row in tuning.search(self.task, self.plan, self.conditions, self.seed, rows, run):
-                yield row | self.files
-
-    def seconds(self, cost: Cost) -> float:
-        share = self.plan.count / (self.plan.count + 1)  # the selection costs nothing
-        return share * cost.seconds(self.task, self._example, self.conditions.protocol)
+        rows = self._same_data(old)
+        for row in tuning.search(self.task, self.plan, self.conditions, self.seed, rows, run):
+            yield row | self.files
 
 
 @dataclass(frozen=True)
@@ -270,8 +210,6 @@ class Timing:
         return int(not any(len(row["folds"]) >= self.runs for row in done))
 
     def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
-        if not self.missing(old):
-            return
         parts, _ = self.conditions.load(self.task)
         texts = [text for rows in parts.values() for row in rows for text in row.texts]
         encoder = self.recipe.fitted(texts)
@@ -293,17 +231,6 @@ class Timing:
             "checked": not self.conditions.unchecked,
             **self._identity,
         }
-
-    def seconds(self, cost: Cost) -> float:
-        return 1.0 * self.runs
-
-
-def total_cost(items: Sequence[Item], old: Sequence[Record], cost: Cost) -> tuple[int, float]:
-    """Return the number of missing records, and their CPU seconds."""
-    missing = [(item.missing(old), item) for item in items]
-    return sum(count for count, _ in missing), sum(
-        count * item.seconds(cost) for count, item in missing if count
-    )
 
 
 # The parts of the study.
@@ -331,7 +258,7 @@ def table_rows(study: Study, words: WordVectors) -> list[Candidate]:
 
 
 def table_1(study: Study, protocol: str) -> list[Item]:
-    """Score every method on every task, the cheapest first; external encoders come with the first file of vectors."""
+    """Score every method on every task; external encoders come with the first file of vectors."""
     conditions = study.conditions(protocol)
     similarity = SIMILARITY if protocol == "fast" else ()
     selected = study.select((*CLASSIFICATION, *similarity))
@@ -340,8 +267,7 @@ def table_1(study: Study, protocol: str) -> list[Item]:
         rows = [(row, source.files) for row in study.thin(table_rows(study, source.words), 5)]
         if not number:
             rows += [(other, dict.fromkeys(source.files)) for other in study.others]
-        cells = [Cell(task, row, conditions, files) for row, files in rows for task in selected]
-        items += sorted(cells, key=lambda cell: cell.seconds(Cost(1, 1)))
+        items += [Cell(task, row, conditions, files) for task in selected for row, files in rows]
     return items
 
 
@@ -481,23 +407,14 @@ def speed(study: Study) -> list[Item]:
     ]
 
 
-@dataclass(frozen=True)
-class Part:
-    """A part of the study that runs by itself: its title, and the function that lists its items."""
-
-    about: str
-    items: Callable[[Study], list[Item]]
-
-
-PARTS: dict[str, Part] = {
-    "fast": Part("Table 1 with logistic regression", lambda study: table_1(study, "fast")),
-    "senteval": Part(
-        "Table 1 with the paper's classifier", lambda study: table_1(study, "senteval")
-    ),
-    "ablations": Part("one setting of NoPPA changed at a time", ablations),
-    "speed": Part("the speed study", speed),
-    "grid": Part("scores by a and k", grid),
-    "tuned": Part("baselines over the grids of their papers", tuned),
-    "search": Part("a and k chosen on development rows, and on test as in the paper", searches),
-    "replay": Part("the authors' run, and an honest search with the same classifier", replay),
+#: The parts of the study, which run by themselves: a title, and the function that lists the items.
+PARTS: dict[str, tuple[str, Callable[[Study], list[Item]]]] = {
+    "fast": ("Table 1 with logistic regression", partial(table_1, protocol="fast")),
+    "senteval": ("Table 1 with the paper's classifier", partial(table_1, protocol="senteval")),
+    "ablations": ("one setting of NoPPA changed at a time", ablations),
+    "speed": ("the speed study", speed),
+    "grid": ("scores by a and k", grid),
+    "tuned": ("baselines over the grids of their papers", tuned),
+    "search": ("a and k chosen on development rows, and on test as in the paper", searches),
+    "replay": ("the authors' run, and an honest search with the same classifier", replay),
 }
