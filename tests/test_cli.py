@@ -271,11 +271,13 @@ def test_parameters_have_the_type_of_their_field():
 
 
 def test_a_method_of_the_user_from_the_current_folder(monkeypatch):
-    """Its parameters have the types of their annotations, or of their defaults."""
     Path("users_module.py").write_text(
-        "class Power:\n"
-        "    def __init__(self, exponent: float = 1, times=2):\n"
-        "        self.exponent, self.times = exponent, times\n"
+        "import noppa\n"
+        "from dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\n"
+        "class Power(noppa.Method):\n"
+        "    exponent: float = 1\n"
+        "    times: int = 2\n"
         "    def pool(self, vectors, weights):\n"
         "        return self.times * (vectors**self.exponent).mean(axis=0)\n"
     )
