@@ -37,7 +37,8 @@ TEXT = "text"
 #: Rows and characters of a batch; one long row may exceed the latter.
 ROWS = 4096
 CHARACTERS = 8 << 20
-#: Bytes of Parquet rows that are decoded at a time.
+#: Rows and bytes of Parquet that are decoded at a time: the size of compressed pages is unknown before they are read.
+ARROW_ROWS = 256
 ARROW_BYTES = 32 << 20
 #: The longest cell of a table, and the longest JSON array, in characters.
 LONGEST_CELL = 1 << 30
@@ -449,10 +450,10 @@ def open_arrow(
         try:
             if source.format_of(file.path) == "parquet":
                 schema = parquet.read_schema(opened)
-                # As dictionaries: a string that is stored once for a million rows takes its space once.
                 strings = [entry.name for entry in schema if "string" in str(entry.type)]
-                table = stack.enter_context(parquet.ParquetFile(opened, read_dictionary=strings))
-                yield schema, lambda columns: _parquet_batches(table, columns)
+                table = stack.enter_context(parquet.ParquetFile(opened))
+                peek = stack.enter_context(parquet.ParquetFile(opened, read_dictionary=strings))
+                yield schema, lambda columns: _parquet_batches(table, peek, columns)
             else:
                 reader = pyarrow.ipc.open_file(opened)
                 yield (
@@ -472,12 +473,17 @@ def open_arrow(
             ) from error
 
 
-def _parquet_batches(table: Any, columns: list[str]) -> Iterator[tuple[int, Any]]:
+def _parquet_batches(table: Any, peek: Any, columns: list[str]) -> Iterator[tuple[int, Any]]:
+    """Yield record batches of about `ARROW_BYTES` at most: one long string of a dictionary may stand for every row."""
     position = 0
     for number in range(table.metadata.num_row_groups):
         group = table.metadata.row_group(number)
         row_size = max(1, group.total_byte_size // max(1, group.num_rows))
-        rows = max(1, min(ROWS, ARROW_BYTES // row_size))
+        first = next(peek.iter_batches(1, row_groups=[number], columns=columns), None)
+        for column in first.columns if first is not None else ():
+            if hasattr(column, "dictionary"):
+                row_size += max((len(str(text)) for text in _to_list(column.dictionary)), default=0)
+        rows = max(1, min(ARROW_ROWS, ARROW_BYTES // row_size))
         for batch in table.iter_batches(rows, row_groups=[number], columns=columns):
             yield position, batch.select(columns)
             position += row_size * len(batch)
