@@ -57,7 +57,7 @@ def native_rows(
     return method.pooler(words, learnt)(*batch(SIZES), NO_STEPS, threads)
 
 
-def twin_rows(
+def numpy_rows(
     method: noppa.Method, words: noppa.WordVectors, learnt: Any = NOTHING_LEARNT
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same by the NumPy form, in float64."""
@@ -71,7 +71,7 @@ def assert_close(
     tolerance: float = 1e-5,
 ) -> None:
     rows, known = native_rows(method, words, learnt, threads=2)
-    expected, expected_known = twin_rows(method, words, learnt)
+    expected, expected_known = numpy_rows(method, words, learnt)
     assert rows.dtype == np.float32
     assert (known == expected_known).all()
     assert not rows[known == 0].any()
@@ -228,9 +228,9 @@ def test_steps(instruction_set: str, kind: str, dim: int) -> None:
     known = np.ones(70, np.int32)
     known[3] = 0
     native = _native.apply_steps(rows, known, _native.Steps(steps_of(kind, dim, "float32")), 2)
-    twin = oracle.apply_steps(rows, known, oracle.Steps(steps_of(kind, dim, "float64")), 1)
+    plain = oracle.apply_steps(rows, known, oracle.Steps(steps_of(kind, dim, "float64")), 1)
     assert (native[3] == 0).all()
-    assert np.abs(native - twin).max() <= 1e-5 * np.abs(twin).max()
+    assert np.abs(native - plain).max() <= 1e-5 * np.abs(plain).max()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

@@ -17,7 +17,7 @@ from noppa.text import rules
 from .test_characters import TOOL, tool
 
 ROOT = TOOL.parent.parent
-SOURCES = ("text/rules.py", "../../tools/character_data.py", "constants.py")
+SOURCES = ("text/rules.py", "../../tools/character_data.json", "constants.py")
 HEADERS = {"text_rules.hpp": "RULES", "kernel_constants.hpp": "CONSTANTS"}
 NAMES = [(file, name) for file, values in HEADERS.items() for name in getattr(tool(), values)]
 

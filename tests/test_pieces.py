@@ -114,7 +114,7 @@ some_text = st.one_of(st.text(ALPHABET, max_size=30), st.text(max_size=30))
     st.lists(some_text, max_size=5),
     st.integers(0, 2),
 )
-def test_native_pieces_equal_the_twin(
+def test_native_pieces_equal_the_oracle(
     words: list[str], pieces: list[str], tokens: list[str], case: int
 ) -> None:
     pieces += [f"##{piece}" for piece in pieces]
@@ -128,8 +128,8 @@ def test_native_pieces_equal_the_twin(
         vocabulary = module.Vocabulary(text, bounds, slots, case, -1, len(pieces), piece_slots)
         found.append([*vocabulary.look_up_tokens([tokens, tokens])])
         found[-1] += vocabulary.look_up(tokens, 2)
-    for native, twin in zip(*found, strict=True):
-        assert native.tolist() == twin.tolist()
+    for native, plain in zip(*found, strict=True):
+        assert native.tolist() == plain.tolist()
 
 
 def test_a_word_of_a_million_letters_is_not_taken_apart() -> None:

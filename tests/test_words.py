@@ -56,7 +56,7 @@ def test_a_repeated_word_never_shifts_the_others() -> None:
 
 
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=30, unique=True), st.text(max_size=12))
-def test_native_look_up_equals_twin(vocabulary: list[str], other: str) -> None:
+def test_native_look_up_equals_the_oracle(vocabulary: list[str], other: str) -> None:
     encoded = [word.encode("utf-8", "replace") for word in vocabulary]
     text = np.frombuffer(b"".join(encoded), np.uint8)
     bounds = np.cumsum([0, *map(len, encoded)], dtype=np.int64)

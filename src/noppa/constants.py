@@ -1,15 +1,15 @@
-"""Numbers and names that Python and the native module share: the build makes a C++ header of them (tools/native_tables.py).
+"""Numbers and names that Python and the native module share, of which the build makes a C++ header (tools/native_tables.py).
 
-Nothing but plain values: what is changed here is changed in both languages.
+Plain values only: a change here changes both languages.
 """
 
-#: Values beyond this are no word vectors; the kernels rely on it.
+#: The largest value of a word vector; the kernels rely on it.
 LARGEST_VALUE = 1e15
 
 #: The id of an unknown token that is skipped. The number of words is the id of the zero word.
 DROPPED = -1
 
-#: Filled slots of a hash table in a row, which bounds the time of a lookup: a billion words that nobody chose stay below 128.
+#: The most filled slots of a hash table in a row, which bounds the time of a lookup; a billion ordinary words stay below 128.
 LONGEST_RUN = 512
 
 #: How a vocabulary looks for a word.
@@ -31,18 +31,18 @@ PAIR_KERNEL = {"log2": 0, "abs": 1, "square": 2}
 LOG2_PIECES = 32
 LOG2_PIECE_WIDTH = 0.125
 
-#: What NoPPA can concatenate; `dct1` has the number COSINES + 1, and so on up to MOST_COSINES.
+#: The parts that NoPPA can concatenate; `dct1` has the number COSINES + 1, and so on up to MOST_COSINES.
 PART = {"context": 0, "word": 1, "ordered": 2, "product": 3, "max": 4, "min": 5, "std": 6}
 COSINES = 7
 MOST_COSINES = 9999
 
-#: What a weighted sum of words is divided by.
+#: The divisor of a weighted sum of words.
 DIVISOR = {"tokens": 0, "weights": 1, "one": 2}
 
-#: GEM: a vector whose part outside the others is below this share of its length lies in their span.
+#: GEM: a vector whose part outside the others is below this share of its length is in their span.
 IN_SPAN = 1e-6
 
-#: What can be done to a pooled row; the names are those of saved folders.
+#: The steps after pooling, by their names in saved folders.
 STEP = {"remove": 0, "map": 1, "normalise": 2}
 
 #: SentEval's classifier: units of its hidden layer, and the floats that a row of its weights takes in memory.

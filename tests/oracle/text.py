@@ -30,6 +30,7 @@ from noppa.text.rules import (
     LOG_STEPS,
     LONGEST_IN_PIECES,
     LONGEST_SEGMENT,
+    MIN_COUNTED_LETTERS,
     NEGATION,
     NO_BREAK_AFTER,
     NO_BREAK_BEFORE,
@@ -44,7 +45,6 @@ from noppa.text.rules import (
     SHARP_S,
     SURROGATES,
     SYLLABLES,
-    TELLING_LETTERS,
     TRAILING,
     TURKISH_LOWER,
     UNELIDED,
@@ -650,7 +650,7 @@ def _utf8(word: str) -> bytes:
 
 def counts_as_word(token: str, known: bool) -> bool:
     """Return whether a token counts as a word of the known share: see `KnownWords` in src/native/text/vocabulary.hpp."""
-    if not token or (len(token) < TELLING_LETTERS and token[0].isascii()):
+    if not token or (len(token) < MIN_COUNTED_LETTERS and token[0].isascii()):
         return False
     if not _is_letter(token[0]):
         return False

@@ -210,7 +210,7 @@ void KnownWords::count(const Token& token, bool is_known) {
     const auto is_letter = [](Code code) {
         return (kind_of(code) == KIND_LETTER || kind_of(code) == KIND_IDEOGRAPH) && code != '_';
     };
-    if ((token.length < TELLING_LETTERS && first < 128) || !is_letter(first)) return;
+    if ((token.length < MIN_COUNTED_LETTERS && first < 128) || !is_letter(first)) return;
     if (!is_known)
         for (int64_t at = 1; at < token.length; ++at)
             if (!is_letter(token.begin[at]) || lower(token.begin[at]) != token.begin[at]) return;

@@ -1,6 +1,6 @@
-"""The data of the rules of `tokens` and `pieces`, which the build turns into a C++ header too (tools/native_tables.py).
+"""The data of the tokenizer's rules, of which the build makes a C++ header (tools/native_tables.py).
 
-Nothing but plain values: what is changed here is changed in both languages.
+Plain values only: a change here changes both languages.
 """
 
 #: What a character is to the tokenizer; the numbers are those of tools/character_data.json.
@@ -9,7 +9,7 @@ KIND = {"space": 0, "drop": 1, "letter": 2, "digit": 3, "ideograph": 4, "symbol"
 #: Ranges of characters that are a token each.
 IDEOGRAPHS = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 
-#: Typographic characters, and the ASCII ones that vocabularies have in their place.
+#: Typographic characters, which vocabularies spell in ASCII.
 APOSTROPHES = "\u2018\u2019\u201b\u02bc"
 QUOTES = "\u201c\u201d\u201e\u201f"
 HYPHENS = "\u2010\u2011"
@@ -18,25 +18,25 @@ REPLACED = {
     **dict.fromkeys(QUOTES, '"'),
     **dict.fromkeys(HYPHENS, "-"),
 }
-#: What half of a surrogate pair becomes.
+#: Replaces half of a surrogate pair.
 REPLACEMENT = "\ufffd"
 SURROGATES = (0xD800, 0xDFFF)
 #: Hangul syllables, whose letters follow from their number.
 SYLLABLES = (0xAC00, 0xD7A3)
 
-#: Words that keep the dot behind them.
+#: Words that keep the dot after them.
 ABBREVIATIONS = (
     "mr", "mrs", "ms", "dr", "prof", "gen", "col", "lt", "sgt", "capt", "sen", "rep", "gov", "st", "jr", "sr", "vs",
     "inc", "ltd", "corp", "co",
 )  # fmt: skip
-#: Ends of a domain name that is one without `www.` before it.
+#: Last labels of a domain name that needs no `www.` before it.
 DOMAINS = (
     "com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "ai", "eu", "uk", "us", "de", "fr", "it", "es",
     "nl", "ch", "at", "se", "no", "fi", "dk", "pl", "ru", "jp", "cn", "in", "br", "au", "ca",
 )  # fmt: skip
 #: Beginnings of a web address.
 SCHEMES = ("http://", "https://", "ftp://", "www.")
-#: What splits off a word behind an apostrophe, and the contraction that takes its last letter along.
+#: Endings split off a word after an apostrophe, and the contraction that also takes the letter before it.
 CLITICS = ("s", "m", "d", "re", "ve", "ll")
 NEGATION = "n't"
 #: Punctuation that does not belong to the address before it.
@@ -49,20 +49,20 @@ DOMAIN_LIMIT = 255
 LETTERS_LIMIT = 16
 CLITICS_LIMIT = 4
 
-#: From how many letters on a word says something about the language of a text; shorter ones are words in many languages.
-TELLING_LETTERS = 4
+#: Shorter ASCII words are not counted in the share of known words: many languages share them.
+MIN_COUNTED_LETTERS = 4
 
-#: Before a piece that continues a word, and how many characters a word may have that is taken apart.
+#: Marks a piece that continues a word; and the longest word that is split into pieces, in characters.
 PIECE_MARK = "##"
 LONGEST_IN_PIECES = 100
 
-#: How a text falls into words: the English rules, those without contractions, those that split behind an apostrophe
+#: How a text falls into words: the English rules, those without contractions, those that split after an apostrophe
 #: (French l'homme), and white space alone.
 RULE_SET = {"english": 0, "plain": 1, "elision": 2, "whitespace": 3}
-#: What becomes of a run of a script without spaces: its ideographs are tokens and its letters words; the best words of the
-#: vocabulary; or one token, which a package segments.
+#: How a run of a script without spaces is split: each ideograph is a token and letters form words; into the best words of
+#: the vocabulary; or not at all, because a package segments it.
 RUN = {"none": 0, "vocabulary": 1, "whole": 2}
-#: Letters whose lower-case form, or spelling, is another one in a language.
+#: Languages with a lower case or spelling of their own.
 FOLD = {"none": 0, "turkish": 1, "german": 2}
 #: The normal form of a text before it is split.
 FORM = {"nfc": 0, "nfkc": 1, "none": 2}
@@ -71,17 +71,17 @@ FORM = {"nfc": 0, "nfkc": 1, "none": 2}
 TURKISH_LOWER = {"I": "\u0131", "\u0130": "i"}
 #: German writes this or two s.
 SHARP_S = "\u00df"
-#: What stays inside a word between letters without being one: zero-width joiners, which spell words of Persian and Sinhala.
+#: Kept inside a word between letters: zero-width joiners, part of the spelling of Persian and Sinhala.
 JOINERS = "\u200c\u200d"
-#: What holds the parts of a word together, and where a word that the vocabulary lacks comes apart: hyphen, apostrophe,
-#: middle dot, geresh, gershayim, joiners.
+#: Join the parts of a word, and separate them if the vocabulary lacks the word: hyphen, apostrophe, middle dot, geresh,
+#: gershayim, joiners.
 JOINTS = "-'\u00b7\u05f3\u05f4\u200c\u200d"
 #: How many joints ahead a part may end, which bounds the time.
 JOINTS_LIMIT = 8
-#: Words with an apostrophe that stay whole where no vocabulary says so.
+#: Words with an apostrophe that stay whole without a vocabulary.
 UNELIDED = ("aujourd'hui", "quelqu'un", "quelqu'une", "prud'homme", "prud'hommes", "prud'hommal")
 
-#: Bits of what a character of a script without spaces is, from the ranges below.
+#: Bits of the properties of a character in a script without spaces, from the ranges below.
 BREAKS_SEGMENTED = 1
 BREAKS_NOT_BEFORE = 2
 BREAKS_NOT_AFTER = 4
@@ -104,10 +104,10 @@ NO_BREAK_BEFORE = (
 )  # fmt: skip
 #: No word ends with one of these: vowels before their consonant, and signs that stack the next consonant.
 NO_BREAK_AFTER = ((0x0E40, 0x0E44), (0x0EC0, 0x0EC4), (0x1039, 0x1039), (0x17D2, 0x17D2))
-#: The most characters of a word of the vocabulary that a run can hold.
+#: The longest word that is searched for in a run, in characters.
 LONGEST_SEGMENT = 24
 #: Segmentation costs, in sixteenths of a bit: of the word of rank r, log2(r + RANK_OFFSET) + WORD_COST; of an unknown
-#: character UNKNOWN_COST more than a word behind the last. LOG_STEPS are 2^(31 + k/16), k = 1, …, 15, rounded down.
+#: character UNKNOWN_COST more than a word after the last. LOG_STEPS are 2^(31 + k/16), k = 1, …, 15, rounded down.
 RANK_OFFSET = 3
 WORD_COST = 58
 UNKNOWN_COST = 128
