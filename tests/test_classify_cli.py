@@ -178,7 +178,7 @@ def test_rows_without_labels_can_be_left_out(tmp_path: Path) -> None:
 def test_an_output_is_never_an_input(place: Path) -> None:
     with pytest.raises(NoppaError, match="is an input"):
         run(f"train {place}/rows.csv --label topic -o {place}/rows.csv")
-    with pytest.raises(NoppaError, match="lies in the input"):
+    with pytest.raises(NoppaError, match="is inside the input"):
         run(f"predict {place}/model {place}/new.csv --text body -o {place}/model/o.csv")
     with pytest.raises(NoppaError, match="already"):
         run(f"predict {place}/model {place}/rows.csv --text body --into topic")

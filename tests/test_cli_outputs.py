@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from noppa import Average, Encoder, NoppaError, WordVectors
 from noppa.cli import program
 from noppa.files import Input, Job
-from noppa.io.outputs import refuse_input_as_output
+from noppa.io.paths import refuse_input_as_output
 
 MODEL = Encoder(WordVectors(["a", "cake"], np.eye(2), [0.5, 0.5]), Average())
 TEXTS = "text\na cake\n"

@@ -247,7 +247,7 @@ def test_refusals(tmp_path, model, inputs, serial) -> None:
         "contains other files": lambda: cluster.run_parts(
             job, Input(inputs[:1]), tmp_path / "full"
         ),
-        "is an input|lies in|holds the input": lambda: cluster.run_parts(
+        "is an input|lies in|contains the input": lambda: cluster.run_parts(
             job, Input(inputs), tmp_path / "in"
         ),
         "open an encoder by its path": lambda: cluster.run_parts(

@@ -22,8 +22,8 @@ from noppa.files.checkpoint import refuse_changed
 from noppa.files.collect import Collected
 from noppa.files.copy import check_copy, copy_rows
 from noppa.io.atomic import atomic_file
-from noppa.io.outputs import STREAM, folders_of
-from noppa.io.table_file import checked_table, write_table
+from noppa.io.paths import STREAM, folders_of
+from noppa.io.tables import check_table_path, write_table
 from noppa.progress_bar import counts_bar
 
 
@@ -77,7 +77,7 @@ def dedupe(
     try:
         check_copy(source, output)
         if removed is not None:
-            checked_table(removed)
+            check_table_path(removed)
     except ParameterError as error:
         raise typer.BadParameter(str(error)) from error
     encoder = noppa.load(model or SIMILARITY)

@@ -15,7 +15,7 @@ from noppa.cli.output import check_output, draws_tables, print_json, print_rows,
 from noppa.errors import InputError
 from noppa.explain import Explanation, PairExplanation
 from noppa.io.atomic import atomic_file
-from noppa.io.outputs import folders_of
+from noppa.io.paths import folders_of
 from noppa.plot import Picture, alignment, attention, contributions, save
 from noppa.plot.pictures import checked_path
 

@@ -13,7 +13,7 @@ from noppa.cli.output import check_output
 from noppa.export import FORMATS
 from noppa.export import export as write
 from noppa.io.hub import locate
-from noppa.io.outputs import folders_of
+from noppa.io.paths import folders_of
 from noppa.io.storage import kind_of
 
 

@@ -25,7 +25,7 @@ from noppa.cli.options import (
     unfitted_encoder,
 )
 from noppa.cli.output import check_output
-from noppa.io.outputs import folders_of
+from noppa.io.paths import folders_of
 
 METHOD_NAMES = f"{', '.join(noppa.METHODS)}, or package.module:Class"
 

@@ -19,7 +19,7 @@ from noppa.errors import FileError
 from noppa.files import Input
 from noppa.io import storage
 from noppa.io.atomic import atomic_folder
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.search.index import Index
 from noppa.search.storage import KIND, IndexStorage
 

@@ -23,8 +23,8 @@ from noppa.files import Batch, Input, Outcome, read
 from noppa.files.checkpoint import LISTED, file_statuses, refuse_changed
 from noppa.files.collect import Collected, collected
 from noppa.io.atomic import scratch_folder
-from noppa.io.outputs import STREAM, folders_of
-from noppa.io.table_file import checked_table
+from noppa.io.paths import STREAM, folders_of
+from noppa.io.tables import check_table_path
 from noppa.progress_bar import counts_bar
 
 BLOCK = 4096
@@ -102,7 +102,7 @@ def encoded_texts(
     encoder = noppa.load(model or SIMILARITY)
     if output is not None:
         try:
-            checked_table(output, suffixes)
+            check_table_path(output, suffixes)
         except ParameterError as error:
             raise typer.BadParameter(str(error)) from error
         check_output(output, [*source.paths, *folders_of(encoder)])

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from noppa.errors import NoppaWarning
-from noppa.io.outputs import STREAM, PathLike, refuse_input_as_output
+from noppa.io.paths import STREAM, PathLike, refuse_input_as_output
 from noppa.progress_bar import counts_bar, terminal_bar
 
 #: Control characters, bidirectional overrides and lone surrogates: printed as they are, they could clear the screen,

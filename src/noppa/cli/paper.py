@@ -30,7 +30,7 @@ from noppa.cli.output import check_output, note, warnings_once
 from noppa.encoder import embedded
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io.atomic import atomic_file
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.paper import figures, prepare, records, report, study, tasks
 from noppa.paper.protocols import Candidate, Encoded, Fixed, Recipe
 from noppa.paper.records import Conditions, Record

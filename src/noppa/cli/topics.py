@@ -15,7 +15,7 @@ from noppa.cli.output import print_json, print_objects, print_rows, printable, p
 from noppa.errors import InputError
 from noppa.files.collect import Collected
 from noppa.io.atomic import atomic_file
-from noppa.io.table_file import WRITERS, write_table
+from noppa.io.tables import WRITERS, write_table
 from noppa.topics.find_topics import Topics, topics_of
 from noppa.topics.groups import LANDMARKS, blocks, largest_scores, outlier_scores
 

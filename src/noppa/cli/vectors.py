@@ -34,8 +34,7 @@ from noppa.cli.output import (
 )
 from noppa.errors import ParameterError
 from noppa.io.atomic import atomic_file, scratch_folder
-from noppa.io.home import home
-from noppa.io.outputs import refuse_input_as_output
+from noppa.io.paths import home, refuse_input_as_output
 from noppa.io.storage import is_saved_folder
 from noppa.text.tokenizer import ENGLISH, Tokenizer
 from noppa.words import formats

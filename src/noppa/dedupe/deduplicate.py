@@ -20,7 +20,7 @@ from noppa.display import Displayed, cut, dataclass_repr
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import External, Model, resolve_model, unit_vectors
 from noppa.errors import InputError, ParameterError
-from noppa.io.table_file import arrow_table, write_table
+from noppa.io.tables import arrow_table, write_table
 from noppa.parameters import number, whole
 from noppa.text.characters import is_word_character, lower
 from noppa.text.tokenizer import Split

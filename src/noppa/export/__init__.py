@@ -13,7 +13,7 @@ from noppa import Encoder
 from noppa.classify.classifier import Classifier
 from noppa.errors import ParameterError
 from noppa.export.means import ends_in_unit, mean_words
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.methods import Average
 from noppa.parameters import one_of, path_of, short_repr
 from noppa.words import formats as files

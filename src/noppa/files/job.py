@@ -46,7 +46,7 @@ from noppa.files.formats import LISTED, Batch, Input, Record
 from noppa.files.inputs import STDIN
 from noppa.files.read import ON_ERROR, read, read_ahead
 from noppa.files.write import RECORD, VECTOR, WRITERS
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.io.storage import header_checksum
 from noppa.parameters import one_of
 

@@ -31,7 +31,7 @@ from noppa.encoder.fitting import Counted, moments_of
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.files import Input, Outcome, read
-from noppa.io.outputs import folders_of, refuse_input_as_output
+from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.methods import Average, registry
 from noppa.methods.method import SUMS, TEXT, Method
 from noppa.parameters import one_of

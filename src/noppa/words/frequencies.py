@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from noppa.display import dataclass_repr
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
-from noppa.io.inputs import read_whole
+from noppa.io.paths import read_bytes
 from noppa.parameters import one_of, real, short_repr
 from noppa.text.characters import lower
 from noppa.text.rules import REPLACED
@@ -175,7 +175,7 @@ def read_counts(path: str | PathLike[str], on_error: str = "raise") -> dict[str,
         on_error: "raise" or "skip" lines that are not UTF-8.
     """
     one_of(on_error, "on_error", ("raise", "skip"))
-    content = read_whole(Path(path), f"counts file {path}")
+    content = read_bytes(Path(path), f"counts file {path}")
     counts: defaultdict[str, float] = defaultdict(float)
     offset = 0
     for number, line in enumerate(content.split(b"\n"), 1):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
 from noppa.extras import needs
-from noppa.io.inputs import read_whole
+from noppa.io.paths import read_bytes
 from noppa.words.formats.rows import Options, Rows
 from noppa.words.formats.sniff import LARGEST_DIM
 
@@ -172,7 +172,7 @@ def vocabulary_of(path: Path, options: Options) -> Path:
 
 def read_words(path: Path) -> list[bytes]:
     """Return the words of a text file, one per line, or of a `tokenizer.json`."""
-    content = read_whole(path, f"vocabulary {path}")
+    content = read_bytes(path, f"vocabulary {path}")
     if path.suffix != ".json":
         lines = content.removesuffix(b"\n").split(b"\n")
         return [line.removesuffix(b"\r") for line in lines]

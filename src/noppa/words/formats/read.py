@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from noppa.errors import FileError, InputError
 from noppa.io.compression import open_plain
-from noppa.io.inputs import require_readable
+from noppa.io.paths import require_readable
 from noppa.words.formats.arrays import add_matrix, read_arrays
 from noppa.words.formats.fasttext import read_fasttext
 from noppa.words.formats.rows import Options, Report, Rows
