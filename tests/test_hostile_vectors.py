@@ -336,7 +336,7 @@ def test_large_counts_add_up():
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/", "/none", "x" * 300, "a\0b"])
 def test_paths_of_counts_that_are_not_files(path):
-    with pytest.raises(NoppaError, match="counts file .*(cannot|does not|is a)"):
+    with pytest.raises(NoppaError, match=r"counts file .*(cannot|does not|is a)"):
         WORDS.with_counts(path)
 
 
