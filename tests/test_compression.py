@@ -58,7 +58,9 @@ def test_a_cut_file_is_never_whole(tmp_path, kind):
         assert str(error.value).startswith(f"{path} is")
         with pytest.raises(NoppaError, match="cut short"):
             WordVectors.load(path, strict=True)
-    with pytest.warns(NoppaWarning, match="is damaged or cut short .*: the rows before that were loaded"):
+    with pytest.warns(
+        NoppaWarning, match="is damaged or cut short .*: the rows before that were loaded"
+    ):
         WordVectors.load(path)
 
 
