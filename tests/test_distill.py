@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 import noppa
 from noppa.cli import program
-from noppa.distill import linear_algebra, vocabulary
+from noppa.distill import pipeline
 from noppa.distill import word_fit as fitting
-from noppa.distill.pipeline import distill, side_by_side
+from noppa.distill.pipeline import distill, distill_all
 from noppa.distill.teacher import Teacher, identity
-from noppa.distill.word_fit import Fit, fitted
+from noppa.distill.word_fit import Fit, fit_words
 from noppa.text.tokenizer import Tokenizer
 
 #: A module that stands for sentence-transformers: each letter has a vector, and words weigh by their length.
@@ -102,18 +102,21 @@ def test_word_pieces_of_the_model(made: Path, tmp_path: Path) -> None:
 
 
 def test_vocabulary() -> None:
-    counts = vocabulary.counted(["The cake, the CAKE!", "it's cake"])
+    counts = pipeline.count_words(["The cake, the CAKE!", "it's cake"])
     assert counts["cake"] == 3
     assert counts["the"] == 2
     assert counts["'s"] == 1
-    assert vocabulary.chosen({"b": 2, "a": 2, "c": 3, "two words": 9, "it's": 8}, 2) == ["c", "a"]
+    assert pipeline.most_frequent({"b": 2, "a": 2, "c": 3, "two words": 9, "it's": 8}, 2) == [
+        "c",
+        "a",
+    ]
     french = Tokenizer.parse("fr")
-    counts = vocabulary.counted(["L'homme d'aujourd'hui"], french)
-    assert vocabulary.chosen(counts, 9, french) == ["aujourd'hui", "d'", "homme", "l'"]
-    assert vocabulary.counted(["IRMAK"], Tokenizer.parse("tr")) == {"ırmak": 1}
-    with pytest.raises(noppa.NoppaError, match="there is none yet: give --vocabulary FILE"):
-        vocabulary.counted(["我喜欢音乐"], Tokenizer.parse("zh"))
-    found = vocabulary.needed_pieces(["ba", "##da", "!", "##", "##!", "bi"], ["ba"])
+    counts = pipeline.count_words(["L'homme d'aujourd'hui"], french)
+    assert pipeline.most_frequent(counts, 9, french) == ["aujourd'hui", "d'", "homme", "l'"]
+    assert pipeline.count_words(["IRMAK"], Tokenizer.parse("tr")) == {"ırmak": 1}
+    with pytest.raises(noppa.NoppaError, match="there is none yet: give a vocabulary"):
+        pipeline.count_words(["我喜欢音乐"], Tokenizer.parse("zh"))
+    found = pipeline.needed_pieces(["ba", "##da", "!", "##", "##!", "bi"], ["ba"])
     assert found == ["##da", "bi"]
 
 
@@ -123,7 +126,7 @@ def test_missing_half_comes_from_the_other() -> None:
     rows = (source @ rng.normal(size=(5, 3)) + 2).astype(np.float32)
     known = rng.random(400) < 0.5
     broken = np.where(known[:, None], rows, 99).astype(np.float32)
-    found = linear_algebra.completed(broken, known, source, ridge=1e-6)
+    found = pipeline.complete(broken, known, source, ridge=1e-6)
     assert np.allclose(found, rows, atol=1e-3)
     assert (found[known] == rows[known]).all()
 
@@ -131,7 +134,7 @@ def test_missing_half_comes_from_the_other() -> None:
 def test_principal_axes_keep_inner_products() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 7))
-    axes = linear_algebra.principal_axes(rows, 2, block=64)
+    axes = pipeline.principal_axes(rows, 2, block=64)
     assert np.allclose(axes.T @ axes, np.eye(2), atol=1e-6)
     assert np.allclose((rows @ axes) @ (rows @ axes).T, rows @ rows.T, atol=1e-4)
 
@@ -148,7 +151,7 @@ def test_slopes_are_those_of_the_loss(pairs: float) -> None:
     rng = np.random.default_rng(0)
     words = rng.normal(size=(9, 4))
     begins = np.array([0, 2, 3, 7])
-    targets = linear_algebra.with_length(rng.normal(size=(4, 4)).astype(np.float32)).astype(float)
+    targets = pipeline.with_length(rng.normal(size=(4, 4)).astype(np.float32)).astype(float)
     slopes = fitting.slopes_of_sums(words, begins, targets, pairs)  # type: ignore[arg-type]
     sums = np.add.reduceat(words, begins)
     for at in np.ndindex(sums.shape):
@@ -168,23 +171,23 @@ def made_fit(count: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
     sums = np.add.reduceat(truth[ids], offsets[:-1])
     ids[rng.random(len(ids)) < 0.05] = -1
     start = rng.normal(size=(30, 5)).astype(np.float32)
-    return start, ids, offsets, linear_algebra.with_length(sums)
+    return start, ids, offsets, pipeline.with_length(sums)
 
 
 def test_the_fit_nears_the_teacher_and_repeats() -> None:
     start, ids, offsets, targets = made_fit()
     seen: list[float] = []
     fit = Fit(epochs=30, rate=0.05, batch=50, held_out=100, pairs=0.0, pull=0.0)
-    first = fitted(start, ids, offsets, targets, fit, lambda _, cosine: seen.append(cosine))
+    first = fit_words(start, ids, offsets, targets, fit, lambda _, cosine: seen.append(cosine))
     assert seen[-1] > 0.9 > 0.2 > seen[0]
-    assert (first == fitted(start, ids, offsets, targets, fit)).all()
+    assert (first == fit_words(start, ids, offsets, targets, fit)).all()
     assert not (first == start).all()
 
 
 def test_words_that_are_pulled_stay_near_their_start() -> None:
     start, ids, offsets, targets = made_fit()
     free, tied = (
-        fitted(start, ids, offsets, targets, Fit(5, 0.05, 50, pull=pull, held_out=100))
+        fit_words(start, ids, offsets, targets, Fit(5, 0.05, 50, pull=pull, held_out=100))
         for pull in (0.0, 100.0)
     )
     assert np.linalg.norm(tied - start) < np.linalg.norm(free - start) / 2
@@ -193,7 +196,7 @@ def test_words_that_are_pulled_stay_near_their_start() -> None:
 def test_too_few_texts_to_fit_on() -> None:
     start, ids, offsets, targets = made_fit(20)
     with pytest.raises(noppa.NoppaError, match="20 texts with a known word are too few"):
-        fitted(start, ids, offsets, targets)
+        fit_words(start, ids, offsets, targets)
     assert Fit().for_texts(100).held_out == 10
     assert Fit().for_texts(1_000_000) == Fit()
 
@@ -201,7 +204,7 @@ def test_too_few_texts_to_fit_on() -> None:
 def test_distilled_vectors_follow_the_teacher(made: Path, tmp_path: Path) -> None:
     texts = made_sentences(800)
     teacher = Teacher(str(made), tmp_path / "kept")
-    words = vocabulary.chosen(vocabulary.counted(texts), 50)
+    words = pipeline.most_frequent(pipeline.count_words(texts), 50)
     seen: list[float] = []
     found = distill(teacher, words, texts, 6, progress=lambda _, cosine: seen.append(cosine))
     assert seen[-1] > seen[0]
@@ -212,12 +215,12 @@ def test_distilled_vectors_follow_the_teacher(made: Path, tmp_path: Path) -> Non
         distill(teacher, words, texts, 7)
 
 
-def test_columns_of_two_teachers_side_by_side(made: Path, tmp_path: Path) -> None:
+def test_columns_of_two_teachers_distill_all(made: Path, tmp_path: Path) -> None:
     texts = made_sentences(800)
-    words = vocabulary.chosen(vocabulary.counted(texts), 50)
+    words = pipeline.most_frequent(pipeline.count_words(texts), 50)
     teachers = [Teacher(name, tmp_path / "kept") for name in (str(made), "model")]
-    both = side_by_side(teachers, words, texts, 4)
-    alone = side_by_side(teachers[:1], words, texts, 4)
+    both = distill_all(teachers, words, texts, 4)
+    alone = distill_all(teachers[:1], words, texts, 4)
     assert both.vectors.shape == (10, 8)
     assert both.words == alone.words  # the pieces are those of the first teacher
     left, right = both.vectors[:, :4], both.vectors[:, 4:]

@@ -9,14 +9,14 @@ import re
 import sys
 from pathlib import Path
 
-from noppa.distill.vocabulary import counted
+from noppa.distill.pipeline import count_words
 
 CLOSED = re.compile(r"[^\w\s]+|'\w+|n't|\d{1,2}")
 
 
 def main(path: Path) -> None:
     with path.open(encoding="utf-8") as lines:
-        counts = counted(lines)
+        counts = count_words(lines)
     total = counts.total()
     for token, count in counts.most_common():
         if CLOSED.fullmatch(token) and count >= 100:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing.pool import Pool
 from typing import Any
 
 from noppa.errors import NoppaError
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
-#: One BLAS thread: faster for small products, and the last bit does not depend on the machine.
+#: One BLAS thread is faster for small products, and the last bit does not depend on the machine.
 ONE_THREAD = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -24,46 +26,29 @@ ONE_THREAD = (
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Run]:
-    """An ordered `map` over that many processes, which end with the block."""
-    others = set(multiprocessing.active_children())
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    """Yield an ordered `map` over a number of processes, which end with the block."""
+    before, others = dict(os.environ), set(multiprocessing.active_children())
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    # spawn, not fork: BLAS reads the variables above when a new interpreter imports NumPy.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, _ignore_interrupts)
     try:
-        # spawn, not fork: BLAS reads the variables above when a new interpreter imports NumPy.
-        pool = multiprocessing.get_context("spawn").Pool(jobs, _ignore_interrupts)
+        yield pool.map
+    except BaseException as error:
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise NoppaError(
+                "a process ended before its work was done, probably for lack of memory",
+                "use fewer jobs",
+            ) from error
+        raise
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-    workers = set(multiprocessing.active_children()) - others
-    with pool:
-        yield lambda function, items: _results(pool, workers, function, items)
-
-
-def _results(
-    pool: Pool,
-    workers: set[multiprocessing.process.BaseProcess],
-    function: Callable[[Any], Any],
-    items: Iterable[Any],
-) -> Iterator[Any]:
-    """`pool.imap`, which alone would wait forever for the result of a process that was killed."""
-    results = pool.imap(function, items)
-    while True:
-        try:
-            yield results.next(timeout=1)
-        except StopIteration:
-            return
-        except multiprocessing.TimeoutError:
-            if not all(worker.is_alive() for worker in workers):
-                raise NoppaError(
-                    "a process ended before its work was done, most likely for want of memory: give fewer --jobs"
-                ) from None
+        pool.shutdown(cancel_futures=True)
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _ignore_interrupts() -> None:
     """Ctrl-C reaches the whole process group; only the parent handles it, and ends the pool."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)

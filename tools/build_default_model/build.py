@@ -25,10 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import noppa
-from noppa.distill.linear_algebra import completed, root_mean_square_length, with_length
-from noppa.distill.pipeline import Distilled, distill
+from noppa.distill.pipeline import (
+    Distilled,
+    complete,
+    count_words,
+    distill,
+    most_frequent,
+    root_mean_square_length,
+    with_length,
+)
 from noppa.distill.teacher import Teacher, identity
-from noppa.distill.vocabulary import chosen, counted
 from noppa.encoder.models import write_model
 from noppa.io import storage
 
@@ -120,7 +126,7 @@ def distilled_from(options: argparse.Namespace) -> list[Distilled]:
     frequencies = word_frequencies(neutral)
     pool = neutral[:NEUTRAL_SENTENCES] + lines_of(options.shared / CAPTIONS)
     order = np.random.default_rng(0).permutation(len(pool))
-    words, distilled = chosen(frequencies, WORDS), list[Distilled]()
+    words, distilled = most_frequent(frequencies, WORDS), list[Distilled]()
     for name, dim, count in TEACHERS:
         print(name)
         folder = str(options.teachers / name)
@@ -143,7 +149,7 @@ def word_frequencies(texts: list[str]) -> dict[str, float]:
     """Return the mean of `wordfreq` and the share in the texts; only the share if `wordfreq` lacks a word, as for punctuation."""
     import wordfreq
 
-    counts = counted(texts)
+    counts = count_words(texts)
     total = counts.total()
     frequencies = {}
     for word in dict.fromkeys([*wordfreq.top_n_list("en", WORDFREQ_WORDS), *counts]):
@@ -158,7 +164,7 @@ def joined(distilled: list[Distilled], shared: Path) -> noppa.WordVectors:
     """Join the columns of all sources."""
     first = distilled[0]
     glove, known = found(first, noppa.WordVectors.load(shared / GLOVE))
-    glove = completed(glove, known, first.teacher_vectors - first.teacher_vectors.mean(axis=0))
+    glove = complete(glove, known, first.teacher_vectors - first.teacher_vectors.mean(axis=0))
     length = SHARE * root_mean_square_length(glove[known])
     parts = [glove, *(with_length(part.vectors, length) for part in distilled)]
     for file in (WORD2VEC, LARGE_GLOVE):

@@ -12,8 +12,8 @@ from noppa.cli.inputs import read_texts
 from noppa.cli.options import Column, Format, TokenizerName, input_files
 from noppa.cli.output import check_output
 from noppa.distill import pipeline
+from noppa.distill.pipeline import count_words, most_frequent
 from noppa.distill.teacher import Teacher
-from noppa.distill.vocabulary import chosen, counted
 from noppa.encoder.encoder import Encoder
 from noppa.errors import ParameterError
 from noppa.methods import Average
@@ -79,7 +79,7 @@ def distill(
         lines = [word.decode("utf-8", "replace") for word in read_words(vocabulary)]
         words = list(dict.fromkeys(word for word in lines if word))
     elif texts:
-        words = chosen(counted(texts, split), size, split)
+        words = most_frequent(count_words(texts, split), size, split)
     else:
         raise ParameterError("nothing to distill: give files with text, or --vocabulary, or both")
     if not words:
@@ -87,7 +87,7 @@ def distill(
     ranks = dict(zip(words, frequencies.from_ranks(len(words)).values.tolist(), strict=True))
     answers = cache or output.with_name(f".{output.name}.answers")
     with counts_bar() as progress:
-        distilled = pipeline.side_by_side(
+        distilled = pipeline.distill_all(
             [Teacher(name, answers, jobs, progress) for name in models],
             words,
             texts[:sentences],

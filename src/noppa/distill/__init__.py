@@ -1,1 +1,1 @@
-"""Word vectors distilled from a sentence transformer."""
+"""Distillation of a sentence transformer into word vectors."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 @dataclass(frozen=True)
 class Fit:
-    """Settings of the fit: epochs, learning rate, batch size, weights of the two other losses, sentences held out."""
+    """Settings of a fit: `pairs` and `pull` are the weights of the two other losses; `held_out` sentences stop it early."""
 
     epochs: int = 4
     rate: float = 5e-3
@@ -37,25 +36,19 @@ class Fit:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        some = partial(whole, least=1)
-        validate_fields(
-            self, epochs=some, rate=positive, batch=some, held_out=some, seed=seed_number
-        )
-        validate_fields(self, pairs=_weight, pull=_weight)
+        count, weight = partial(whole, least=1), partial(number, least=0, most=LARGEST)
+        validate_fields(self, epochs=count, batch=count, held_out=count, seed=seed_number)
+        validate_fields(self, rate=positive, pairs=weight, pull=weight)
 
     def for_texts(self, count: int) -> Fit:
-        """The same settings for fewer texts: a tenth of them held out, and at least 50 batches an epoch."""
+        """Return the settings for fewer texts: a tenth of them held out, and at least 50 batches per epoch."""
         held_out = min(self.held_out, max(1, count // 10))
         return replace(
             self, held_out=held_out, batch=min(self.batch, max(1, (count - held_out) // 50))
         )
 
 
-def _weight(value: Any, name: str) -> float:
-    return number(value, name, 0, LARGEST)
-
-
-def fitted(
+def fit_words(
     start: Float,
     ids: NDArray[np.int32],
     offsets: NDArray[np.int64],
@@ -63,9 +56,9 @@ def fitted(
     fit: Fit | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> Float:
-    """Fitted word vectors (rows, dim), for sentences `ids`, `offsets` and their targets (n, dim) of length one.
+    """Fit word vectors (rows, dim) to sentences `ids`, `offsets` with targets (n, dim) of length one.
 
-    Early stopping on the first `held_out` sentences: the result is that of the epoch with their best mean cosine.
+    The result is that of the epoch with the best mean cosine on the first `held_out` sentences.
     progress: called after each epoch with that cosine, and with epoch 0 before the first.
     """
     fit = fit or Fit()
@@ -75,7 +68,8 @@ def fitted(
     if len(train) < fit.batch or not len(held_out):
         raise ParameterError(
             f"{len(sentences.known)} texts with a known word are too few to fit on: "
-            f"{fit.held_out} are held out, and a batch has {fit.batch}; give more text"
+            f"{fit.held_out} are held out, and a batch has {fit.batch}",
+            "give more text",
         )
     adam = _Adam(start, fit, fit.epochs * (len(train) // fit.batch))
     random = np.random.default_rng(fit.seed)
@@ -83,12 +77,11 @@ def fitted(
     for epoch in range(fit.epochs + 1):
         if epoch:
             order = random.permutation(train)
-            for at in range(0, len(order) - fit.batch + 1, fit.batch):
-                rows = order[at : at + fit.batch]
+            for begin in range(0, len(order) - fit.batch + 1, fit.batch):
+                rows = order[begin : begin + fit.batch]
                 adam.step(*sentences.batch(rows), targets[rows])
-        students = _summed(adam.words[sentences.batch(held_out)[0]], sentences.batch(held_out)[1])[
-            0
-        ]
+        held_ids, held_begins = sentences.batch(held_out)
+        students, _ = _summed(adam.words[held_ids], held_begins)
         cosine = float((students * targets[held_out]).sum(axis=1).mean())
         if progress:
             progress(epoch, cosine)
@@ -99,7 +92,7 @@ def fitted(
 
 
 class _Sentences:
-    """Sentences without unknown ids; `known` are the numbers of the sentences that have a known word."""
+    """Sentences without unknown ids; `known` lists the sentences that have a known word."""
 
     def __init__(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
         known_ids = ids >= 0
@@ -109,7 +102,7 @@ class _Sentences:
         self.known = np.flatnonzero(self.lengths > 0)
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The ids of some sentences, and the offset of each."""
+        """Return the ids of some sentences, and the offset of each."""
         lengths = self.lengths[rows]
         begins = np.cumsum(lengths) - lengths
         index = np.repeat(self.offsets[rows] - begins, lengths) + np.arange(lengths.sum())
@@ -144,7 +137,7 @@ class _Adam:
 def slopes_of_sums(
     words: Float, begins: NDArray[np.int64], targets: Float, pairs: float
 ) -> NDArray[np.floating]:
-    """The gradient of the loss without `pull` by the sum of each sentence, (n, dim)."""
+    """Return the gradient of the loss without `pull` with respect to the sum of each sentence, (n, dim)."""
     students, lengths = _summed(words, begins)
     count = len(targets)
     slopes = -targets / count
@@ -156,7 +149,7 @@ def slopes_of_sums(
 
 
 def _summed(words: Float, begins: NDArray[np.int64]) -> tuple[Float, Float]:
-    """Sums of the words of each sentence, scaled to length one, and their lengths before, (n, 1)."""
+    """Return the sums of the words of each sentence, scaled to length one, and their lengths before, (n, 1)."""
     sums = np.add.reduceat(words, begins)
     lengths = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
     return sums / lengths, lengths
