@@ -60,7 +60,7 @@ def load_transformer(folder: str) -> Encode:
     """Load a sentence transformer as an ONNX graph, one session per thread."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from noppa.distill.onnx_model import OnnxModel
+    from noppa.distill.teacher import OnnxModel
 
     sessions = [OnnxModel(Path(folder)) for _ in range(THREADS)]
     pool = ThreadPoolExecutor(THREADS)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import noppa
-from noppa.distill.onnx_model import OnnxModel
+from noppa.distill.teacher import OnnxModel
 from noppa.paper.tasks import read, tasks_in
 
 BLOCK = 2048

@@ -165,7 +165,9 @@ def test_odd_batches():
     assert model.encode([], batch_size=3, show_progress_bar=True).shape == (0, model.dim)
     assert model.encode("a", batch_size=3, show_progress_bar=False).shape == (model.dim,)
     for size in (-1, 0):
-        with pytest.raises(noppa.NoppaError, match="batch_size must be a whole number from 1"):
+        with pytest.raises(
+            noppa.NoppaError, match="batch_size must be a whole number of at least 1"
+        ):
             model.encode(["a"], batch_size=size)
     with pytest.raises(noppa.NoppaError, match="show_progress_bar must be True or False"):
         model.encode("a", show_progress_bar="yes")

@@ -265,7 +265,9 @@ class TestColumns:
 
     @pytest.mark.parametrize(("start", "stop"), [(-1, 3), (3, 3), (0, 14), (5, 2)])
     def test_columns_that_are_not_there(self, start: int, stop: int) -> None:
-        with pytest.raises(noppa.NoppaError, match=r"are not within the 13|whole number from 0"):
+        with pytest.raises(
+            noppa.NoppaError, match=r"are not within the 13|whole number of at least 0"
+        ):
             self.words.columns(start, stop)
 
     def test_files_have_the_columns_alone(self, tmp_path: Path) -> None:

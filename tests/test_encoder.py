@@ -68,7 +68,7 @@ def test_encode_iter_gives_blocks() -> None:
     shapes = [block.shape for block in fitted().encode_iter(TEXTS, block=128)]
     assert shapes == [(128, 18), (128, 18), (44, 18)]
     assert list(fitted().encode_iter([])) == []
-    with pytest.raises(noppa.NoppaError, match="block must be a whole number from 1 on"):
+    with pytest.raises(noppa.NoppaError, match="block must be a whole number of at least 1"):
         list(fitted().encode_iter(TEXTS, block=0))
     with pytest.raises(noppa.NoppaError, match="a single text cannot be iterated over"):
         list(fitted().encode_iter("a text"))
@@ -146,7 +146,7 @@ def test_bad_construction(arguments: tuple[object, ...], message: str) -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
 def test_bad_thread_counts(threads: object) -> None:
-    with pytest.raises(noppa.NoppaError, match="threads must be a whole number from 1 on"):
+    with pytest.raises(noppa.NoppaError, match="threads must be a whole number of at least 1"):
         fitted().encode("a", threads=threads)  # type: ignore[arg-type]
 
 

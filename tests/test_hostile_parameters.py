@@ -386,11 +386,11 @@ class InBytes:
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        (5, "a path is a text or a pathlib.Path, not 5"),
-        (InBytes(), "a path is a text or a pathlib.Path, not "),
-        ("a\0b", "a character 0"),
+        (5, "a path must be a str or a pathlib.Path, not 5"),
+        (InBytes(), "a path must be a str or a pathlib.Path, not "),
+        ("a\0b", "a null character"),
     ],
-    ids=["number", "bytes", "character 0"],
+    ids=["number", "bytes", "null character"],
 )
 @pytest.mark.parametrize(
     "use",

@@ -71,7 +71,7 @@ def test_nothing_to_say(empty: object) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("a", 0), ParameterError, "n must be a whole number from 1 on"),
+        (("a", 0), ParameterError, "n must be a whole number of at least 1"),
         ((3,), InputError, "neither a text nor a collection"),
     ],
 )

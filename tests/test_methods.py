@@ -156,19 +156,22 @@ def test_methods_that_need_probabilities_say_so() -> None:
     ("make", "message"),
     [
         (lambda: noppa.SIF(a=0), "a must be a number above 0, not 0"),
-        (lambda: noppa.SIF(components=-1), "components must be a whole number from 0 on, not -1"),
-        (lambda: noppa.USIF(m=1.5), "m must be a whole number from 0 on, not 1.5"),
+        (
+            lambda: noppa.SIF(components=-1),
+            "components must be a whole number of at least 0, not -1",
+        ),
+        (lambda: noppa.USIF(m=1.5), "m must be a whole number of at least 0, not 1.5"),
         (lambda: noppa.USIF(n=0), "n must be a number above 0, not 0"),
         (
             lambda: noppa.USIF(normalize="no"),
             "normalize must be one of word, dimension, None, not 'no'",
         ),
-        (lambda: noppa.DCT(k=0), "k must be a whole number from 1 on, not 0"),
+        (lambda: noppa.DCT(k=0), "k must be a whole number of at least 1, not 0"),
         (lambda: noppa.VLAWE(power=-1), "power must be a number above 0, not -1"),
         (lambda: noppa.VLAWE(pca=3, power=2), "power must be at most 1 with pca=3, not 2"),
-        (lambda: noppa.VLAWE(pca=0), "pca must be a whole number from 1 on, not 0"),
+        (lambda: noppa.VLAWE(pca=0), "pca must be a whole number of at least 1, not 0"),
         (lambda: noppa.S3E(variant="x"), "variant must be one of paper, reference, not 'x'"),
-        (lambda: noppa.FastSent(epochs=0), "epochs must be a whole number from 1 on, not 0"),
+        (lambda: noppa.FastSent(epochs=0), "epochs must be a whole number of at least 1, not 0"),
         (lambda: noppa.Sent2Vec(rate=0), "rate must be a number above 0, not 0"),
         (
             lambda: noppa.GEM(k=45, h=46),

@@ -258,5 +258,5 @@ def test_ranges() -> None:
 
 
 def test_a_process_that_is_killed_ends_the_work_with_a_sentence() -> None:
-    with processes(1) as run, pytest.raises(NoppaError, match="ended before its work was done"):
+    with pytest.raises(NoppaError, match="ended before its work was done"), processes(1) as run:
         list(run(os._exit, [9]))

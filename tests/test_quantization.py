@@ -183,9 +183,9 @@ def test_quantized_again_is_nearly_the_same() -> None:
         ({"bits": "four"}, "bits must be"),
         ({"bits": None}, "bits must be 4 or 8"),
         ({"bits": True}, "bits must be"),
-        ({"blocks": 0}, "blocks must be a whole number from 1 on"),
+        ({"blocks": 0}, "blocks must be a whole number of at least 1"),
         ({"blocks": (25, 24)}, r"blocks of \(25, 24\) columns do not add up to 50"),
-        ({"blocks": (50, 0)}, "a width of blocks must be a whole number from 1 on"),
+        ({"blocks": (50, 0)}, "a width of blocks must be a whole number of at least 1"),
         ({"blocks": 2.5}, "blocks must be a whole number"),
     ],
 )

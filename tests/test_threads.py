@@ -23,7 +23,7 @@ def test_argument_then_variable_then_processors(monkeypatch: pytest.MonkeyPatch)
     assert threads.thread_count() == threads.thread_count(None, is_small=True) == 3
     monkeypatch.setenv("NOPPA_THREADS", "many")
     with pytest.raises(
-        noppa.NoppaError, match="NOPPA_THREADS must be a whole number from 1 on, not 'many'"
+        noppa.NoppaError, match="NOPPA_THREADS must be a whole number of at least 1, not 'many'"
     ):
         threads.thread_count()
     monkeypatch.delenv("NOPPA_THREADS")

@@ -159,7 +159,7 @@ def test_texts_without_a_word_print_as_such() -> None:
 def test_bad_arguments() -> None:
     with pytest.raises(InputError, match="a single text has no topics"):
         find_topics("a text")
-    with pytest.raises(ParameterError, match="n must be a whole number from 1 on"):
+    with pytest.raises(ParameterError, match="n must be a whole number of at least 1"):
         find_topics(["a"], 0)
     with pytest.raises(ParameterError, match="there are no texts"):
         topic_map(find_topics([]))

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from noppa.topics.find_topics import find_topics
     from noppa.topics.keywords import keywords
 
-#: Imported when somebody asks: few processes need them, and each would slow every start.
+#: Imported on first use: few processes need them, and they would slow every start.
 LATE = {
     "Classifier": "noppa.classify.classifier",
     "Index": "noppa.search.index",
@@ -65,7 +65,7 @@ LATE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Names that are found when somebody asks: they take longer than all the rest, or are of earlier versions."""
+    """Import the names of `LATE` on first use."""
     if name == "__version__":
         from importlib.metadata import version
 

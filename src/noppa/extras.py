@@ -1,4 +1,4 @@
-"""Optional packages: a missing one raises one sentence with the line that installs it."""
+"""Optional dependencies: a missing package raises an error that says how to install it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from noppa.errors import MissingPackageError
 
 @contextmanager
 def needs(extra: str, what: str, otherwise: str = "") -> Iterator[None]:
-    """Imports in this block need `noppa[extra]`; an ImportError becomes a sentence that names it.
+    """Turn an ImportError of this block into one that names the extra to install.
 
-    what: the feature that needs them. otherwise: an alternative to installing them, appended to the sentence.
+    Args:
+        extra: The extra that has the packages.
+        what: The feature that needs them.
+        otherwise: An alternative to installing them, appended to the message.
     """
     try:
         yield

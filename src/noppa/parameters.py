@@ -1,4 +1,4 @@
-"""Validation of parameters: each check returns a plain Python value that JSON can hold, or raises what is wrong.
+"""Validation of parameters: each check returns a plain Python value that JSON can hold, or raises `ParameterError`.
 
 Upper bounds of sizes are declared here, so that no product of sizes overflows in the native code.
 """
@@ -21,24 +21,24 @@ from noppa.errors import ParameterError
 
 Check = Callable[[Any, str], Any]
 
-#: The longest vector an encoder may give: one MiB in float32.
+#: The longest vector of an encoder: one MiB in float32.
 MOST_DIMENSIONS = 1 << 18
-#: The most dimensions that can be refined: their moments are a square table of float64, 8 GiB of it.
+#: The longest vector that can be refined: its moments are a square table of float64, 8 GiB.
 MOST_REFINED = 1 << 15
-#: Weights and powers outside these make float32 overflow or vanish.
+#: Weights and powers outside these bounds overflow or vanish in float32.
 SMALLEST, LARGEST = 1e-30, 1e30
 LONGEST_REPR = 60
 
 
 def whole(value: Any, name: str, least: int = 0, most: int = sys.maxsize) -> int:
-    """A whole number of any integer type, from `least` to `most`."""
+    """Return a whole number of any integer type, from `least` to `most`."""
     try:
         number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
     except TypeError:
         number = None
     if number is None or number < least:
         raise ParameterError(
-            f"{name} must be a whole number from {least} on, not {short_repr(value)}"
+            f"{name} must be a whole number of at least {least}, not {short_repr(value)}"
         )
     if number > most:
         raise ParameterError(f"{name} must be at most {most}, not {short_repr(value)}")
@@ -46,7 +46,7 @@ def whole(value: Any, name: str, least: int = 0, most: int = sys.maxsize) -> int
 
 
 def number(value: Any, name: str, least: float, most: float) -> float:
-    """A number of any real type, from `least` to `most`."""
+    """Return a number of any real type, from `least` to `most`."""
     checked = real(value)
     if not least <= checked <= most:
         raise ParameterError(
@@ -56,22 +56,22 @@ def number(value: Any, name: str, least: float, most: float) -> float:
 
 
 def positive(value: Any, name: str) -> float:
-    """A number above 0 that is neither too small nor too large for float32."""
+    """Return a number above 0 that is neither too small nor too large for float32."""
     if not 0 < real(value) < math.inf:
         raise ParameterError(f"{name} must be a number above 0, not {short_repr(value)}")
     return number(value, name, SMALLEST, LARGEST)
 
 
 def boolean(value: Any, name: str) -> bool:
-    """True or False, of Python's or NumPy's type."""
+    """Return True or False, of Python's or NumPy's type."""
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be True or False, not {short_repr(value)}")
     return bool(value)
 
 
 def one_of(value: Any, name: str, choices: Any) -> Any:
-    """One of the named choices."""
-    # Arrays compare element by element, so that only scalars are compared.
+    """Return one of the choices."""
+    # Arrays compare element by element, so only scalars are compared.
     comparable = isinstance(value, (str, int, np.bool_))
     for choice in choices:
         if value is choice or (comparable and value == choice):
@@ -81,7 +81,7 @@ def one_of(value: Any, name: str, choices: Any) -> Any:
 
 
 def numbers(value: Any, name: str) -> NDArray[Any]:
-    """An array of real numbers of any type and shape, none of them masked."""
+    """Return an array of real numbers of any type and shape, none of them masked."""
     try:
         array = np.asarray(value)
         if array.dtype.kind == "O":
@@ -92,30 +92,30 @@ def numbers(value: Any, name: str) -> NDArray[Any]:
         ) from None
     if array.dtype.kind not in "fiu":
         raise ParameterError(f"{name} of type {array.dtype} holds no numbers")
-    # Only an object with a mask may import numpy.ma, which doubles the time of a load.
+    # numpy.ma doubles the time of a load: import it only for an object with a mask.
     if hasattr(value, "mask") and np.ma.is_masked(value):
         raise ParameterError(f"{name} has masked values: fill them first")
     return array
 
 
 def path_of(value: Any) -> Path:
-    """The path of a file or a folder."""
+    """Return the path of a file or folder."""
     if not isinstance(value, (str, PathLike)) or not isinstance(fspath(value), str):
-        raise ParameterError(f"a path is a text or a pathlib.Path, not {short_repr(value)}")
+        raise ParameterError(f"a path must be a str or a pathlib.Path, not {short_repr(value)}")
     path = Path(value)
     if "\0" in str(path):
-        raise ParameterError(f"{short_repr(value)} is no path: it has a character 0")
+        raise ParameterError(f"{short_repr(value)} is not a path: it contains a null character")
     return path
 
 
 def optional(check: Check) -> Check:
-    """The same check, which lets None pass."""
+    """Return the same check, which also accepts None."""
     return lambda value, name: None if value is None else check(value, name)
 
 
-#: What `np.random` and the native trainer take as a seed.
+#: A seed for `np.random` and the native trainer.
 seed_number: Check = partial(whole, most=(1 << 64) - 1)
-#: A number of components, clusters, coefficients or dimensions: `some` from 1 on, `any_number` from 0 on.
+#: A number of components, clusters, coefficients or dimensions, of at least 1 or at least 0.
 positive_count: Check = partial(whole, least=1, most=MOST_DIMENSIONS)
 count: Check = partial(whole, most=MOST_DIMENSIONS)
 
@@ -127,17 +127,17 @@ def validate_fields(frozen: Any, **checks: Check) -> None:
 
 
 def short_repr(value: Any) -> str:
-    """A short repr for an error message, of anything."""
+    """Return a short repr of anything, for an error message."""
     try:
         text = " ".join(repr(value).split())
-    # An int of more than 4,300 digits raises ValueError, and a repr of someone else's class may raise anything.
+    # An int of more than 4,300 digits raises ValueError, and the repr of a user's class may raise anything.
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST_REPR else text[: LONGEST_REPR - 1] + "…"
 
 
 def real(value: Any) -> float:
-    """A single real number, NaN for anything else."""
+    """Return a single real number, NaN for anything else."""
     if isinstance(value, (bool, np.bool_, str, bytes, np.ndarray)):
         return math.nan
     try:

@@ -64,7 +64,7 @@ def test_rows_come_in_blocks_and_a_constant_is_encoded_once(connection: Any) -> 
 
     register(connection, Counted())
     connection.execute("SELECT max(noppa_embed('lake ' || i)[1]) FROM range(3000) r(i)").fetchone()
-    assert sum(Counted.asked) == 3000
+    assert sum(Counted.asked) in (3000, 3001)  # one text measures `dim`
     assert len(Counted.asked) < 10
     texts = [f"lake {number}" for number in range(3000)]
     expected = noppa.load("similarity").similarity(texts, "a cake").max()
@@ -95,9 +95,7 @@ def test_what_is_no_text_model_or_connection(connection: Any) -> None:
     register(connection)
     with pytest.raises(duckdb.BinderException, match="noppa_embed"):
         connection.execute("SELECT noppa_embed(3)")
-    with pytest.raises(ParameterError, match=r"one of DuckDB's, such as duckdb\.connect"):
-        register(None)
-    with pytest.raises(ParameterError, match="model must be an encoder"):
+    with pytest.raises(ParameterError, match="cannot encode"):
         register(connection, 3)
     with pytest.raises(FileError, match="does not exist"):
         register(connection, "no such model")

@@ -69,5 +69,5 @@ def test_what_is_wrong_is_one_sentence() -> None:
         keyed_vectors(noppa.external(lambda texts: [[1.0]] * len(texts)))
     with pytest.warns(noppa.NoppaWarning, match="more than once"):
         twice = noppa.WordVectors(["a", "b", "a"], np.eye(3))
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="'a' occurs twice"):
         keyed_vectors(twice)

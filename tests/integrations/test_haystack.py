@@ -97,7 +97,7 @@ def test_components_are_written_down(tmp_path: Path) -> None:
     assert again.embedding_separator == " | "
     assert again.to_dict() == written
     assert NoppaTextEmbedder(encoder).run("a cake")["embedding"]
-    with pytest.raises(ParameterError, match="only in memory has no name"):
+    with pytest.raises(ParameterError, match="in memory has no name"):
         NoppaTextEmbedder(encoder).to_dict()
 
 
@@ -116,7 +116,7 @@ def test_models_are_loaded_late() -> None:
     assert component.to_dict()["init_parameters"] == {"model": "no such model"}
     with pytest.raises(FileError, match="does not exist"):
         component.warm_up()
-    with pytest.raises(ParameterError, match="model must be an encoder"):
+    with pytest.raises(ParameterError, match="cannot encode"):
         NoppaDocumentEmbedder(3).run([])
 
 
@@ -129,8 +129,8 @@ def test_no_documents_and_documents_without_words() -> None:
 
 def test_what_are_no_documents_and_no_text() -> None:
     for documents in (None, "a cake", ["a cake"], [None], Document(content="a cake")):
-        with pytest.raises(InputError, match="documents must be a list of Haystack's Document"):
+        with pytest.raises(InputError, match="documents must be a list of Document"):
             NoppaDocumentEmbedder().run(documents)
     for text in (None, 3, ["a cake"]):
-        with pytest.raises(InputError, match="one text is wanted here, a str"):
+        with pytest.raises(InputError, match="one text is expected, a str"):
             NoppaTextEmbedder().run(text)

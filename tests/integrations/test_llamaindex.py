@@ -93,15 +93,15 @@ def test_no_texts_and_texts_without_words() -> None:
 def test_what_is_no_text_model_or_field() -> None:
     model = NoppaEmbedding()
     for query in (None, 3, ["a cake"]):
-        with pytest.raises(InputError, match="one text is wanted here, a str"):
+        with pytest.raises(InputError, match="one text is expected, a str"):
             model.get_query_embedding(query)
-        with pytest.raises(InputError, match="one text is wanted here, a str"):
+        with pytest.raises(InputError, match="one text is expected, a str"):
             model.get_text_embedding(query)
-    with pytest.raises(InputError, match="item 1 is a NoneType"):
+    with pytest.raises(InputError, match="item 1 is missing"):
         model.get_text_embedding_batch(["a cake", None])
-    with pytest.raises(ParameterError, match="model must be an encoder"):
+    with pytest.raises(ParameterError, match="cannot encode"):
         NoppaEmbedding(3)
     with pytest.raises(FileError, match="does not exist"):
         NoppaEmbedding("no such model")
-    with pytest.raises(ParameterError, match="has no batch_size"):
+    with pytest.raises(ParameterError, match="has no parameter batch_size"):
         NoppaEmbedding(batch_size=3)

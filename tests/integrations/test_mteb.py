@@ -83,7 +83,7 @@ def test_what_is_wrong_is_one_sentence() -> None:
         classification_task("T", (["a", "b"], [0]), (["a"], [0]))
     with pytest.raises(ParameterError, match="no pairs"):
         sts_task("T", ["a"], ["b", "c"], [1])
-    with pytest.raises(ParameterError, match="model must be an encoder"):
+    with pytest.raises(ParameterError, match="cannot encode"):
         NoppaEncoder(7)
 
 

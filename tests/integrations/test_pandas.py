@@ -51,5 +51,5 @@ def test_missing_values_are_named_or_empty() -> None:
 
 
 def test_a_model_that_is_none() -> None:
-    with pytest.raises(ParameterError, match="model must be an encoder"):
+    with pytest.raises(ParameterError, match="cannot encode"):
         pandas.Series(TEXTS).noppa.encode(model=3)

@@ -204,5 +204,5 @@ def test_a_classifier_becomes_a_pipeline(labels: list[str]) -> None:
     np.testing.assert_allclose(pipeline.predict_proba(texts), model.predict_proba(texts), atol=1e-6)
     assert pipeline.predict(texts).tolist() == model.predict(texts).tolist()
     several = noppa.Classifier(folds=2).fit(REVIEWS, [[one] for one in OPINIONS])
-    with pytest.raises(ParameterError, match="one label a row"):
+    with pytest.raises(ParameterError, match="several labels per text"):
         pipeline_of(several)

@@ -1,9 +1,8 @@
-"""noppa inside other people's libraries: one short file each, each an extra of its own, imported when you ask for it.
+"""noppa inside other libraries: one module and one extra each.
 
     from noppa.integrations.sklearn import NoppaTransformer   # pip install 'noppa[sklearn]'
 
-What every file shares is here: the name of a model in a configuration, unit vectors for
-vector stores, and the cosines of two columns.
+Everywhere, `model` is a preset's name, a path, an `hf:` name, an encoder, or any object that encodes.
 """
 
 from __future__ import annotations
@@ -14,61 +13,54 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import Encoder
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.encoder.storage import IN_MEMORY, Identity
 from noppa.errors import InputError, ParameterError
 
 
 def identity_of(encoder: Any) -> Identity:
-    """Which encoder it is; one of another library counts as in memory."""
-    return encoder.identity if isinstance(encoder, Encoder) else IN_MEMORY
+    """Return the identity of an encoder; one of another library counts as in memory."""
+    identity: Identity = getattr(encoder, "identity", IN_MEMORY)
+    return identity
 
 
-def name_of(model: Any) -> str | None:
-    """What `resolve_model` loads the same model by: a preset's name, a path, or None for the embedded model."""
-    if model is None:
-        return None
-    if isinstance(model, str | PathLike):
-        return str(model)
+def name_of(model: Model | None) -> str | None:
+    """Return the name by which a configuration can load the same model again; None for the default."""
+    if model is None or isinstance(model, str | PathLike):
+        return None if model is None else str(model)
     identity = identity_of(resolve_model(model))
     if identity is IN_MEMORY:
         raise ParameterError(
-            "an encoder that is only in memory has no name to store: save it, and give the folder as the model"
+            "an encoder in memory has no name to store", "save it, and give its folder as the model"
         )
     return identity.name
 
 
 def unit_rows(encoder: Any, texts: Any) -> NDArray[np.float32]:
-    """Vectors of length one for a list of texts, (n, dim): what a store of vectors takes."""
+    """Return vectors of length one for a list of texts, (n, dim)."""
     if isinstance(texts, str):
-        raise InputError("a single text is no list of texts: put it in a list")
-    # Checked here: the error of `encode` proposes an option that these libraries cannot pass on.
-    for at, text in enumerate(texts if isinstance(texts, list) else ()):
-        if not isinstance(text, str):
-            raise InputError(f"item {at} is a {type(text).__name__}: every text must be a str")
+        raise InputError("a list of texts is expected, not a single text", "put it in a list")
     return np.asarray(encoder.encode(texts, normalize=True))
 
 
 def unit_row(encoder: Any, text: Any) -> list[float]:
-    """The vector of length one for one text, as a list."""
+    """Return the vector of length one for one text."""
     if not isinstance(text, str):
-        raise InputError(f"one text is wanted here, a str, and not a {type(text).__name__}")
+        raise InputError(f"one text is expected, a str, not a {type(text).__name__}")
     row: list[float] = encoder.encode(text, normalize=True).tolist()
     return row
 
 
 def paired_cosines(encoder: Any, left: Any, right: Any, **options: Any) -> NDArray[np.float64]:
-    """The cosine of each text of `left` with the text in the same place of `right`, or with the one text given there.
+    """Return the cosine of each text of `left` with the text of `right` in the same place, or with its only text.
 
     options: those of `Encoder.encode`.
     """
-    ours, theirs = (encoder.encode(texts, normalize=True, **options) for texts in (left, right))
-    theirs = np.atleast_2d(theirs)
-    if len(theirs) not in (1, len(ours)):
+    a, b = (encoder.encode(texts, normalize=True, **options) for texts in (left, right))
+    b = np.atleast_2d(b)
+    if len(b) not in (1, len(a)):
         raise ParameterError(
-            f"{len(ours)} texts cannot be paired with {len(theirs)}: give as many, or one text"
+            f"{len(a)} texts cannot be paired with {len(b)}", "give as many, or one text"
         )
     # dtype=float sums in float64 without converting the rows.
-    cosines = np.einsum("ij,ij->i", ours, theirs, dtype=float)
-    return np.asarray(np.clip(cosines, -1, 1))
+    return np.asarray(np.clip(np.einsum("ij,ij->i", a, b, dtype=float), -1, 1))

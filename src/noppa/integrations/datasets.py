@@ -13,48 +13,41 @@ from collections.abc import Mapping
 from typing import Any
 
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.errors import InputError, ParameterError
 from noppa.integrations import identity_of
 
 
 class Encode:
-    """What `Dataset.map(…, batched=True)` calls: from the column `column` to the column `output`, float32.
+    """A function for `Dataset.map(…, batched=True)` that adds the column `output` with vectors of `column`.
 
-    model: an encoder, the folder of a saved one or a preset's name. normalize: scale each vector to length one.
-    on_error: "empty" takes a missing value for an empty text.
+    Its fingerprint depends on the contents of the model, so that `datasets` finds its cache in every session and never
+    confuses two models.
 
-    The same words, method and parameters have the same fingerprint in every session, so that `datasets` finds its cache;
-    another model saved under the same name has another one.
+    Args:
+        options: Those of `Encoder.encode`, such as `normalize=True` or `on_error="empty"`.
     """
 
     def __init__(
         self,
-        model: Any = None,
+        model: Model | None = None,
         column: str = "text",
         output: str = "vector",
-        normalize: bool = False,
-        on_error: str = "raise",
+        **options: Any,
     ) -> None:
         self.encoder = resolve_model(model, DEFAULT)
-        self.column, self.output = column, output
-        self.options: dict[str, Any] = {}
-        if normalize:
-            self.options["normalize"] = True
-        if on_error != "raise":
-            self.options["on_error"] = on_error
+        self.column, self.output, self.options = column, output, options
         self.checksum = identity_of(self.encoder).checksum
-        self.encoder.encode([])  # lazy state would change the fingerprint at the first real call
+        self.encoder.encode([], **options)  # lazy state would change the fingerprint later
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """The new column of a batch."""
+        """Return the new column of a batch."""
         if self.column not in batch:
             raise ParameterError(
-                f"there is no column {self.column!r}, only {', '.join(map(repr, batch))}: name it with column="
+                f"there is no column {self.column!r}, only {', '.join(map(repr, batch))}",
+                "name it with column=",
             )
         texts = batch[self.column]
         if isinstance(texts, str):
-            raise InputError(
-                "one row was given where a batch is expected: pass batched=True to map"
-            )
+            raise InputError("a batch is expected, not one row", "pass batched=True to map")
         return {self.output: self.encoder.encode(list(texts), **self.options)}

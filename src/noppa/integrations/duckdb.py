@@ -1,4 +1,4 @@
-"""DuckDB: `noppa_embed(text)` and `noppa_similarity(a, b)` in SQL, for the connection they are registered on.
+"""DuckDB: `noppa_embed(text)` and `noppa_similarity(a, b)` in SQL.
 
 >>> import duckdb
 >>> from noppa.integrations.duckdb import register
@@ -12,8 +12,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from noppa.encoder.models import resolve_model
-from noppa.errors import ParameterError
+from noppa.encoder.models import Model, resolve_model
 from noppa.extras import needs
 from noppa.integrations import paired_cosines, unit_rows
 
@@ -24,19 +23,12 @@ with needs("duckdb", "noppa.integrations.duckdb"):
 EMBED, COSINE = "noppa_embed", "noppa_similarity"
 
 
-def register(connection: Any, model: Any = None) -> Any:
-    """Add both functions to a connection, in place of those of an earlier call; returns the connection.
+def register(connection: Any, model: Model | None = None) -> Any:
+    """Add both functions to a connection, replacing those of an earlier call; returns the connection.
 
-    `noppa_embed(text)` gives vectors of length one, FLOAT[dim], so that DuckDB's array_inner_product of two is their
-    cosine; `noppa_similarity(a, b)` gives the cosine of two texts, DOUBLE. Both take a block of rows at a time, and NULL
-    gives NULL.
-
-    model: an encoder, a path or a preset's name; the preset for cosines where it is left out.
+    `noppa_embed(text)` returns vectors of length one, FLOAT[dim], so that DuckDB's array_inner_product of two is their
+    cosine. `noppa_similarity(a, b)` returns the cosine of two texts, DOUBLE. NULL gives NULL.
     """
-    if not isinstance(connection, duckdb.DuckDBPyConnection):
-        raise ParameterError(
-            f"connection must be one of DuckDB's, such as duckdb.connect(), not {connection!r}"
-        )
     encoder = resolve_model(model)
     dim = encoder.dim
 
@@ -53,7 +45,7 @@ def register(connection: Any, model: Any = None) -> Any:
         return pyarrow.array(paired_cosines(encoder, left, right))
 
     for name in (EMBED, COSINE):
-        with suppress(duckdb.InvalidInputException):  # there is none yet
+        with suppress(duckdb.InvalidInputException):  # it is not registered yet
             connection.remove_function(name)
     connection.create_function(EMBED, embed, ["VARCHAR"], f"FLOAT[{dim}]", type="arrow")
     connection.create_function(COSINE, cosines, ["VARCHAR"] * 2, "DOUBLE", type="arrow")

@@ -15,7 +15,7 @@ import numpy as np
 
 from noppa import WordVectors
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.errors import InputError
 from noppa.extras import needs
 
@@ -26,10 +26,10 @@ PROBABILITY = "probability"
 
 
 def word_vectors(keyed: Any, **options: Any) -> WordVectors:
-    """Our word vectors of a `KeyedVectors`, with the options of `WordVectors.load`.
+    """Return the word vectors of a `KeyedVectors`, with the options of `WordVectors.load`.
 
-    Probabilities come back where `keyed_vectors` wrote them. gensim's "count" is no frequency but, for vectors that were
-    read from a file, the reversed rank, so it is never used as one: count with `with_counts` or `with_corpus`.
+    Probabilities come back if `keyed_vectors` wrote them. gensim's "count" is not used: for vectors that were read from a
+    file it is the reversed rank. Count words with `with_counts` or `with_corpus`.
     """
     words = WordVectors.load(keyed, **options)
     known = getattr(keyed, "expandos", {}).get(PROBABILITY)
@@ -46,27 +46,21 @@ def word_vectors(keyed: Any, **options: Any) -> WordVectors:
     )
 
 
-def keyed_vectors(words: Any = None) -> KeyedVectors:
-    """A `KeyedVectors` of word vectors, or of those of an encoder, without the pieces of words.
+def keyed_vectors(words: WordVectors | Model | None = None) -> KeyedVectors:
+    """Return a `KeyedVectors` of word vectors, or of those of a model, in their order and without pieces.
 
-    The order is kept, and where there are probabilities they are its attribute "probability". A word that stands twice is
-    refused: gensim would keep it once and move all rows after it.
+    Probabilities become its attribute "probability".
     """
-    own = (
-        words
-        if isinstance(words, WordVectors)
-        else getattr(resolve_model(words, DEFAULT), "words", None)
-    )
-    if own is None:
-        raise InputError(f"a {type(words).__name__} has no word vectors: give those of an encoder")
-    own = own.without_pieces()
-    if len(own.repeated):
-        raise InputError(
-            f"the word {own.words[own.repeated[0]]!r} stands twice, and gensim numbers words by their spelling: "
-            "leave out the second one"
-        )
-    keyed = KeyedVectors(own.dim)
-    keyed.add_vectors(own.words, own.vectors(np.arange(len(own))))
-    if own.probabilities is not None:
-        keyed.expandos[PROBABILITY] = np.array(own.probabilities, np.float64)
+    if not isinstance(words, WordVectors):
+        words = getattr(resolve_model(words, DEFAULT), "words", None)
+    if words is None:
+        raise InputError("this model has no word vectors", "give an encoder of noppa")
+    words = words.without_pieces()
+    if len(words.repeated):
+        # gensim would keep the word once and shift all rows after it
+        raise InputError(f"the word {words.words[words.repeated[0]]!r} occurs twice")
+    keyed = KeyedVectors(words.dim)
+    keyed.add_vectors(words.words, words.vectors(np.arange(len(words))))
+    if words.probabilities is not None:
+        keyed.expandos[PROBABILITY] = np.array(words.probabilities, np.float64)
     return keyed

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.errors import InputError
 from noppa.extras import needs
 from noppa.integrations import name_of, unit_row, unit_rows
@@ -22,7 +22,7 @@ with needs("haystack", "noppa.integrations.haystack"):
 class _Embedder:
     """The model of both components, loaded in `warm_up` as Haystack requires."""
 
-    def __init__(self, model: Any = None, **parameters: Any) -> None:
+    def __init__(self, model: Model | None = None, **parameters: Any) -> None:
         self.model = model
         self.encoder: Any = None
         self._parameters = parameters
@@ -33,7 +33,7 @@ class _Embedder:
             self.encoder = resolve_model(self.model)
 
     def to_dict(self) -> dict[str, Any]:
-        """The configuration that `from_dict` and a pipeline's `loads` read."""
+        """Return the configuration that `from_dict` and a pipeline's `loads` read."""
         configuration: dict[str, Any] = default_to_dict(
             self, model=name_of(self.model), **self._parameters
         )
@@ -41,39 +41,36 @@ class _Embedder:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
-        """The component of a configuration that `to_dict` wrote."""
+        """Create the component of a configuration that `to_dict` wrote."""
         return default_from_dict(cls, data)
 
 
 @component
 class NoppaTextEmbedder(_Embedder):
-    """A text to its vector of length one.
+    """Embeds a text as a vector of length one."""
 
-    model: an encoder, a path or a preset's name; the preset for cosines where it is left out.
-    """
-
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Model | None = None) -> None:
         # Not super(): the decorator replaces the class that it would refer to.
         _Embedder.__init__(self, model)
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, Any]:
-        """`embedding`: the vector of the text."""
+        """Return the vector of a text as `embedding`."""
         self.warm_up()
         return {"embedding": unit_row(self.encoder, text)}
 
 
 @component
 class NoppaDocumentEmbedder(_Embedder):
-    """Documents to copies of them with vectors of length one.
+    """Copies documents and adds vectors of length one.
 
-    model: an encoder, a path or a preset's name; the preset for cosines where it is left out.
-    meta_fields_to_embed: names of metadata that are put before the content, with `embedding_separator` between.
+    Args:
+        meta_fields_to_embed: Metadata to put before the content, joined by `embedding_separator`.
     """
 
     def __init__(
         self,
-        model: Any = None,
+        model: Model | None = None,
         meta_fields_to_embed: list[str] | None = None,
         embedding_separator: str = "\n",
     ) -> None:
@@ -88,21 +85,17 @@ class NoppaDocumentEmbedder(_Embedder):
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """`documents`: the same, each with its vector; one without content or a known word has zeros."""
+        """Return `documents` with their vectors; a document without a known word gets zeros."""
         if not isinstance(documents, list) or not all(isinstance(d, Document) for d in documents):
             raise InputError(
-                "documents must be a list of Haystack's Document: a single text goes to NoppaTextEmbedder"
+                "documents must be a list of Document", "use NoppaTextEmbedder for a single text"
             )
         self.warm_up()
-        rows = unit_rows(self.encoder, [self._text_of(document) for document in documents]).tolist()
-        return {
-            "documents": [
-                replace(document, embedding=row)
-                for document, row in zip(documents, rows, strict=True)
-            ]
-        }
+        rows = unit_rows(self.encoder, list(map(self._text, documents))).tolist()
+        pairs = zip(documents, rows, strict=True)
+        return {"documents": [replace(document, embedding=row) for document, row in pairs]}
 
-    def _text_of(self, document: Document) -> str:
+    def _text(self, document: Document) -> str:
         fields = [document.meta.get(name) for name in self.meta_fields_to_embed]
         texts = [str(field) for field in fields if field is not None]
         return self.embedding_separator.join([*texts, document.content or ""])

@@ -7,9 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.extras import needs
 from noppa.integrations import unit_row, unit_rows
 
@@ -18,18 +16,15 @@ with needs("langchain", "noppa.integrations.langchain"):
 
 
 class NoppaEmbeddings(Embeddings):
-    """Texts to vectors of length one; the asynchronous methods are LangChain's, which call these in a thread.
+    """Embeds texts as vectors of length one; LangChain's asynchronous methods call these in a thread."""
 
-    model: an encoder, a path or a preset's name; the preset for cosines where it is left out.
-    """
-
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Model | None = None) -> None:
         self.encoder = resolve_model(model)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """A vector for each text; one without a known word is zeros."""
+        """Return one vector per text; a text without a known word gets zeros."""
         return unit_rows(self.encoder, texts).tolist()  # type: ignore[no-any-return]
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector that `embed_documents` gives the same text."""
+        """Return the vector that `embed_documents` returns for the same text."""
         return unit_row(self.encoder, text)

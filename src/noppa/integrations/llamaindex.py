@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from noppa.encoder.models import SIMILARITY, resolve_model
+from noppa.encoder.models import SIMILARITY, Model, resolve_model
 from noppa.errors import ParameterError
 from noppa.extras import needs
 from noppa.integrations import name_of, unit_row, unit_rows
@@ -25,19 +25,19 @@ IN_MEMORY = "an encoder in memory"
 
 
 class NoppaEmbedding(BaseEmbedding):
-    """Texts to vectors of length one.
+    """Embeds texts as vectors of length one.
 
-    model: an encoder, a path or a preset's name; the preset for cosines where it is left out.
-    fields: those of `BaseEmbedding`; `model_name` is the model as `to_dict` wrote it.
+    Args:
+        fields: Those of `BaseEmbedding`; `model_name` is the model as `to_dict` wrote it.
     """
 
     _encoder: Any = PrivateAttr()
 
-    def __init__(self, model: Any = None, embed_batch_size: int = BATCH, **fields: Any) -> None:
+    def __init__(
+        self, model: Model | None = None, embed_batch_size: int = BATCH, **fields: Any
+    ) -> None:
         if unknown := set(fields) - set(type(self).model_fields):
-            raise ParameterError(
-                f"NoppaEmbedding has no {', '.join(sorted(unknown))}: it takes model, and the fields of BaseEmbedding"
-            )
+            raise ParameterError(f"NoppaEmbedding has no parameter {', '.join(sorted(unknown))}")
         stored = fields.pop("model_name", SIMILARITY)
         model = stored if model is None else model
         encoder = resolve_model(model)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from noppa import Encoder, Normalize, WordVectors
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.models import resolve_model
-from noppa.errors import FileError, InputError
+from noppa.encoder.models import Model, resolve_model
+from noppa.errors import FileError
 from noppa.export import export
 from noppa.extras import needs
 from noppa.methods import Average
@@ -30,66 +30,49 @@ with needs("model2vec", "noppa.integrations.model2vec"):
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "<pad>", "<s>", "</s>", "<mask>")
 
 
-def static_model(model: Any = None, *, words_only: bool = False) -> StaticModel:
-    """An encoder as a `StaticModel`, where its vectors are means of word vectors; `save_pretrained` writes it.
-
-    words_only: as of `noppa.export.export`.
-    """
+def static_model(model: Model | None = None, *, words_only: bool = False) -> StaticModel:
+    """Return an encoder whose vectors are means of word vectors as a `StaticModel`; see `noppa.export.export`."""
     with tempfile.TemporaryDirectory(prefix="noppa-") as folder:
-        export(
-            resolve_model(model, DEFAULT),  # type: ignore[arg-type]
-            "model2vec",
-            Path(folder) / "model",
-            words_only=words_only,
-        )
+        encoder: Any = resolve_model(model, DEFAULT)
+        export(encoder, "model2vec", Path(folder) / "model", words_only=words_only)
         return StaticModel.from_pretrained(Path(folder) / "model")
 
 
-def word_vectors(model: Any) -> WordVectors:
-    """The tokens of a `StaticModel`, or of its folder, as our words, for our own tokenizer.
+def word_vectors(model: StaticModel | str | PathLike[str]) -> WordVectors:
+    """Return the tokens of a `StaticModel`, or of its folder, as words for noppa's tokenizer.
 
-    Weights are in the vectors, special tokens are left out, and word pieces (`##ing`) become pieces.
+    Weights are included in the vectors, special tokens are left out, and word pieces (`##ing`) become pieces.
     """
-    opened = _opened(model)
-    rows, kind = _rows(opened), json.loads(opened.tokenizer.to_str())["model"]["type"]
-    left_out = {
-        *SPECIAL,
-        opened.tokens[opened.unk_token_id] if opened.unk_token_id is not None else "",
-    }
-    rows_used = [row for row, token in enumerate(opened.tokens) if token not in left_out]
+    static = _open(model)
+    tokens, unknown = static.tokens, static.unk_token_id
+    special = {*SPECIAL, "" if unknown is None else tokens[unknown]}
+    rows = [row for row, token in enumerate(tokens) if token not in special]
     pieces = 0
-    if kind == "WordPiece":
-        continued = [row for row in rows_used if opened.tokens[row].startswith("##")]
-        pieces = len(continued)
-        rows_used = [
-            row for row in rows_used if not opened.tokens[row].startswith("##")
-        ] + continued
+    if json.loads(static.tokenizer.to_str())["model"]["type"] == "WordPiece":
+        rows.sort(key=lambda row: tokens[row].startswith("##"))  # stable: words, then pieces
+        pieces = sum(tokens[row].startswith("##") for row in rows)
     return WordVectors(
-        [opened.tokens[row] for row in rows_used],
-        rows[rows_used],
+        [tokens[row] for row in rows],
+        _rows(static)[rows],
         pieces=pieces,
         unknown="pieces" if pieces else "skip",
     )
 
 
-def encoder(model: Any) -> Encoder:
-    """A `StaticModel`, or its folder, as an encoder with its own tokenizer: the same vectors, but long texts are not truncated."""
-    opened = _opened(model)
-    words = WordVectors(list(opened.tokens), _rows(opened), case="exact")
-    refine = Normalize() if opened.normalize else None
-    made = Encoder(words, Average(), refine, Tokens(opened))
-    return made.fit([]) if refine else made
+def encoder(model: StaticModel | str | PathLike[str]) -> Encoder:
+    """Return a `StaticModel`, or its folder, as an encoder with its own tokenizer; long texts are not truncated."""
+    static = _open(model)
+    words = WordVectors(list(static.tokens), _rows(static), case="exact")
+    refine = Normalize() if static.normalize else None
+    return Encoder(words, Average(), refine, Tokens(static))
 
 
 class Tokens:
-    """The tokens of a text as a `StaticModel` splits it, unknown ones left out."""
+    """Splits a text as a `StaticModel` does, without unknown tokens."""
 
     def __init__(self, model: StaticModel) -> None:
-        self.tokenizer, self.tokens, self.unknown = (
-            model.tokenizer,
-            model.tokens,
-            model.unk_token_id,
-        )
+        self.tokenizer, self.tokens = model.tokenizer, model.tokens
+        self.unknown = model.unk_token_id
         self.tokenizer.no_truncation()
 
     def __call__(self, text: str) -> list[str]:
@@ -97,22 +80,16 @@ class Tokens:
         return [self.tokens[number] for number in ids if number != self.unknown]
 
 
-def _opened(model: Any) -> StaticModel:
+def _open(model: Any) -> StaticModel:
     if isinstance(model, StaticModel):
         return model
-    if not isinstance(model, str | PathLike):
-        raise InputError(
-            f"a {type(model).__name__} is neither a StaticModel nor the folder of one: give one of these"
-        )
-    if not Path(model).is_dir():
-        raise FileError(
-            f"{model} is no folder: give that of a saved StaticModel, or the model itself"
-        )
+    if not isinstance(model, str | PathLike) or not Path(model).is_dir():
+        raise FileError(f"{model!r} is neither a StaticModel nor the folder of one")
     try:
         return StaticModel.from_pretrained(model, max_length=None)
     except Exception as error:
-        why = str(error).partition("\n")[0]
-        raise FileError(f"{model} cannot be opened by model2vec ({why}): save it again") from error
+        reason = str(error).partition("\n")[0]
+        raise FileError(f"model2vec cannot open {model} ({reason})", "save it again") from error
 
 
 def _rows(model: StaticModel) -> NDArray[np.float32]:

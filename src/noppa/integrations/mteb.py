@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.models import resolve_model
-from noppa.encoder.storage import IN_MEMORY
+from noppa.encoder.models import Model, resolve_model
 from noppa.errors import ParameterError
 from noppa.extras import needs
 from noppa.integrations import identity_of
@@ -35,19 +32,21 @@ with needs("mteb", "noppa.integrations.mteb"):
 
 
 class NoppaEncoder(AbsEncoder):
-    """An encoder as MTEB's runner takes it; cosines are the similarity.
+    """An encoder for MTEB's runner, compared by cosine.
 
-    model: an encoder, the folder of a saved one or a preset's name. name: of the model in MTEB's results; the revision
-    is a checksum of the model, so that results of two models never mix.
+    Args:
+        name: Name of the model in MTEB's results. The revision is a checksum of a saved model, and random for one in
+            memory, so that results of two models never mix.
     """
 
-    def __init__(self, model: Any = None, name: str | None = None) -> None:
+    def __init__(self, model: Model | None = None, name: str | None = None) -> None:
         self.encoder = resolve_model(model, DEFAULT)
-        path = identity_of(self.encoder).path
+        identity = identity_of(self.encoder)
+        path = identity.path
         self.mteb_model_meta = ModelMeta(
             loader=None,
             name=f"noppa/{name or (path.name if path else 'unsaved')}",
-            revision=_revision(self.encoder),
+            revision=identity.fingerprint or uuid.uuid4().hex,
             release_date=None,
             languages=None,
             n_parameters=None,
@@ -74,23 +73,12 @@ class NoppaEncoder(AbsEncoder):
         prompt_type: Any = None,
         **_: Any,
     ) -> NDArray[np.float32]:
-        """Vectors of the texts of a data loader, (n, dim); options of neural models, such as a batch size, are ignored."""
+        """Return vectors (n, dim) of the texts of a data loader; options of neural models are ignored."""
         texts = [text for batch in inputs for text in batch["text"]]
         return np.asarray(self.encoder.encode(texts))
 
 
-def _revision(encoder: Any) -> str:
-    """The checksum of a saved encoder, else of its pickle; a random id where it cannot be pickled."""
-    identity = identity_of(encoder)
-    if identity is not IN_MEMORY:
-        return identity.fingerprint
-    try:
-        return hashlib.sha256(pickle.dumps(encoder)).hexdigest()
-    except (pickle.PicklingError, AttributeError, TypeError):  # such as a lambda as tokenizer
-        return uuid.uuid4().hex
-
-
-class _Given:
+class _LocalData:
     """A task whose data is given and not downloaded."""
 
     def __init__(self, metadata: TaskMetadata, rows: DatasetDict) -> None:
@@ -99,14 +87,14 @@ class _Given:
         self.dataset, self.data_loaded = rows, True
 
     def load_data(self, *_: Any, **__: Any) -> None:
-        """Nothing is left to load."""
+        """Do nothing: the data is loaded."""
 
 
-class _Classification(_Given, AbsTaskClassification):
+class _Classification(_LocalData, AbsTaskClassification):
     pass
 
 
-class _Similarity(_Given, AbsTaskSTS):
+class _Similarity(_LocalData, AbsTaskSTS):
     pass
 
 
@@ -117,16 +105,14 @@ def classification_task(
     samples_per_label: int = 8,
     experiments: int = 10,
 ) -> AbsTaskClassification:
-    """MTEB's classification task over your own texts and labels.
+    """Return MTEB's classification task over your own texts and labels.
 
-    Each of the experiments draws so many rows of each label from `train`, as MTEB does, and marks all of `test`.
+    Each experiment draws `samples_per_label` rows of each label from `train`, as MTEB does, and predicts all of `test`.
     """
     parts = {}
     for part, (texts, labels) in {"train": train, "test": test}.items():
         if len(texts) != len(labels):
-            raise ParameterError(
-                f"{part} has {len(texts)} texts and {len(labels)} labels: give as many"
-            )
+            raise ParameterError(f"{part} has {len(texts)} texts, but {len(labels)} labels")
         parts[part] = Dataset.from_dict({"text": list(texts), "label": list(labels)})
     task = _Classification(_metadata(name, "Classification", "accuracy"), DatasetDict(parts))
     task.samples_per_label, task.n_experiments = samples_per_label, experiments
@@ -136,16 +122,13 @@ def classification_task(
 def sts_task(
     name: str, left: Sequence[str], right: Sequence[str], scores: Sequence[float]
 ) -> AbsTaskSTS:
-    """MTEB's similarity task over your own pairs and their marks; its score is Spearman's correlation of cosines."""
+    """Return MTEB's similarity task over your own pairs; its score is Spearman's correlation of cosines."""
     if not len(left) == len(right) == len(scores):
-        raise ParameterError(
-            f"{len(left)} and {len(right)} texts with {len(scores)} scores are no pairs: give as many of each"
-        )
+        raise ParameterError(f"{len(left)} and {len(right)} texts, but {len(scores)} scores")
     marks = [float(score) for score in scores]
     pairs = {"sentence1": list(left), "sentence2": list(right), "score": marks}
-    task = _Similarity(
-        _metadata(name, "STS", "cosine_spearman"), DatasetDict(test=Dataset.from_dict(pairs))
-    )
+    rows = DatasetDict(test=Dataset.from_dict(pairs))
+    task = _Similarity(_metadata(name, "STS", "cosine_spearman"), rows)
     task.min_score, task.max_score = min(marks), max(marks)
     return task
 

@@ -1,4 +1,4 @@
-"""ONNX: what `noppa export --to onnx` wrote, run with onnxruntime; text becomes ids by our own tokenizer.
+"""ONNX: inputs for models that `noppa.export.export` wrote; noppa's tokenizer turns texts into ids.
 
 >>> import noppa
 >>> from noppa.integrations.onnx import padded
@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,15 @@ from noppa.words.texts import texts_of
 
 
 def padded(ids: NDArray[Any], offsets: NDArray[Any]) -> NDArray[np.int64]:
-    """What `Encoder.look_up` gives as the graph takes it: ids (texts, tokens), -1 after the end of a text."""
+    """Return the ids of `Encoder.look_up` as the graph takes them, (texts, tokens), padded with -1."""
     lengths = np.diff(offsets)
     table = np.full((len(lengths), max(int(lengths.max(initial=0)), 1)), -1, np.int64)
     table[np.arange(table.shape[1]) < lengths[:, None]] = ids
     return table
 
 
-def classifier_inputs(classifier: Classifier, texts: Any) -> dict[str, NDArray[Any]]:
-    """What the graph of a classifier takes for texts: `ids` of words, and `ngrams` with their `counts`, padded with -1."""
+def classifier_inputs(classifier: Classifier, texts: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """Return the inputs of a classifier's graph: `ids` of words, and `ngrams` with their `counts`, padded with -1."""
     features = classifier.contents.features
     items = texts_of(texts)
     inputs: dict[str, NDArray[Any]] = {}

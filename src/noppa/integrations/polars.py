@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.errors import ParameterError
 from noppa.extras import needs
 from noppa.integrations import paired_cosines
@@ -20,22 +20,16 @@ from noppa.integrations import paired_cosines
 with needs("polars", "noppa.integrations.polars"):
     import polars
 
-NAME = "noppa"
 
-
-@polars.api.register_expr_namespace(NAME)
+@polars.api.register_expr_namespace("noppa")
 class Texts:
-    """What an expression of texts can do; each text by itself, so that it streams."""
+    """Methods of an expression of texts; options are those of `Encoder.encode`, such as `on_error="empty"`."""
 
     def __init__(self, expression: polars.Expr) -> None:
         self._expression = expression
 
-    def encode(self, model: Any = None, **options: Any) -> polars.Expr:
-        """Vectors, Array(Float32, dim).
-
-        model: an encoder, a path or a preset's name. options: those of `Encoder.encode`, such as `on_error="empty"`
-        for columns with nulls.
-        """
+    def encode(self, model: Model | None = None, **options: Any) -> polars.Expr:
+        """Return vectors, Array(Float32, dim)."""
         encoder = resolve_model(model, DEFAULT)
         # An empty batch gives the width, and validates the options before a lazy frame is collected.
         dtype = polars.Array(polars.Float32, encoder.encode([], **options).shape[1])
@@ -46,11 +40,11 @@ class Texts:
 
         return self._expression.map_batches(vectors, dtype, is_elementwise=True)
 
-    def similarity(self, other: Any, model: Any = None, **options: Any) -> polars.Expr:
-        """The cosine of each text with that of another expression in the same row, or with the one text given."""
+    def similarity(self, other: Any, model: Model | None = None, **options: Any) -> polars.Expr:
+        """Return the cosine of each text with that of another expression in the same row, or with one text."""
         if not isinstance(other, str | polars.Expr):
             raise ParameterError(
-                f"the other side must be an expression, such as pl.col('b'), or one text, not {other!r}"
+                f"other must be an expression, such as pl.col('b'), or one text, not {other!r}"
             )
         encoder = resolve_model(model)
         encoder.encode([], **options)
@@ -67,18 +61,18 @@ class Texts:
         )
 
 
-@polars.api.register_series_namespace(NAME)
+@polars.api.register_series_namespace("noppa")
 class Column:
-    """The same for a Series."""
+    """Methods of a Series of texts."""
 
     def __init__(self, series: polars.Series) -> None:
         self._texts = Texts(polars.lit(series))
 
-    def encode(self, model: Any = None, **options: Any) -> polars.Series:
-        """Vectors, Array(Float32, dim); see `Texts.encode`."""
+    def encode(self, model: Model | None = None, **options: Any) -> polars.Series:
+        """Return vectors, Array(Float32, dim)."""
         return polars.select(self._texts.encode(model, **options)).to_series()
 
-    def similarity(self, other: Any, model: Any = None, **options: Any) -> polars.Series:
-        """The cosine of each text with that of another Series in the same place, or with the one text given."""
+    def similarity(self, other: Any, model: Model | None = None, **options: Any) -> polars.Series:
+        """Return the cosine of each text with that of another Series in the same place, or with one text."""
         right = polars.lit(other) if isinstance(other, polars.Series) else other
         return polars.select(self._texts.similarity(right, model, **options)).to_series()

@@ -1,4 +1,4 @@
-"""sentence-transformers: an encoder as the first module of a `SentenceTransformer`, to be used, saved and trained on top of.
+"""sentence-transformers: an encoder as the first module of a `SentenceTransformer`.
 
 >>> from noppa.integrations.sbert import sentence_transformer
 >>> model = sentence_transformer("similarity")
@@ -15,7 +15,7 @@ from typing import Any
 import noppa
 from noppa import Encoder
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
 from noppa.words.texts import texts_of
@@ -33,35 +33,30 @@ FOLDER = "noppa"
 
 
 class NoppaModule(Module):
-    """The first module of a `SentenceTransformer`: texts to ids, and ids to `sentence_embedding`, which has no gradient.
+    """Computes `sentence_embedding` from texts, without a gradient: only the modules after it can be trained."""
 
-    model: an encoder, the folder of a saved one or a preset's name. What is trained are the modules after it.
-    """
-
-    def __init__(self, model: Any = None) -> None:
+    def __init__(self, model: Model | None = None) -> None:
         super().__init__()
         encoder = resolve_model(model, DEFAULT)
         if not isinstance(encoder, Encoder):
-            raise ParameterError(
-                f"model must be one of noppa's encoders, not a {type(encoder).__name__}: see noppa.Encoder"
-            )
+            raise ParameterError(f"model must be a noppa.Encoder, not a {type(encoder).__name__}")
         self.encoder = encoder
 
     def preprocess(self, inputs: Any, prompt: str | None = None, **_: Any) -> dict[str, Any]:
-        """Texts as flat ids (tokens,) and offsets (n + 1,), as everywhere in noppa; a prompt comes before each."""
+        """Return flat ids (tokens,) and offsets (n + 1,) of texts; a prompt is put before each text."""
         texts = texts_of(inputs)
         if prompt:
             texts = [prompt + text for text in texts]
         encoder = self.encoder.for_texts(texts)
         ids, offsets = encoder.look_up(texts)
         features = {"input_ids": torch.from_numpy(ids), "offsets": torch.from_numpy(offsets)}
-        # a fastText model composes rows for the words of these texts, which the ids name
+        # the ids of a fastText model refer to rows that were composed for these texts
         return features if encoder is self.encoder else {**features, "encoder": encoder}
 
     tokenize = preprocess
 
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Adds `sentence_embedding`, (n, dim); a text without a known word is a row of zeros."""
+        """Add `sentence_embedding`, (n, dim); a text without a known word gets zeros."""
         ids, offsets = features["input_ids"], features["offsets"]
         rows, _known = features.get("encoder", self.encoder).encode_ids(
             ids.cpu().numpy(), offsets.cpu().numpy()
@@ -76,28 +71,26 @@ class NoppaModule(Module):
 
     @property
     def max_seq_length(self) -> float:
-        """Nothing is cut."""
+        """Texts are never truncated."""
         return math.inf
 
     @property
     def tokenizer(self) -> Any:
-        """Trainers read this attribute; ours is inside the encoder."""
+        """None: trainers read this attribute, but the tokenizer is inside the encoder."""
         return None
 
     def get_config_dict(self) -> dict[str, Any]:
         return {"method": repr(self.encoder.method), "dim": self.encoder.dim}
 
     def save(self, output_path: str, *_: Any, **__: Any) -> None:
-        """The whole encoder, words and all, in a folder of its own."""
+        """Write the encoder with its words."""
         if self.encoder.tokenizer is not None:
-            raise FileError(
-                f"cannot write {output_path}: the encoder has a tokenizer of its own, which cannot be saved; use one without"
-            )
+            raise FileError("an encoder with a tokenizer function cannot be saved")
         self.encoder.save(Path(output_path) / FOLDER)
 
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> NoppaModule:
-        """What `save` wrote, from a folder or a hub."""
+        """Load the module from a folder or a hub."""
         names = ("token", "cache_folder", "revision", "local_files_only")
         known = {name: options[name] for name in names if name in options}
         folder = cls.load_dir_path(
@@ -106,6 +99,6 @@ class NoppaModule(Module):
         return cls(noppa.load(Path(folder or model_name_or_path)))
 
 
-def sentence_transformer(model: Any = None, *modules: Any) -> SentenceTransformer:
-    """An encoder as a `SentenceTransformer`, with more modules after it where they are given."""
+def sentence_transformer(model: Model | None = None, *modules: Any) -> SentenceTransformer:
+    """Return a `SentenceTransformer` that starts with an encoder, followed by other modules."""
     return SentenceTransformer(modules=[NoppaModule(model), *modules])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from noppa import Classifier, Encoder
 from noppa.classify.features import Texts
 from noppa.encoder.embedded import DEFAULT
-from noppa.encoder.models import resolve_model
+from noppa.encoder.models import Model, resolve_model
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.extras import needs
 from noppa.words.texts import texts_of
@@ -34,21 +34,21 @@ with needs("sklearn", "noppa.integrations.sklearn"):
 
 
 class NoppaTransformer(TransformerMixin, BaseEstimator):
-    """Texts to vectors (n, dim), float32.
+    """Transforms texts to vectors (n, dim), float32.
 
-    model: an encoder, the folder of a saved one or a preset's name; the embedded model where None.
-    a, k: parameters of the encoder's method. With either, `fit` makes the method anew and learns what it needs, such as
-        noise removal, from the training texts alone; None keeps what the model has.
-    normalize: scale each vector to length one. on_error: "empty" takes a missing value for an empty text.
-    threads: how many an `encode` may use; 1 is right where `n_jobs` already fills the machine.
+    An encoder that is not fitted yet is fitted on the training texts, as a copy; `encoder_` is the one in use.
 
-    An encoder that was not fitted yet is fitted on the training texts; the one given is never changed. `encoder_` is the
-    one in use.
+    Args:
+        a, k: Parameters of the encoder's method. With either, `fit` learns what the method needs, such as noise removal,
+            from the training texts only; None keeps those of the model.
+        normalize: Scale each vector to length one.
+        on_error: "empty" treats a missing value as an empty text.
+        threads: Number of threads; choose 1 if `n_jobs` already uses all processors.
     """
 
     def __init__(
         self,
-        model: Any = None,
+        model: Model | None = None,
         a: float | None = None,
         k: int | None = None,
         normalize: bool = False,
@@ -63,7 +63,7 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
         self.threads = threads
 
     def fit(self, X: Any, y: Any = None) -> NoppaTransformer:
-        """Learn from the training texts what the method needs, if it needs anything."""
+        """Learn what the method needs from the training texts, if anything."""
         texts = self._texts(X)
         encoder = resolve_model(self.model, DEFAULT)
         changes = {name: getattr(self, name) for name in "ak" if getattr(self, name) is not None}
@@ -72,44 +72,42 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """`fit` and `transform` of the same texts, also of an iterator, which can be read only once."""
+        """Fit and transform the same texts, which may be an iterator."""
         texts = list(X) if isinstance(X, Iterator) else X
         return self.fit(texts, y).transform(texts)
 
     def transform(self, X: Any) -> Any:
-        """Vectors of texts, (n, dim), or what `set_output` asks for."""
+        """Return vectors of texts, (n, dim), in the container of `set_output`."""
         check_is_fitted(self)
         options: dict[str, Any] = {"normalize": True} if self.normalize else {}
-        if self.threads is not None:  # an encoder from elsewhere knows no threads
+        if self.threads is not None:  # an encoder of another library has no threads
             options["threads"] = self.threads
         return self.encoder_.encode(self._texts(X), **options)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """noppa_0, noppa_1, …; what went in has no names that would matter."""
+        """Return noppa_0, noppa_1, …."""
         check_is_fitted(self)
-        return np.array([f"noppa_{at}" for at in range(self.encoder_.dim)], object)
+        return np.array([f"noppa_{number}" for number in range(self.encoder_.dim)], object)
 
     def _texts(self, X: Any) -> list[str]:
         if isinstance(X, str):
-            raise InputError("one text was given where a collection is expected: give [text]")
+            raise InputError("a collection of texts is expected, not one text", "give [text]")
         return texts_of(X, self.on_error)
 
     def _refitted(self, encoder: Any, changes: dict[str, Any], texts: list[str]) -> Encoder:
         if not isinstance(encoder, Encoder):
             raise ParameterError(
-                f"a and k are parameters of noppa's methods, and the model is a {type(encoder).__name__}: leave them out"
+                f"a and k are parameters of noppa's methods, and the model is a {type(encoder).__name__}"
             )
         for name in changes:
             if not hasattr(encoder.method, name):
-                raise ParameterError(
-                    f"{encoder.method!r} has no parameter {name}: leave {name} out, or give a model whose method has it"
-                )
+                raise ParameterError(f"{encoder.method!r} has no parameter {name}")
         method = replace(encoder.method, **changes)  # type: ignore[type-var]
         refitted = Encoder(encoder.words, method, encoder.refine, encoder.tokenizer)
         return refitted.fit(texts, self.threads)
 
     def __sklearn_clone__(self) -> NoppaTransformer:
-        """A copy with the same encoder: nothing here changes one, and its words may be large."""
+        """Return a copy that shares the encoder, which is never modified and may be large."""
         return type(self)(**self.get_params(deep=False))
 
     def __sklearn_tags__(self) -> Any:
@@ -121,17 +119,17 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
 
 
 class ClassifierFeatures(TransformerMixin, BaseEstimator):
-    """The columns that a noppa `Classifier` sees of texts, as a sparse matrix (n, columns): vectors, then n-grams."""
+    """The features of a noppa `Classifier` as a sparse matrix (n, columns): vectors, then n-grams."""
 
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
 
     def fit(self, X: Any, y: Any = None) -> ClassifierFeatures:
-        """Nothing to learn: the classifier was trained."""
+        """Do nothing: the classifier is trained."""
         return self
 
     def transform(self, X: Any) -> Any:
-        """Texts, or pairs, as rows of columns."""
+        """Return the features of texts, or of pairs of texts."""
         features = self.classifier.contents.features
         texts = Texts.parse(X)
         rows = features.sparse(texts, 1)
@@ -146,11 +144,11 @@ class ClassifierFeatures(TransformerMixin, BaseEstimator):
 
 
 def pipeline_of(classifier: Classifier) -> Pipeline:
-    """A trained noppa `Classifier` as a scikit-learn pipeline: its features, and a `LogisticRegression` with its weights."""
+    """Return a trained noppa `Classifier` as a pipeline of its features and a `LogisticRegression` with its weights."""
     contents = classifier.contents
     labels, model = contents.labels, contents.model
     if not labels.exclusive:
-        raise ParameterError("a pipeline holds one label a row, and this classifier gives several")
+        raise ParameterError("a classifier with several labels per text cannot become a pipeline")
     linear = LogisticRegression()
     linear.classes_ = labels.classes
     linear.coef_ = np.concatenate([model.dense, model.ngrams]).T.astype(np.float64)

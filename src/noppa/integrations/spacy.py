@@ -1,4 +1,4 @@
-"""spaCy: the pipeline component `noppa`, found by its name wherever noppa is installed.
+"""spaCy: the pipeline component `noppa`.
 
 >>> import spacy
 >>> nlp = spacy.blank("en")
@@ -34,18 +34,16 @@ with needs("spacy", "noppa.integrations.spacy"):
     from spacy.util import minibatch
 
 BATCH = 1000
-#: The names of a file with a preset's name, and of a folder with an encoder.
+#: A file with a preset's name, and a folder with an encoder.
 PRESET, ENCODER = "preset", "encoder"
 Doc.set_extension("noppa_vector", default=None, force=True)
 
 
 class NoppaVectors:
-    """Gives each Doc its vector; those of spans and tokens are computed from their text on access.
+    """Sets the vector of each Doc; those of spans and tokens are computed from their text on access.
 
-    model: a path or a preset's name. `encoder` is what it names, and may be replaced by another encoder.
-
-    A Doc that is serialized, as with n_process, keeps its vector as `doc._.noppa_vector`; spaCy drops the hooks behind
-    `doc.vector`, and calling the component on the Doc restores them.
+    A serialized Doc, as with n_process, keeps its vector as `doc._.noppa_vector`; spaCy drops the hooks behind `doc.vector`,
+    and calling the component on the Doc restores them.
     """
 
     def __init__(self, model: Any = SIMILARITY) -> None:
@@ -54,7 +52,7 @@ class NoppaVectors:
 
     @property
     def encoder(self) -> Any:
-        # Lazy: the path in a pipeline's configuration may be of another machine, and `from_disk` replaces it.
+        # Lazy: a path in a configuration may be of another machine, and `from_disk` replaces it.
         if self._encoder is None:
             self._encoder = resolve_model(self.model)
         return self._encoder
@@ -67,12 +65,12 @@ class NoppaVectors:
         return self._with_vector(doc, self.encoder.encode(doc.text))
 
     def pipe(self, stream: Iterable[Doc], batch_size: int = BATCH) -> Iterator[Doc]:
-        """Docs with their vectors, a batch at a time."""
+        """Yield Docs with their vectors, encoded in batches."""
         for docs in minibatch(stream, batch_size):
             yield from map(self._with_vector, docs, self.encoder.encode([doc.text for doc in docs]))
 
     def similarity(self, one: Any, other: Any) -> float:
-        """The cosine of anything that has a text: a Doc, a Span, a Token."""
+        """Return the cosine of two Docs, Spans or Tokens."""
         left, right = self._vector_of(one).astype(float), self._vector_of(other).astype(float)
         lengths = np.linalg.norm(left) * np.linalg.norm(right)
         return float(np.clip(left @ right / lengths, -1, 1)) if lengths else 0.0
@@ -96,12 +94,12 @@ class NoppaVectors:
     # Files
 
     def to_disk(self, path: Any, *, exclude: Any = ()) -> None:
-        """Write the name of a preset, or the encoder itself, so that the folder works anywhere."""
+        """Write the name of a preset, or else the encoder itself."""
         encoder, folder = self.encoder, Path(path)
         identity = identity_of(encoder)
         if not identity.is_preset and not isinstance(encoder, noppa.Encoder):
             raise ParameterError(
-                f"{encoder!r} cannot be saved with a pipeline: only an encoder of noppa can"
+                f"{encoder!r} cannot be saved with a pipeline, only an encoder of noppa can"
             )
         folder.mkdir(parents=True, exist_ok=True)
         if identity.is_preset:
@@ -112,14 +110,14 @@ class NoppaVectors:
             (folder / PRESET).unlink(missing_ok=True)
 
     def from_disk(self, path: Any, *, exclude: Any = ()) -> NoppaVectors:
-        """Read what `to_disk` wrote."""
+        """Read the folder that `to_disk` wrote."""
         preset = Path(path) / PRESET
         model = preset.read_text(encoding="utf-8") if preset.is_file() else Path(path) / ENCODER
         self._encoder = noppa.load(model)
         return self
 
     def to_bytes(self, *, exclude: Any = ()) -> bytes:
-        """What `to_disk` writes, as one archive."""
+        """Return the files of `to_disk` as one archive."""
         packed = BytesIO()
         with tempfile.TemporaryDirectory() as name, ZipFile(packed, "w") as archive:
             self.to_disk(name)
@@ -129,20 +127,18 @@ class NoppaVectors:
         return packed.getvalue()
 
     def from_bytes(self, data: bytes, *, exclude: Any = ()) -> NoppaVectors:
-        """Read what `to_bytes` gave; the vectors are mapped from a temporary folder while the component lives."""
+        """Read the archive of `to_bytes`; vectors are mapped from a temporary folder while the component exists."""
         folder = tempfile.mkdtemp(prefix="noppa-spacy-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         try:
             with ZipFile(BytesIO(data)) as archive:
                 archive.extractall(folder)
         except BadZipFile as error:
-            raise FileError(
-                "these bytes are no noppa component: give those that to_bytes made"
-            ) from error
+            raise FileError("these bytes were not made by to_bytes of a noppa component") from error
         return self.from_disk(folder)
 
 
 @Language.factory("noppa", default_config={"model": SIMILARITY}, assigns=["doc.vector"])
 def make(nlp: Language, name: str, model: Any) -> NoppaVectors:
-    """The component of a pipeline: `nlp.add_pipe("noppa", config={"model": "default"})`."""
+    """Create the component: `nlp.add_pipe("noppa", config={"model": "default"})`."""
     return NoppaVectors(model)
