@@ -300,7 +300,11 @@ def read_table(file: InputFile, source: Input) -> Iterator[Batch]:
             names = _column_names(names, file)
         width = len(names) if source.records and names is not None else None
         for rows in blocks:
-            faults = [_fault(row, column, width) for row in rows]
+            cells = [row[column] for row in rows if column < len(row)]
+            widest = max(map(len, rows)) if width is not None else 0
+            faults = [""] * len(rows)
+            if len(cells) < len(rows) or widest > (width or 0) or not is_clean("".join(cells)):
+                faults = [_fault(row, column, width) for row in rows]
             batch = Batch(
                 [None if fault else row[column] for row, fault in zip(rows, faults, strict=True)],
                 [(number, fault) for number, fault in enumerate(faults) if fault],
