@@ -114,7 +114,7 @@ CASES = [
     ),
     Case(
         EMBEDDINGS, "50 bodies of 31 MB that never end", lambda: b'{"input":"' + b"x" * (31 * MB) + b'"}',
-        500, 60, statuses=(408, 413, 429, 503), options=("--body-seconds", "10"), clients=50, unfinished=True,
+        500, 60, statuses=(408, 413, 429, 503), clients=50, unfinished=True,
     ),
     Case(EMBEDDINGS, "one wide character in 31 MB", lambda: b'{"input":"' + b"x " * (15 * MB) + '\N{WAVING HAND SIGN}"}'.encode(), 700, 30, statuses=(413,)),
     Case("/rerank", "8,192 documents", lambda: {"query": WORDS, "documents": lines(8192), "return_documents": True}, 200, 10),

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright: a page on which every complaint of the browser fails the test."""
+"""Chromium driven by Playwright; every error or warning of the browser fails the test."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
 from tests.runs import PATIENCE
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-needs_browser = pytest.mark.system
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -26,7 +23,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-#: How many times slower pages compute: finds tests that look too early.
+#: Slows down the page, to find tests that look too early: `reliability/load.py --slow-page 6`.
 SLOW = float(os.environ.get("NOPPA_SLOW_PAGE", "1"))
 
 
@@ -43,10 +40,7 @@ def launched() -> Iterator[Any]:
 
 @contextmanager
 def opened_page(browser: Any, url: str, **options: Any) -> Iterator[Any]:
-    """A fresh page; whatever the browser complains about fails the test, as does any request to elsewhere.
-
-    options: of the browser's context.
-    """
+    """Open a page; errors, warnings and requests to other hosts fail the test. `options` are those of a context."""
     options = {"viewport": {"width": 1100, "height": 900}, "accept_downloads": True, **options}
     context = browser.new_context(**options)
     context.set_default_timeout(1000 * PATIENCE)
@@ -67,8 +61,7 @@ def opened_page(browser: Any, url: str, **options: Any) -> Iterator[Any]:
     opened.on("console", complained)
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("request", requested)
-    # A server that lost the lines answers 404, and the page sends them again.
-    opened.forgiven = {"404"}
+    opened.forgiven = set()
     try:
         yield opened
     finally:
@@ -82,7 +75,7 @@ def wait(page: Any, condition: str) -> None:
 
 
 def eventually(page: Any, found: Callable[[], Any], wanted: Any) -> None:
-    """Look until what is found is what is wanted."""
+    """Wait until `found` returns what is wanted."""
     end = time.monotonic() + PATIENCE
     while (last := found()) != wanted and time.monotonic() < end:
         page.wait_for_timeout(50)
@@ -90,18 +83,18 @@ def eventually(page: Any, found: Callable[[], Any], wanted: Any) -> None:
 
 
 def wait_for_requests(page: Any, held: list[Any], count: int) -> None:
-    """Until so many requests are held up by a route that appends to `held`."""
+    """Wait until a route has appended so many requests to `held`."""
     eventually(page, lambda: len(held), count)
 
 
 def opened_at(page: Any, address: str) -> None:
-    """The explorer, once it knows what the server offers and has drawn its fields for the last time."""
+    """Open the page and wait until it knows what the server offers."""
     page.goto(address)
     wait(page, "document.querySelectorAll('#name option').length > 1")
 
 
 def paste(page: Any, text: str) -> None:
-    """Text from the clipboard in place of what the field of the lines holds."""
+    """Replace the lines with text from the clipboard."""
     page.locator("#paste").evaluate(
         "(field, text) => { const clipboardData = new DataTransfer(); clipboardData.setData('text/plain', text); field.focus(); field.select();"
         " field.dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true })); }",
@@ -110,12 +103,12 @@ def paste(page: Any, text: str) -> None:
 
 
 def forgive(page: Any, status: str) -> None:
-    """The browser writes each answer of this status to its console, sooner or later, and here it is meant."""
+    """Allow answers of this status, which the browser reports as errors."""
     page.forgiven.add(status)
 
 
 def settled(page: Any) -> None:
-    """Until no request is under way and nothing on the page is dimmed or moves."""
+    """Wait until no request is running and nothing on the page is dimmed or moves."""
     wait(
         page,
         "!document.querySelector('[aria-busy=true], .stale') && !document.getAnimations().length",

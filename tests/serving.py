@@ -1,4 +1,4 @@
-"""A real server process for tests: on a free port of the loopback, with a small made encoder, stopped at the end."""
+"""Servers for tests: a process on a free port, or the application without a socket."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
+from starlette.testclient import TestClient
 
 import noppa
+from noppa.serve.app import Application
+from noppa.serve.models import Models
+from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
-from tests.runs import PATIENCE
+from tests.runs import PATIENCE, wait_until
 
 PROGRAM = "import sys; from noppa.cli import main; sys.argv[0] = 'noppa'; main()"
 
 
 class Running:
-    """A server: where it is, what it logged, how to stop it."""
+    """A server process and its log."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -53,16 +57,22 @@ class Running:
         return httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False, **options)
 
     def events(self, event: str) -> list[dict[str, Any]]:
-        """The logged lines of this kind."""
+        """Return the log entries of an event."""
         return [entry for entry in [*self.log] if entry["event"] == event]
 
+    def is_healthy(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/health", trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
+
     def connect(self) -> socket.socket:
-        """A bare connection."""
+        """Open a bare connection."""
         host, port = self.url.removeprefix("http://").split(":")
         return socket.create_connection((host, int(port)), PATIENCE)
 
     def exchange(self, sent: bytes) -> bytes:
-        """What comes back on a bare connection until it is closed, or an answer of JSON is whole."""
+        """Send bytes, and return what comes back until the connection ends or an answer of JSON is complete."""
         answer = b""
         with self.connect() as connection:
             with suppress(ConnectionError):  # it answered and closed while we were still sending
@@ -73,16 +83,12 @@ class Running:
         return answer
 
     def stop(self) -> int:
-        """SIGTERM; the exit code."""
+        """Send SIGTERM, and return the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(PATIENCE)
-        self.reader.join(PATIENCE)  # also workers of a killed server have ended then
+        self.reader.join(PATIENCE)
         return code
-
-
-def command_of(*options: str) -> list[str]:
-    return [sys.executable, "-c", PROGRAM, "serve", "--port", "0", "--drain-seconds", "0.2", *options]  # fmt: skip
 
 
 @contextmanager
@@ -90,24 +96,24 @@ def serving(
     *options: str,
     environment: dict[str, str] | None = None,
     limits: dict[int, int] | None = None,
-    program: str | None = None,
+    program: str = PROGRAM,
 ) -> Iterator[Running]:
-    """`noppa serve` with these options; limits: of the process, as for `resource.setrlimit`."""
-    command = command_of(*options)
-    if program is not None:
-        command[2] = program
+    """Run `noppa serve` with these options; `limits` are arguments of `resource.setrlimit`."""
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-c", program, "serve", "--port", "0", *options],
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
         env={**os.environ, **(environment or {})},
-        preexec_fn=lambda: [resource.setrlimit(*pair) for pair in _pairs(limits or {})],
+        preexec_fn=lambda: [
+            resource.setrlimit(name, (value, value)) for name, value in (limits or {}).items()
+        ],
     )
     server = Running(process)
     try:
         assert server.listening.wait(PATIENCE)
         assert server.url, server.log
+        wait_until(server.is_healthy)
         yield server
     finally:
         server.stop()
@@ -115,8 +121,33 @@ def serving(
         process.stderr.close()
 
 
+@contextmanager
+def opened(
+    settings: Settings, encoders: dict[str, noppa.Encoder] | None = None, **options: Any
+) -> Iterator[TestClient]:
+    """Open a client of an application in this process."""
+    app = (
+        Application(settings, Models(encoders, settings))
+        if encoders
+        else Application.load(settings)
+    )
+    with TestClient(app, base_url="http://127.0.0.1", **options) as client:
+        yield client
+    assert app.service.memory.held == 0
+    app.service.close()
+
+
+def error_of(answer: Any) -> dict[str, Any]:
+    """Return the error of an answer, in its one shape."""
+    assert answer.headers["content-type"] == "application/json"
+    (error,) = answer.json().values()
+    assert set(error) == {"message", "type", "param", "code"}
+    assert error["message"]
+    return dict(error)
+
+
 class Answer:
-    """What an ASGI application sent: the messages, and what they say."""
+    """The messages that an ASGI application sent."""
 
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
@@ -149,9 +180,8 @@ async def ask(
     headers: dict[str, str] | None = None,
     method: str = "POST",
     raw_headers: Sequence[tuple[bytes, bytes]] = (),
-    sent: Callable[[dict[str, Any]], None] = lambda message: None,
 ) -> Answer:
-    """One request to an ASGI application, without a socket; sent: sees each message."""
+    """Send one request to an ASGI application, without a socket."""
     answer, left = Answer(), asyncio.Event()
     if isinstance(pieces, bytes):
         length = {"content-length": str(len(pieces)), "content-type": "application/json"}
@@ -168,7 +198,6 @@ async def ask(
 
     async def send(message: dict[str, Any]) -> None:
         answer.messages.append(message)
-        sent(message)
 
     scope = {
         "type": "http",
@@ -190,18 +219,14 @@ async def _once(body: bytes) -> AsyncIterator[bytes]:
     yield body
 
 
-def _pairs(limits: dict[int, int]) -> list[tuple[int, tuple[int, int]]]:
-    return [(name, (value, value)) for name, value in limits.items()]
-
-
 def children(pid: int) -> list[int]:
-    """The living processes that a process has started."""
+    """Return the ids of the running children of a process."""
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in listed]
 
 
 def made_encoder(folder: Path, whitened: bool = True) -> noppa.Encoder:
-    """A small saved encoder, whose first dimensions mean something if `whitened`."""
+    """Save and load a small encoder; its vectors can be shortened if `whitened`."""
     words = made_words(dim=8, extra=40)
     refine = [noppa.Whitening(dim=12)] if whitened else []
     model = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0), refine=refine)
@@ -210,9 +235,9 @@ def made_encoder(folder: Path, whitened: bool = True) -> noppa.Encoder:
 
 
 def check_document(server: Running, client: httpx.Client, only: str = "/") -> set[tuple[str, str]]:
-    """What the OpenAPI document allows is answered as it says (schemathesis); its paths with their methods.
+    """Check with schemathesis that requests that fit the OpenAPI document get answers that fit it.
 
-    only: how the paths begin that are tried.
+    Returns the paths with their methods. `only`: the start of the paths to try.
     """
     import hypothesis
     import schemathesis

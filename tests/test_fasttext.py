@@ -17,7 +17,6 @@ from starlette.testclient import TestClient
 import noppa
 from noppa import _native
 from noppa.serve.app import Application
-from noppa.serve.served import Served
 from noppa.serve.settings import Settings
 from noppa.words.formats.fasttext import FastText
 from tests import oracle
@@ -344,9 +343,7 @@ def test_the_server_an_index_and_parts_of_a_corpus_compose_words_too(
     encoder.fit(TEXTS).save(tmp_path / "saved")
     settings = Settings(model=str(tmp_path / "saved"))
     body = {"inputs": ["the Kuchen", "xyz"], "normalize": False}
-    with TestClient(
-        Application(settings, Served.load(settings)), base_url="http://127.0.0.1"
-    ) as client:
+    with TestClient(Application.load(settings), base_url="http://127.0.0.1") as client:
         answer = np.array(client.post("/embed", json=body).json())
         assert answer == pytest.approx(encoder.encode(body["inputs"]), abs=1e-6)
     index = noppa.Index(encoder)

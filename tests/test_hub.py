@@ -16,7 +16,7 @@ import pytest
 
 import noppa
 from noppa.io import storage
-from noppa.serve.served import Served
+from noppa.serve.app import Application
 from noppa.serve.settings import Settings
 from tests.command import run_command
 from tests.conftest import ROOT
@@ -163,7 +163,7 @@ def test_classifiers(hub, tmp_path):
     refused = run_command(f"export {name} --to word2vec -o {tmp_path / 'words.vec'}")
     assert refused.code == 2
     assert "onnx" in refused.errors
-    served = Served.load(Settings(model="hf:tester/labels"))
+    served = Application.load(Settings(model="hf:tester/labels"))
     assert served.classifier is not None
     assert served.classifier.name == "labels"
 

@@ -17,8 +17,7 @@ from starlette.testclient import TestClient
 import noppa
 from noppa import _native
 from noppa.serve.app import Application
-from noppa.serve.served import Served
-from noppa.serve.served_models import Models
+from noppa.serve.models import Models
 from noppa.serve.settings import Settings
 from noppa.words.lexicon import Lexicon
 from tests import oracle
@@ -143,8 +142,8 @@ def test_one_line_on_the_command_line(tmp_path: Path) -> None:
 
 def test_a_header_and_a_field_of_the_server(model: noppa.Encoder) -> None:
     settings = Settings()
-    served = Served(Models({"small": model}, settings))
-    with TestClient(Application(settings, served), base_url="http://127.0.0.1") as client:
+    models = Models({"small": model}, settings)
+    with TestClient(Application(settings, models), base_url="http://127.0.0.1") as client:
         embedded = client.post("/v1/embeddings", json={"input": RUSSIAN})
         assert embedded.headers["x-noppa-warning"].startswith("0 of 3 longer words")
         assert "x-noppa-warning" not in client.post("/embed", json={"inputs": "a cake"}).headers

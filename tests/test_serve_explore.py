@@ -1,8 +1,7 @@
-"""Our own routes: explanations, similarity, search, lines; and the OpenAPI document against the server it describes."""
+"""Our own routes: explanations, similarity, search, lines; and the OpenAPI document."""
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 from collections.abc import Iterator
@@ -16,14 +15,10 @@ from numpy.typing import NDArray
 
 import noppa
 from noppa.methods import registry
-from noppa.serve import method_field, variants
-from noppa.serve.app import Application
-from noppa.serve.overview import alike, plane
-from noppa.serve.served import Served
-from noppa.serve.served_models import Models, Watch
+from noppa.serve import explore, methods
 from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
-from tests.serving import Running, ask, check_document, made_encoder, serving
+from tests.serving import Running, check_document, error_of, made_encoder, opened, serving
 
 TEXT = "the girl eats zzqx a cake ."
 LINES = [*made_texts(80, made_words(dim=8, extra=40), seed=3), "the girl eats", "the girl eats"]
@@ -36,7 +31,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
 
 @pytest.fixture(scope="module")
 def server(encoder: noppa.Encoder) -> Iterator[Running]:
-    with serving(str(encoder.path), "--max-lines", "100") as running:
+    with serving(str(encoder.path)) as running:
         yield running
 
 
@@ -79,19 +74,25 @@ def test_explain(client: httpx.Client, encoder: noppa.Encoder) -> None:
     ],
     ids=str,
 )
+@pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 def test_other_methods(
     client: httpx.Client, encoder: noppa.Encoder, method: dict[str, Any]
 ) -> None:
-    """The served words with another method, fitted on the browser's lines."""
-    client.post("/lines", json={"lines": LINES})
+    """The served words with another method, fitted on the example sentences, or on the lines of the request."""
+    parameters = {key: value for key, value in method.items() if key != "name"}
+    other = noppa.Encoder(encoder.words, noppa.METHODS[method["name"]](**parameters))
     answer = client.post("/explain", json={"text": TEXT, "method": method, "full": True}).json()
-    given = {key: value for key, value in method.items() if key != "name"}
-    made = noppa.Encoder(encoder.words, noppa.METHODS[method["name"]](**given)).fit(LINES)
-    assert np.array(answer["vector"]) == pytest.approx(made.encode(TEXT), abs=1e-5)
-    learns = made.method.refinements()
-    assert (answer["note"] is not None) == bool(learns)
+    expected = other.fit(methods.sentences()).encode(TEXT)
+    assert np.array(answer["vector"]) == pytest.approx(expected, abs=1e-5)
+    learns = bool(other.method.refinements())
+    assert (answer["note"] is not None) == learns
+    file = client.post("/lines/vectors", json={"lines": LINES, "method": method}).content
+    fitted = noppa.Encoder(encoder.words, noppa.METHODS[method["name"]](**parameters)).fit(LINES)
+    expected = fitted.encode(LINES, normalize=True)
+    assert np.load(io.BytesIO(file)) == pytest.approx(expected, abs=1e-5)
+    points = client.post("/lines/map", json={"lines": LINES, "method": method}).json()
     if learns:
-        assert answer["note"].startswith(f"fitted on {len(LINES)} of your lines")
+        assert points["note"].startswith(f"fitted on {len(LINES)} of your lines")
 
 
 def test_methods_listed(client: httpx.Client) -> None:
@@ -102,13 +103,12 @@ def test_methods_listed(client: httpx.Client) -> None:
     assert "fastsent" not in names
     assert answer["methods"][0]["parameters"]["parts"] == ["context", "word"]
     assert answer["methods"][0]["summary"].startswith("The paper's method")
-    assert answer["layouts"][0] == "pca"
     assert answer["index"] is None
 
 
 @dataclass(frozen=True)
 class Powers(noppa.Method):
-    """A user's own method, with a parameter that no method of ours has."""
+    """A user's method with a parameter of its own."""
 
     settable: ClassVar = ("power",)
     power: float = 2.0
@@ -121,57 +121,42 @@ class Powers(noppa.Method):
         return np.asarray((np.abs(vectors) ** self.power).mean(axis=0))
 
 
-class Largest:
-    """Another user's, which knows nothing of our classes."""
+class Largest(noppa.Method):
+    """A method without parameters."""
 
     def pool(self, vectors: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(vectors.max(axis=0))
 
 
 class Choosy(Largest):
-    """One that nobody can make without saying how."""
+    """A method with a required parameter."""
 
     def __init__(self, how: str) -> None:
         self.how = how
 
 
 def test_methods_of_users(encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method is offered from when it is registered: by name, with its parameters, in the document, too."""
-    settings = Settings(log_requests=False)
-    app = Application(settings, Served(Models({"small": encoder}, settings)))
-
-    def answered(path: str, body: Any = None) -> Any:
-        sent = {"method": "GET"} if body is None else {"pieces": json.dumps(body).encode()}
-        return json.loads(asyncio.run(ask(app, path, **sent)).body)
-
-    def offered() -> dict[str, Any]:
-        listed = {one["name"]: one["parameters"] for one in answered("/methods")["methods"]}
-        body = answered("/openapi.json")["paths"]["/explain"]["post"]["requestBody"]
-        schema = body["content"]["application/json"]["schema"]["properties"]["method"]["anyOf"][0]
-        assert schema["properties"]["name"]["enum"] == [*listed]
-        assert set(schema["properties"]) == {"name"}.union(*listed.values())
-        return listed
-
-    ours = offered()
+    """A registered method is offered at once, with its parameters."""
     monkeypatch.setattr(registry, "METHODS", dict(noppa.METHODS))
-    for module in (method_field, variants):
-        monkeypatch.setattr(module, "METHODS", registry.METHODS)
-    for name, kind in (("powers", Powers), ("largest", Largest), ("choosy", Choosy)):
-        noppa.register(name, kind)
-    assert offered() == {**ours, "powers": {"power": 2.0}, "largest": {}}
-    summaries = {one["name"]: one["summary"] for one in answered("/methods")["methods"]}
-    assert summaries["largest"] == "Another user's, which knows nothing of our classes."
-    for method, made in (
-        ({"name": "powers", "power": 3}, Powers(3)),
-        ({"name": "largest"}, Largest()),
-    ):
-        answer = answered("/explain", {"text": TEXT, "method": method, "full": True})
-        expected = noppa.Encoder(encoder.words, made).encode(TEXT)
-        assert np.array(answer["vector"]) == pytest.approx(expected, abs=1e-6)
-    for wrong in ({"power": -1}, {"power": []}, {"power": "x"}, {"a": 1}):
-        refused = answered("/explain", {"text": TEXT, "method": {"name": "powers", **wrong}})
-        assert refused["error"]["param"] == "method"
-    app.service.close()
+    monkeypatch.setattr(methods, "METHODS", registry.METHODS)
+    with opened(Settings(), {"small": encoder}) as client:
+        for name, kind in (("powers", Powers), ("largest", Largest), ("choosy", Choosy)):
+            noppa.register(name, kind)
+        listed = {method["name"]: method for method in client.get("/methods").json()["methods"]}
+        assert listed["powers"]["parameters"] == {"power": 2.0}
+        assert listed["largest"]["summary"] == "A method without parameters."
+        assert "choosy" not in listed
+        for field, method in (
+            ({"name": "powers", "power": 3}, Powers(3)),
+            ({"name": "largest"}, Largest()),
+        ):
+            body = {"text": TEXT, "method": field, "full": True}
+            expected = noppa.Encoder(encoder.words, method).encode(TEXT)
+            vector = np.array(client.post("/explain", json=body).json()["vector"])
+            assert vector == pytest.approx(expected, abs=1e-6)
+        for wrong in ({"power": -1}, {"power": []}, {"power": "x"}, {"a": 1}):
+            body = {"text": TEXT, "method": {"name": "powers", **wrong}}
+            assert error_of(client.post("/explain", json=body))["param"] == "method"
 
 
 @pytest.mark.parametrize(
@@ -206,10 +191,10 @@ def test_similarity(client: httpx.Client, encoder: noppa.Encoder) -> None:
     many = client.post("/similarity", json={"a": [a, b], "b": [b, a, "cake"]}).json()
     expected = encoder.similarity([a, b], [b, a, "cake"])
     assert np.array(many["similarity"]) == pytest.approx(expected, abs=1e-6)
-    told = client.post("/similarity", json={"a": a, "b": b, "explain": True}).json()
-    total = np.sum(told["pairs"]) + sum(told["remainders"].values())
+    pair = client.post("/similarity", json={"a": a, "b": b, "explain": True}).json()
+    total = np.sum(pair["pairs"]) + sum(pair["remainders"].values())
     assert total == pytest.approx(one["similarity"], abs=1e-5)
-    assert len(told["pairs"]) == len(told["a"]["tokens"]) == 5
+    assert len(pair["pairs"]) == len(pair["a"]["tokens"]) == 5
     for wrong in (
         {"a": [a], "b": b, "explain": True},
         {"a": a},
@@ -233,84 +218,77 @@ def test_search(client: httpx.Client, encoder: noppa.Encoder) -> None:
     )
     assert [hit["text"] for hit in results] == [lines[hit["index"]] for hit in results]
     lost = client.post("/search", json={"query": "a girl"})
-    assert (lost.status_code, lost.json()["error"]["code"]) == (404, "lines_not_found")
+    assert (lost.status_code, error_of(lost)["param"]) == (400, "lines")
 
 
-def test_lines(server: Running, client: httpx.Client, encoder: noppa.Encoder) -> None:
-    """Kept for one browser alone, used by everything below /lines and by /search, and forgotten."""
-    kept = client.post("/lines", json={"lines": LINES})
-    assert kept.json() == {"lines": len(LINES)}
-    cookie = kept.headers["set-cookie"].lower()
-    assert "httponly" in cookie
-    assert "samesite=strict" in cookie
-    found = client.post("/search", json={"query": "the girl eats", "count": 1}).json()
-    assert found["results"][0]["text"] == "the girl eats"
-    groups = client.post("/lines/duplicates", json={"threshold": 1}).json()["groups"]
+def test_lines(client: httpx.Client, encoder: noppa.Encoder) -> None:
+    def view(path: str, **fields: Any) -> httpx.Response:
+        return client.post(f"/lines/{path}", json={"lines": LINES, **fields})
+
+    groups = view("duplicates", threshold=1).json()["groups"]
     assert [80, 81] in [group["lines"] for group in groups]
-    clusters = client.post("/lines/clusters", json={"count": 4}).json()
+    clusters = view("clusters", count=4).json()
     assert len(clusters["labels"]) == len(LINES)
-    sizes = np.bincount(clusters["labels"])
-    assert [cluster["size"] for cluster in clusters["clusters"]] == sizes.tolist()
-    assert sizes.tolist() == sorted(sizes.tolist(), reverse=True)
-    plane = client.post("/lines/map", json={}).json()
+    sizes = np.bincount(clusters["labels"]).tolist()
+    assert [cluster["size"] for cluster in clusters["clusters"]] == sizes
+    assert sizes == sorted(sizes, reverse=True)
+    plane = view("map").json()
     assert np.array(plane["points"]).shape == (len(LINES), 2)
     assert plane["shares"][0] >= plane["shares"][1] > 0
     expected = encoder.encode(LINES, normalize=True)
-    raw = client.post("/lines/vectors", json={}).content
-    assert np.load(io.BytesIO(raw)).tobytes() == expected.tobytes()
-    table = client.post("/lines/vectors", json={"format": "csv"}).text.splitlines()
-    assert np.array(table[1].split(",")[1:], np.float32).tobytes() == expected[0].tobytes()
-    objects = client.post("/lines/vectors", json={"format": "jsonl"}).text.splitlines()
-    assert len(json.loads(objects[-1])["vector"]) == encoder.dim
-    with server.client() as stranger:
-        assert stranger.post("/lines/map", json={}).status_code == 404
-    cookies = dict(client.cookies)
-    assert client.delete("/lines").status_code == 204
-    with server.client(cookies=cookies) as again:
-        assert again.post("/lines/map", json={}).status_code == 404
-    many = client.post("/lines", json={"lines": ["a"] * 101})
-    assert many.status_code == 413
-    assert "101" in many.json()["error"]["message"]
+    assert np.load(io.BytesIO(view("vectors").content)).tobytes() == expected.tobytes()
+    table = view("vectors", format="csv").text.splitlines()
+    assert table[0].split(",") == ["record", *(f"v{column}" for column in range(encoder.dim))]
+    rows = np.array([row.split(",")[1:] for row in table[1:]], np.float32)
+    assert rows.tobytes() == expected.tobytes()
+    objects = [json.loads(line) for line in view("vectors", format="jsonl").text.splitlines()]
+    assert [line["record"] for line in objects] == [*range(1, len(LINES) + 1)]
+    vectors = np.array([line["vector"] for line in objects], np.float32)
+    assert vectors.tobytes() == expected.tobytes()
     for wrong in ({}, {"lines": []}, {"lines": "a"}, {"lines": ["a", 1]}):
-        assert client.post("/lines", json=wrong).status_code == 400
+        assert client.post("/lines/map", json=wrong).status_code == 400
+    assert client.post("/lines/map", json={"lines": ["a"] * 20_001}).status_code == 413
+    assert view("duplicates", threshold=0.1).status_code == 400
+    assert view("clusters", count=51).status_code == 400
 
 
-def test_groups_are_joined_over_blocks() -> None:
-    rows = np.zeros((2500, 2), np.float32)
-    rows[:, 0] = 1
-    rows[1::2] = (0, 1)
-    watch = Watch(lambda: False, np.inf)
-    first, second = alike(rows, 0.9, watch)
-    assert first["lines"] == list(range(0, 2500, 2))
-    assert second["lines"] == list(range(1, 2500, 2))
-    assert alike(np.eye(3, dtype=np.float32), 0.9, watch) == []
+def test_long_lines_are_truncated_for_fitting_too(encoder: noppa.Encoder) -> None:
+    lines, method = [*LINES, "the girl eats a cake " * 200], {"name": "noppa", "a": 0.01, "k": 2}
+    with opened(Settings(max_tokens=50), {"small": encoder}) as client:
+        file = client.post("/lines/vectors", json={"lines": lines, "method": method}).content
+    cut = [*LINES, "the girl eats a cake " * 10]
+    fitted = noppa.Encoder(encoder.words, noppa.NoPPA(a=0.01, k=2)).fit(cut)
+    assert np.load(io.BytesIO(file)) == pytest.approx(fitted.encode(cut, normalize=True), abs=1e-6)
 
 
-def test_the_map_shows_the_first_principal_axes() -> None:
-    random = np.random.default_rng(5)
-    rows = (random.normal(size=(300, 30)) * np.linspace(3, 1, 30)).astype(np.float32)
-    found = plane(rows, Watch(lambda: False, np.inf))
-    centred = rows.astype(float) - rows.mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    expected = left[:, :2] * sizes[:2]
-    assert np.abs(found["points"]) == pytest.approx(np.abs(expected), abs=1e-2)
-    assert found["shares"] == pytest.approx((sizes[:2] ** 2 / (sizes**2).sum()).tolist(), abs=1e-6)
+@pytest.mark.found("code review", "The memory of an explanation had no bound of dimensions.")
+def test_wide_explanations_allow_fewer_tokens(
+    encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explore, "MAX_VALUES", 512 * 100)
+    wide = {"name": "dct", "k": 64}  # 512 dimensions
+    with opened(Settings(), {"small": encoder}) as client:
+        for tokens, method, status in ((101, None, 200), (101, wide, 413), (100, wide, 200)):
+            body = {"text": "girl " * tokens, "method": method}
+            assert client.post("/explain", json=body).status_code == status
 
 
 @pytest.mark.parametrize(("line", "name"), [("zzqx", "zzqx"), ("!?", "cluster 1")])
 def test_a_single_line(client: httpx.Client, line: str, name: str) -> None:
-    """A cluster is named by its words, and where it has none, by its number."""
-    client.post("/lines", json={"lines": [line]})
-    assert client.post("/lines/clusters", json={}).json()["clusters"] == [
-        {"size": 1, "central": [0], "name": name}
-    ]
-    assert client.post("/lines/map", json={}).json()["points"] == [[0.0, 0.0]]
-    assert client.post("/lines/duplicates", json={}).json()["groups"] == []
+    """A cluster is named by its words, or by its number if it has none."""
+    body = {"lines": [line]}
+    clusters = client.post("/lines/clusters", json=body).json()["clusters"]
+    assert clusters == [{"size": 1, "central": [0], "name": name}]
+    assert client.post("/lines/map", json=body).json()["points"] == [[0.0, 0.0]]
+    assert client.post("/lines/duplicates", json=body).json()["groups"] == []
 
 
 @pytest.mark.filterwarnings("default")
-def test_the_document_is_true(server: Running, client: httpx.Client) -> None:
-    """What the OpenAPI document allows is answered as it says, what it forbids is refused (schemathesis)."""
-    client.post("/lines", json={"lines": LINES})
+def test_the_openapi_document(server: Running, client: httpx.Client) -> None:
+    """Requests that fit the document get answers that fit it; its examples work."""
     paths = check_document(server, client)
     assert ("/v1/embeddings", "post") in paths
+    for path, operations in client.get("/openapi.json").json()["paths"].items():
+        if "post" in operations:
+            content = operations["post"]["requestBody"]["content"]["application/json"]
+            assert client.post(path, json=content["example"]).status_code == 200, path

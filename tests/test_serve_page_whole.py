@@ -1,4 +1,4 @@
-"""The page of a server that has everything, embedded presets, a classifier and an index: scripts, waiting, history, keyboard, axe."""
+"""The page of a server with presets, a classifier and an index: accessibility, history, scripts, search, API reference."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import pytest
 from playwright.sync_api import expect
 
 import noppa
-from noppa.serve.variants import sentences
+from noppa.serve.methods import sentences
 from tests.browsing import (
     forgive,
     launched,
-    needs_browser,
     opened_at,
     opened_page,
-    paste,
     settled,
     wait,
     wait_for_requests,
@@ -35,7 +33,7 @@ TABS = {
     'tab=search&asked=fish&where=[["year",">","2019"]]': "#hits li",
     "tab=classify&classified=The band plays for the dog.": "#labels li",
 }
-pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
+pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default::ResourceWarning")]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +74,6 @@ def shown(page: Any, server: Running, address: str) -> None:
     settled(page)
 
 
-@needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser: Any, server: Running, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
@@ -99,7 +96,6 @@ def test_axe_finds_nothing_serious(browser: Any, server: Running, scheme: str) -
     assert found == []
 
 
-@needs_browser
 def test_the_keyboard_reaches_everything(page: Any, server: Running) -> None:
     """Tab visits every field and button that is shown, in order, and shows where it is."""
     places = (
@@ -126,7 +122,6 @@ def test_the_keyboard_reaches_everything(page: Any, server: Running) -> None:
         assert page.evaluate("[...left].map((node) => node.outerHTML)") == []
 
 
-@needs_browser
 def test_back_and_reload(page: Any, server: Running) -> None:
     """Back undoes a tab and a method; a text is one entry however it was typed; lines outlive a reload."""
     opened_at(page, server.url)
@@ -163,16 +158,12 @@ def test_back_and_reload(page: Any, server: Running) -> None:
     expect(described).to_have_text(re.compile("^Average"))
     page.go_forward()
     expect(page.get_by_role("tab", name="Lines")).to_have_attribute("aria-selected", "true")
-    page.get_by_role("button", name="Forget the lines").click()
+    page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator("#lines-state")).to_have_text("No lines yet.")
-    settled(page)
-    with page.expect_response(re.compile("/lines$")) as answered:
-        page.reload()
-    assert answered.value.json() == {"lines": []}
+    page.reload()
     expect(page.locator("#with-lines")).to_be_hidden()
 
 
-@needs_browser
 def test_waiting_and_stale_results(page: Any, server: Running) -> None:
     """While an answer is awaited, and after a refusal, what it will replace is dimmed; a late answer replaces nothing newer."""
     held: list[Any] = []
@@ -205,32 +196,6 @@ def test_waiting_and_stale_results(page: Any, server: Running) -> None:
     forgive(page, "413")
 
 
-@needs_browser
-def test_progress_of_many_lines(page: Any, server: Running) -> None:
-    """Thousands of lines: how many are encoded is told before anything else is asked for."""
-    asked: list[str] = []
-    opened_at(page, f"{server.url}/#tab=lines")
-    page.evaluate(
-        "() => { window.told = []; new MutationObserver(() => told.push(document.querySelector('#encoding-state').textContent))"
-        ".observe(document.querySelector('#encoding-state'), { childList: true }); }"
-    )
-    page.on("request", lambda request: asked.append(request.url.rpartition("/lines/")[2]))
-    paste(page, "\n".join(EXAMPLES * 6))
-    expect(page.locator("#clusters > li")).to_have_count(6)
-    told = page.evaluate("told")
-    assert told[0] == "Encoded 1,024 of 2,400 lines"
-    assert told[-1] == "Encoded 2,400 of 2,400 lines"
-    assert asked.index("encode") < min(asked.index("clusters"), asked.index("duplicates"))
-    expect(page.locator("#encoding")).to_be_hidden()
-    expect(page.locator("#lines-state")).to_have_text("2,400 lines.")
-    settled(page)
-    page.route("**/lines/encode", lambda route: route.fulfill(status=200, body='{"done": 7, "of": 2400}\n'))  # fmt: skip
-    page.get_by_label("Method", exact=True).select_option("average")
-    page.locator("#encode-problem").filter(has_text="Only 7 of 2,400 lines").wait_for()
-    expect(page.locator("#overview.stale")).to_have_count(1)
-
-
-@needs_browser
 def test_pieces_and_other_scripts(page: Any, server: Running) -> None:
     """Pieces stand under their word and are marked; what runs from right to left does so in fields, tables and heat maps."""
     page.goto(f"{server.url}/#text=unbelievableness matters")
@@ -242,7 +207,7 @@ def test_pieces_and_other_scripts(page: Any, server: Running) -> None:
     assert "".join(parts).replace("‧", "") == "unbelievableness"
     assert parts[0].endswith("‧")
     assert parts[-1].startswith("‧")
-    expect(page.locator("#summary")).to_contain_text("1 word by pieces alone")
+    expect(page.locator("#summary")).to_contain_text("1 word built from pieces")
     expect(page.locator("#heat line.word")).to_have_count(2)  # along rows and columns
     page.get_by_label("Type a sentence").fill("לומד cake")
     page.locator("#tokens tr.parted th", has_text="לומד").wait_for()
@@ -269,7 +234,6 @@ def test_pieces_and_other_scripts(page: Any, server: Running) -> None:
     expect(chosen).to_have_attribute("aria-selected", "true")
 
 
-@needs_browser
 def test_the_model_and_why(page: Any, server: Running) -> None:
     page.goto(server.url)
     page.locator("#model-hint").filter(has_text="attention").wait_for()
@@ -277,11 +241,11 @@ def test_the_model_and_why(page: Any, server: Running) -> None:
     page.get_by_role("tab", name="Pair").click()
     page.locator("#model-hint").filter(has_text="cosine").wait_for()
     described = page.locator("#described-name")
-    expect(described).to_have_text(f"Average · {noppa.load('similarity').dim:,} numbers")
+    expect(described).to_have_text(f"Average · {noppa.load('similarity').dim:,} dimensions")
     assert 0 < float(page.locator("#gauge").get_attribute("aria-valuenow")) < 1
     expect(page.locator(".tick")).to_have_count(2)
     page.get_by_label("Model").select_option("noppa-default")
-    expect(described).to_have_text(f"NoPPA · {noppa.load().dim:,} numbers")
+    expect(described).to_have_text(f"NoPPA · {noppa.load().dim:,} dimensions")
     described.click()
     expect(page.locator("#parameters")).to_be_visible()
     expect(page.locator("#parameters")).to_contain_text("attend_self")
@@ -299,11 +263,10 @@ def test_the_model_and_why(page: Any, server: Running) -> None:
     page.locator("#warning").wait_for(state="hidden")
 
 
-@needs_browser
 def test_search_the_index(page: Any, server: Running) -> None:
     page.goto(server.url)
     page.get_by_role("tab", name="Search").click()
-    page.locator("#index-state").filter(has_text="400 texts; filters by year.").wait_for()
+    page.locator("#index-state").filter(has_text="400 texts; filter by year.").wait_for()
     page.get_by_label("Search texts").fill("fresh fish")
     page.locator("#hits li").first.filter(has_text="fish").wait_for()
     settled(page)
@@ -325,7 +288,6 @@ def test_search_the_index(page: Any, server: Running) -> None:
     expect(page.locator("#add-filter")).to_be_focused()
 
 
-@needs_browser
 def test_cards_of_the_map(page: Any, server: Running) -> None:
     shown(page, server, "tab=lines&query=a concert")
     page.locator("#map").focus()
@@ -338,7 +300,6 @@ def test_cards_of_the_map(page: Any, server: Running) -> None:
     card.wait_for(state="hidden")
 
 
-@needs_browser
 def test_the_reader_of_the_document(page: Any, server: Running) -> None:
     """Anchors open an operation, examples are those of this server, and what is tried is answered."""
     page.goto(f"{server.url}/docs#post-index-search")
@@ -352,7 +313,7 @@ def test_the_reader_of_the_document(page: Any, server: Running) -> None:
     expect(one.locator(".answer")).to_contain_text('"results"')
     one.get_by_label("Body").fill("{")
     one.get_by_role("button", name="Send").click()
-    one.locator(".status").filter(has_text="no JSON").wait_for()
+    one.locator(".status").filter(has_text="not valid JSON").wait_for()
     page.get_by_role("link", name="/v1/embeddings", exact=False).first.click()
     page.locator("#post-v1-embeddings table").first.wait_for()
     background = "getComputedStyle(document.body).backgroundColor"
@@ -362,17 +323,3 @@ def test_the_reader_of_the_document(page: Any, server: Running) -> None:
     page.get_by_role("link", name="Explorer").click()
     page.locator("#heat svg").wait_for()
     wait(page, f"{background} !== '{light}'")
-
-
-def test_examples_can_be_sent_as_they_are(server: Running) -> None:
-    with server.client() as client:
-        paths = client.get("/openapi.json").json()["paths"]
-        bodies = [
-            (path, verbs["post"]["requestBody"]["content"]["application/json"].get("example"))
-            for path, verbs in paths.items()
-            if "post" in verbs
-        ]
-        keyed = ("/index/add", "/index/delete")
-        assert [path for path, body in bodies if body is None] == []
-        answers = {path: client.post(path, json=body).status_code for path, body in bodies}
-        assert {path for path, status in answers.items() if status != 200} == {*keyed}

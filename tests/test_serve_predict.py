@@ -1,4 +1,4 @@
-"""A served classifier: /predict in the shapes of TEI and Hugging Face, and its reasons."""
+"""A served classifier: /predict in the contracts of TEI and Hugging Face, and explanations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import pytest
 from starlette.testclient import TestClient
 
 import noppa
-from noppa.serve import served_classifier
-from noppa.serve.app import Application
+from noppa.serve import classify
 from noppa.serve.settings import Settings
-from tests.serving import check_document, serving
+from tests.serving import check_document, error_of, opened, serving
 
-# Texts without a known word are welcome here.
 pytestmark = pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 
 TEXTS = [
@@ -33,9 +31,9 @@ TEXTS = [
 LABELS = (["good"] * 3 + ["bad"] * 3 + ["food"] * 3) * 3
 
 
-def application_of(classifier: noppa.Classifier, folder: Path, **options: Any) -> Application:
+def opened_classifier(classifier: noppa.Classifier, folder: Path, **options: Any) -> Any:
     classifier.save(folder)
-    return Application(Settings(model=str(folder), log_requests=False, max_tokens=50, **options))
+    return opened(Settings(model=str(folder), max_tokens=50, **options))
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +49,8 @@ def classifier(folder: Path) -> noppa.Classifier:
 
 @pytest.fixture
 def client(classifier: noppa.Classifier, folder: Path) -> Iterator[TestClient]:
-    with opened(application_of(classifier, folder / "reviews", max_inputs=20)) as client:
+    with opened_classifier(classifier, folder / "reviews", max_inputs=20) as client:
         yield client
-
-
-def opened(application: Application) -> TestClient:
-    return TestClient(application, base_url="http://127.0.0.1")
 
 
 def ranked(classifier: noppa.Classifier, scores: Any) -> list[list[dict[str, Any]]]:
@@ -69,9 +63,7 @@ def ranked(classifier: noppa.Classifier, scores: Any) -> list[list[dict[str, Any
     ]
 
 
-def test_texts_as_text_embeddings_inference_takes_them(
-    client: TestClient, classifier: noppa.Classifier
-) -> None:
+def test_text_embeddings_inference(client: TestClient, classifier: noppa.Classifier) -> None:
     texts = ["a lovely film", "", "zzqx", "the soup was cold"]
     expected = ranked(classifier, classifier.predict_proba(texts))
     one = client.post("/predict", json={"inputs": texts[0]}).json()
@@ -87,8 +79,8 @@ def test_texts_as_text_embeddings_inference_takes_them(
     assert alone == client.post("/predict", json={"inputs": texts}).json()
 
 
-def test_texts_as_hugging_face_takes_them(client: TestClient, classifier: noppa.Classifier) -> None:
-    """Known by the field parameters; always a list a text."""
+def test_hugging_face(client: TestClient, classifier: noppa.Classifier) -> None:
+    """With `parameters`, there is always one list per text."""
     expected = ranked(classifier, classifier.predict_proba(TEXTS[:2]))
     body = {"inputs": TEXTS[0], "parameters": {}}
     assert client.post("/predict", json=body).json() == expected[:1]
@@ -100,7 +92,7 @@ def test_texts_as_hugging_face_takes_them(client: TestClient, classifier: noppa.
     more = {"inputs": TEXTS[0], "parameters": {"top_k": 9}}
     assert client.post("/predict", json=more).json() == expected[:1]
     wrong = {"inputs": TEXTS[0], "parameters": {"top_k": 0}}
-    assert client.post("/predict", json=wrong).json()["error"]["param"] == "parameters.top_k"
+    assert client.post("/predict", json=wrong).json()["error"]["param"] == "parameters"
 
 
 def test_reasons_add_up(client: TestClient, classifier: noppa.Classifier) -> None:
@@ -146,7 +138,7 @@ def test_wrong_bodies(
     client: TestClient, path: str, body: dict[str, Any], status: int, param: str
 ) -> None:
     answer = client.post(path, json=body)
-    assert (answer.status_code, answer.json()["error"]["param"]) == (status, param)
+    assert (answer.status_code, error_of(answer)["param"]) == (status, param)
     if status == 413 and len(body["inputs"]) == 2:
         assert "inputs[1] has 51 tokens" in answer.text
         cut = client.post(path, json={**body, "truncate": True}).json()
@@ -154,16 +146,16 @@ def test_wrong_bodies(
         assert cut == same
 
 
-def test_scores_have_a_ceiling(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_classifier, "MOST_SCORES", 10)
+def test_too_many_scores(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classify, "MAX_SCORES", 10)
     refused = client.post("/predict", json={"inputs": ["a"] * 4})
     assert refused.status_code == 413
-    assert "4 texts with 3 labels are 12 scores" in refused.text
+    assert "4 inputs with 3 labels have 12 scores" in refused.text
     assert client.post("/predict", json={"inputs": ["a"] * 3}).status_code == 200
 
 
-def test_what_is_served_beside_it(client: TestClient) -> None:
-    """The presets, of which the one for cosines reranks, whatever the classifier was trained on."""
+def test_other_routes_next_to_a_classifier(client: TestClient) -> None:
+    """The presets are served too; the one for cosines reranks."""
     models = [model["id"] for model in client.get("/v1/models").json()["data"]]
     assert models == ["noppa-similarity", "noppa-default", "noppa-small"]
     info = client.get("/info").json()
@@ -182,13 +174,13 @@ def test_what_is_served_beside_it(client: TestClient) -> None:
 
 @pytest.mark.parametrize("encoder", [False, "own"])
 def test_other_encoders(tmp_path: Path, encoder: Any) -> None:
-    """N-grams alone; and an encoder of its own, which is served under the classifier's name; two labels, which are numbers."""
+    """N-grams alone, or an own encoder, which is served under the classifier's name; two numeric labels."""
     if encoder == "own":
         words = noppa.load("similarity").words
         encoder = noppa.Encoder(words, noppa.Average())
     labels = [int(label == "food") for label in LABELS]
     made = noppa.Classifier(encoder).fit(TEXTS, labels)
-    with opened(application_of(made, tmp_path / "topics")) as client:
+    with opened_classifier(made, tmp_path / "topics") as client:
         answer = client.post("/predict", json={"inputs": TEXTS}).json()
         assert answer == ranked(made, made.predict_proba(TEXTS))
         raw = client.post("/predict", json={"inputs": TEXTS[:1], "raw_scores": True}).json()
@@ -201,7 +193,7 @@ def test_other_encoders(tmp_path: Path, encoder: Any) -> None:
 def test_several_labels(tmp_path: Path) -> None:
     sets = [["food", "good"] if "warm" in text else [label] for text, label in zip(TEXTS, LABELS, strict=True)]  # fmt: skip
     made = noppa.Classifier("similarity").fit(TEXTS, sets)
-    with opened(application_of(made, tmp_path / "tags")) as client:
+    with opened_classifier(made, tmp_path / "tags") as client:
         answer = client.post("/predict", json={"inputs": "the soup was warm"}).json()
         assert sum(prediction["score"] for prediction in answer) > 1
         assert client.get("/methods").json()["classifier"]["exclusive"] is False
@@ -211,7 +203,7 @@ def test_pairs(tmp_path: Path) -> None:
     pairs = [(a, b) for a in TEXTS[:9] for b in TEXTS[:9]]
     same = [LABELS[at // 9] == LABELS[at % 9] for at in range(81)]
     made = noppa.Classifier("similarity").fit(([a for a, _ in pairs], [b for _, b in pairs]), same)
-    with opened(application_of(made, tmp_path / "pairs")) as client:
+    with opened_classifier(made, tmp_path / "pairs") as client:
         expected = ranked(made, made.predict_proba(pairs[:2]))
         assert client.post("/predict", json={"inputs": pairs[0]}).json() == expected[0]
         assert client.post("/predict", json={"inputs": pairs[:2]}).json() == expected
@@ -225,7 +217,7 @@ def test_pairs(tmp_path: Path) -> None:
 
 
 def test_hugging_face_client_and_processes(classifier: noppa.Classifier, folder: Path) -> None:
-    """The client as it comes, with a key, against two processes."""
+    """The unchanged client, with a key and two workers."""
     from huggingface_hub import InferenceClient
 
     environment = {"NOPPA_API_KEYS": "sk-test"}

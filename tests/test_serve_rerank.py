@@ -1,9 +1,8 @@
-"""Reranking in the shapes of Jina, Cohere and TEI, TEI's /similarity, and Ollama's routes."""
+"""Reranking in the contracts of Cohere, Jina and TEI, and TEI's /similarity."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import noppa
-from noppa.serve.app import Application
-from noppa.serve.receive import size_of
 from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
-from tests.serving import made_encoder
+from tests.serving import error_of, made_encoder, opened
 
 # One of the documents has no known word.
 pytestmark = pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
@@ -30,18 +27,10 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> noppa.Encoder:
     return made_encoder(tmp_path_factory.mktemp("rerank") / "small")
 
 
-@pytest.fixture(scope="module")
-def application(encoder: noppa.Encoder) -> Application:
-    settings = Settings(
-        model=str(encoder.path), log_requests=False, max_tokens=50, max_inputs=40, max_values=400
-    )
-    return Application(settings)
-
-
 @pytest.fixture
-def client(application: Application) -> Iterator[TestClient]:
-    with TestClient(application, base_url="http://127.0.0.1") as opened:
-        yield opened
+def client(encoder: noppa.Encoder) -> Iterator[TestClient]:
+    with opened(Settings(max_tokens=50, max_inputs=40), {"small": encoder}) as client:
+        yield client
 
 
 def cosines(encoder: noppa.Encoder) -> Any:
@@ -49,7 +38,7 @@ def cosines(encoder: noppa.Encoder) -> Any:
 
 
 @pytest.mark.parametrize("path", RERANKERS)
-def test_documents_in_the_order_of_their_cosines(
+def test_documents_are_ordered_by_cosine(
     client: TestClient, encoder: noppa.Encoder, path: str
 ) -> None:
     answer = client.post(path, json={"query": QUERY, "documents": DOCUMENTS})
@@ -58,7 +47,7 @@ def test_documents_in_the_order_of_their_cosines(
     expected = cosines(encoder)
     assert expected.min() < 0
     assert sorted(order) == [*range(len(DOCUMENTS))]
-    assert order[:2] == [1, 3]  # equal ones in their order
+    assert order[:2] == [1, 3]  # equal scores keep their order
     assert np.all(np.diff(expected[order]) <= 1e-9)
     scores = np.array([result["relevance_score"] for result in body["results"]])
     assert scores == pytest.approx(np.maximum(expected[order], 0), abs=1e-6)
@@ -98,7 +87,7 @@ def test_a_score_is_the_same_in_any_batch(client: TestClient) -> None:
 def test_reranking_as_text_embeddings_inference_does(
     client: TestClient, encoder: noppa.Encoder
 ) -> None:
-    """The same path, another contract: texts in place of documents, an array as the answer."""
+    """The same path with `texts` instead of `documents` answers with an array."""
     expected = cosines(encoder)
     body = {"query": QUERY, "texts": DOCUMENTS}
     plain = client.post("/rerank", json=body).json()
@@ -113,7 +102,6 @@ def test_reranking_as_text_embeddings_inference_does(
     assert refused.status_code == 413
     assert "texts[0] has 51 tokens" in refused.text
     assert client.post("/rerank", json={**long, "truncate": True}).status_code == 200
-    assert client.post("/v2/rerank", json=body).json()["error"]["param"] == "documents"
 
 
 def test_similarity_as_text_embeddings_inference_does(
@@ -143,86 +131,32 @@ def test_similarity_as_text_embeddings_inference_does(
         ("/rerank", {"query": "a", "documents": [{}]}, "documents"),
         ("/rerank", {"query": "a", "documents": [{"text": 1}]}, "documents"),
         ("/rerank", {"query": "a", "documents": ["a"], "top_n": 0}, "top_n"),
-        ("/rerank", {"query": "a", "documents": ["a"], "rank_fields": ["title"]}, "rank_fields"),
         ("/rerank", {"query": "a", "texts": ["a"], "raw_scores": 1}, "raw_scores"),
         ("/rerank", {"query": "a", "texts": "a"}, "texts"),
         ("/similarity", {}, "a"),
         ("/similarity", {"inputs": "a"}, "inputs"),
-        ("/similarity", {"inputs": {"sentences": ["a"]}}, "inputs.source_sentence"),
-        ("/similarity", {"inputs": {"source_sentence": "a", "sentences": []}}, "inputs.sentences"),
-        ("/api/embed", {"model": "small"}, "input"),
-        ("/api/embed", {"model": "small", "input": ["a", ""]}, "input"),
-        ("/api/embed", {"model": "small", "input": "a", "dimensions": 99}, "dimensions"),
-        ("/api/embeddings", {"model": "small", "prompt": ""}, "prompt"),
+        ("/similarity", {"inputs": {"sentences": ["a"]}}, "inputs"),
+        ("/similarity", {"inputs": {"source_sentence": "a", "sentences": []}}, "inputs"),
     ],
     ids=str,
 )
 def test_wrong_bodies(client: TestClient, path: str, body: dict[str, Any], param: str) -> None:
     answer = client.post(path, json=body)
     assert answer.status_code == 400
-    assert answer.json()["error"]["param"] == param
-    assert param in answer.json()["error"]["message"]
+    assert error_of(answer)["param"] == param
+    assert param in error_of(answer)["message"]
 
 
-@pytest.mark.parametrize(
-    ("path", "field"), [*((path, "documents") for path in RERANKERS), ("/rerank", "texts")]
-)
-def test_ceilings(client: TestClient, path: str, field: str) -> None:
-    """Texts of a request, and texts times dimensions."""
-    many = client.post(path, json={"query": "a", field: ["a"] * 41})
+@pytest.mark.parametrize("field", ["documents", "texts"])
+def test_too_many_texts(client: TestClient, field: str) -> None:
+    many = client.post("/rerank", json={"query": "a", field: ["a"] * 41})
     assert many.status_code == 413
     assert f"{field} has 41 texts" in many.text
-    wide = client.post(path, json={"query": "a", field: ["a"] * 40})
-    assert wide.status_code == 413
-    assert "40 texts of 12 dimensions are 480 numbers" in wide.text
 
 
-def test_unknown_models_and_metrics(client: TestClient) -> None:
-    body = {"query": "a", "documents": ["a"], "model": "rerank-v3.5", "input": "a", "prompt": "a"}
-    for path in (*RERANKERS, "/api/embed", "/api/embeddings"):
-        answer = client.post(path, json=body)
+def test_unknown_models(client: TestClient) -> None:
+    for path in RERANKERS:
+        answer = client.post(path, json={"query": "a", "documents": ["a"], "model": "rerank-v3.5"})
         assert answer.status_code == 404
-        assert answer.json()["error"]["code"] == "model_not_found"
+        assert error_of(answer)["code"] == "model_not_found"
         assert f'noppa_requests_total{{code="404",route="{path}"}}' in client.get("/metrics").text
-
-
-def test_ollama(client: TestClient, encoder: noppa.Encoder) -> None:
-    texts = DOCUMENTS[:5]
-    expected = encoder.encode(texts, normalize=True)
-    (listed,) = client.get("/api/tags").json()["models"]
-    assert listed["name"] == listed["model"] == "small:latest"
-    assert listed["digest"] == encoder.identity.checksum
-    assert datetime.fromisoformat(listed["modified_at"]).tzinfo is not None
-    for name in ("small", listed["name"]):
-        body = {"model": name, "input": texts, "keep_alive": "5m", "options": {"num_ctx": 1}}
-        answer = client.post("/api/embed", json=body).json()
-        assert np.array(answer["embeddings"], np.float32).tobytes() == expected.tobytes()
-        assert answer["model"] == "small"
-        assert answer["prompt_eval_count"] == len(encoder.look_up(texts, 1)[0])
-        assert answer["total_duration"] > 0
-    small = client.post("/api/embed", json={"model": "small", "input": QUERY, "dimensions": 4})
-    assert np.shape(small.json()["embeddings"]) == (1, 4)
-    long = {"model": "small", "input": "girl " * 51}
-    assert client.post("/api/embed", json=long).status_code == 200
-    assert client.post("/api/embed", json={**long, "truncate": False}).status_code == 413
-    one = client.post("/api/embeddings", json={"model": "small", "prompt": QUERY}).json()
-    assert np.array(one["embedding"], np.float32).tobytes() == expected[1].tobytes()
-    assert client.get("/api/version").json() == {"version": noppa.__version__}
-
-
-def test_two_contracts_on_one_path_are_in_the_document(client: TestClient) -> None:
-    paths = client.get("/openapi.json").json()["paths"]
-    for path, required in (
-        ("/rerank", [["query", "documents"], ["query", "texts"]]),
-        ("/similarity", [["a", "b"], ["inputs"]]),
-    ):
-        body = paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
-        assert [schema["required"] for schema in body["anyOf"]] == required
-        answers = paths[path]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
-        assert {schema["type"] for schema in answers["anyOf"]} == {"object", "array"}
-
-
-def test_what_nested_values_take_is_counted() -> None:
-    text = "x" * 10_000
-    assert size_of([{"text": text}] * 3) > 30_000
-    assert size_of({"inputs": {"sentences": [text]}}) > 10_000

@@ -10,11 +10,10 @@ from urllib.parse import unquote
 
 import noppa
 from noppa.serve.app import Application
-from noppa.serve.method_field import offered
-from noppa.serve.served import Served
-from noppa.serve.served_classifier import ServedClassifier
-from noppa.serve.served_index import ServedIndex
-from noppa.serve.served_models import Models
+from noppa.serve.classify import ServedClassifier
+from noppa.serve.index import ServedIndex
+from noppa.serve.methods import offered
+from noppa.serve.models import Models
 from noppa.serve.settings import Settings
 from tests.conftest import made_texts, made_words
 from tests.serving import Answer, ask
@@ -34,7 +33,6 @@ PATHS = (
     "/explain",
     "/similarity",
     "/search",
-    "/lines",
     "/lines/duplicates",
     "/lines/clusters",
     "/lines/map",
@@ -63,8 +61,10 @@ BODIES = (
     },
     {"texts": ["a boy"], "ids": ["x"], "metadata": [{"n": 1e400, "\ud83d": [{}]}]},
     {"lines": ["a boy", "\ud83d", "", "cake"]},
-    {"threshold": 0.9, "count": 3, "format": "csv"},
-    {"format": "jsonl", "count": 10**30, "threshold": 1e400},
+    {"lines": ["a boy", "cake"], "threshold": 0.9},
+    {"lines": ["a boy", "cake"], "count": 3, "method": {"name": "sif"}},
+    {"lines": ["a boy"] * 60, "format": "csv"},
+    {"lines": ["a boy"], "format": "jsonl", "count": 10**30, "threshold": 1e400},
 )
 METHODS = (
     *({"name": name} for name in offered()),
@@ -79,39 +79,27 @@ SERVER_BODIES_SEEDS += [json.dumps({**TEXTS, "method": method}).encode() for met
 
 
 class Server:
-    """An application in this process, and the cookie of a session with lines."""
+    """An application in this process."""
 
     def __init__(self) -> None:
         words = made_words(dim=8, extra=40)
         encoder = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0), refine=[noppa.Whitening(dim=12)])
         encoder.fit(made_texts(200, words))
-        settings = Settings(
-            max_inputs=64,
-            max_tokens=64,
-            max_lines=64,
-            request_seconds=20,
-            log_requests=False,
-            keys=("key",),
-        )
+        settings = Settings(max_inputs=64, max_tokens=64, request_seconds=20, keys=("key",))
         texts = made_texts(40, words)
         classifier = noppa.Classifier(encoder, folds=2).fit(texts, ["a", "b"] * 20)
-        served = Served(
+        self.app = Application(
+            settings,
             Models({"small": encoder}, settings),
             ServedClassifier("labels", classifier),
             ServedIndex("texts", noppa.Index(encoder)),
         )
-        self.app = Application(settings, served)
         self.loop = asyncio.new_event_loop()
-        stored = self.post("/lines", json.dumps({"lines": made_texts(60, words)}).encode())
-        self.cookie = stored.headers[b"set-cookie"].decode().partition(";")[0]
 
     def post(self, path: str, body: bytes) -> Answer:
-        # POST /lines without the cookie: each makes a new session, and that of the cookie keeps its lines.
         headers = {"authorization": "Bearer key"}
-        if path != "/lines":
-            headers["cookie"] = self.cookie
         with warnings.catch_warnings():
-            # As in a server process: texts without a known word are counted, and not reported.
+            # As in a server process: texts without a known word are counted, not warned of.
             warnings.simplefilter("ignore", noppa.NoppaWarning)
             return self.loop.run_until_complete(ask(self.app, path, body, headers))
 
@@ -126,7 +114,7 @@ def server_bodies(data: bytes) -> None:
         assert answer.status != 500, f"{path}: {answer.error}"
         if answer.status >= 400:
             assert answer.error["message"]
-        assert target.app.service.budget.held == 0
+        assert target.app.service.memory.held == 0
 
 
 # Request lines and headers
@@ -134,8 +122,7 @@ def server_bodies(data: bytes) -> None:
 #: Lines: a method, a path, `name: value` headers, and after an empty line a body.
 SERVER_HEADS_SEEDS = [
     b"POST\n/embed\nhost: localhost\norigin: http://localhost\ncontent-type: text/plain\n\n{}",
-    b'POST\n/lines\ncookie: noppa_lines=a.b; x="\\\nsec-fetch-site: cross-site\n\n{"lines":["a"]}',
-    b"DELETE\n/lines\ncookie: noppa_lines=\xff.\xff\nhost: [::1]:80\n",
+    b'POST\n/lines/map\ncookie: x="\\\nhost: [::1]:80\n\n{"lines":["a"]}',
     b"GET\n/page/%2e%2e%2fapp.py\nif-none-match: *\nrange: bytes=0-\n",
     b"GET\n/v1/models/%ed%a0%80\nauthorization: Bearer x\nx-request-id: \xff\n",
     b"OPTIONS\n/v1/embeddings\norigin: null\naccess-control-request-method: POST\n",
@@ -147,7 +134,7 @@ SERVER_HEADS_SEEDS = [
 def server_heads(data: bytes) -> None:
     head, _, body = data.partition(b"\n\n")
     method, path, *lines = [*head.split(b"\n"), b""]
-    # uvicorn gives names in lower case, values as they are, and a path without its escapes.
+    # The server passes names in lower case, values unchanged, and a path without its escapes.
     pairs = (line.partition(b":")[::2] for line in lines)
     headers = [(name.strip().lower(), value.strip()) for name, value in pairs if name.strip()]
     target = server()
@@ -163,4 +150,4 @@ def server_heads(data: bytes) -> None:
     assert answer.status != 500, answer.error
     if answer.status >= 400 and method != b"HEAD":
         assert answer.error["message"]
-    assert target.app.service.budget.held == 0
+    assert target.app.service.memory.held == 0

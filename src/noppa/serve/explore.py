@@ -2,218 +2,226 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Meta, Raw, Struct
 from numpy.typing import NDArray
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from noppa import Encoder
 from noppa import _native as kernels
 from noppa.explain import Explanation
 from noppa.methods.noppa import PARTS
 from noppa.search.vectors import nearest
-from noppa.serve import fields, tei
-from noppa.serve.answers import dumped
-from noppa.serve.method_field import Choice, method_field, offered, summary_of
-from noppa.serve.operations import (
-    NOTE,
-    NUMBER,
-    NUMBERS,
-    TABLE,
-    TEXT,
-    WHOLE,
-    WHOLES,
-    Operation,
-    at_least,
-    exactly,
-)
-from noppa.serve.overview import layouts
-from noppa.serve.problems import invalid, too_large
-from noppa.serve.served_classifier import ServedClassifier
-from noppa.serve.served_models import Counts, Watch
-from noppa.serve.service import Service
-from noppa.serve.variants import about
+from noppa.serve.errors import invalid, too_large
+from noppa.serve.methods import MethodField, about, offered, summary
+from noppa.serve.models import Counts
+from noppa.serve.routing import Body, Operation, json_response
+from noppa.serve.service import Task
 from noppa.words.coverage import KnownShare
 
-#: Tokens of an explanation, which holds several tables of tokens × tokens.
-EXPLAINED = 256
-#: Numbers in its tables of tokens × dimensions: writing them as JSON holds the GIL for some tenths of a second.
-EXPLAINED_VALUES = 1 << 19
-MOST_CELLS = 4_000_000
-MOST_FOUND = 1000
-#: Labels that GET /methods names.
-MOST_LABELS = 1000
+if TYPE_CHECKING:
+    from noppa.serve.app import Application
+
+#: Most tokens of an explanation, which has several tables of tokens × tokens.
+MAX_TOKENS = 256
+#: Most numbers in its tables of tokens × dimensions.
+MAX_VALUES = 1 << 19
+#: Most cosines of a request.
+MAX_PAIRS = 4_000_000
+MAX_HITS = 1000
+#: Most lines of a request over lines.
+MAX_LINES = 20_000
+
+HitCount = Annotated[int, Meta(ge=1, le=MAX_HITS)]
 
 
-#: What explains one text, beside its vector.
-SIDE: fields.Schema = {
-    "tokens": {"type": "array", "items": TEXT},
-    "known": {"type": "array"},
-    "sources": WHOLES,
-    "weights": NUMBERS,
-    "shares": NUMBERS,
-}
-HIT = exactly({"index": WHOLE, "similarity": NUMBER, "text": TEXT})
+class ExplainRequest(Body):
+    text: str
+    full: bool = False
+    model: str | None = None
+    method: MethodField | None = None
 
 
-def operations(service: Service) -> list[Operation]:
-    models, variants, settings = service.models, service.variants, service.settings
+class SimilarityInputs(Struct):
+    source_sentence: str
+    sentences: list[str]
 
-    async def explain(
-        request: Request, text: str, full: bool, model: str, method: Choice
-    ) -> Response:
-        key, session = (model, *method), await service.sessions.of(request)
 
-        def job(watch: Watch, threads: int) -> bytes:
-            encoder = variants.encoder(key, session, 1, watch, threads)
+class SimilarityParameters(Struct):
+    truncate: bool | None = None
+    truncation_direction: Literal["Right"] | None = None
+    prompt_name: None = None
+
+
+class SimilarityRequest(Body):
+    """`a` and `b`, or, as in text-embeddings-inference, `inputs` and `parameters`."""
+
+    a: str | list[str] | None = None
+    b: str | list[str] | None = None
+    explain: bool = False
+    model: str | None = None
+    method: MethodField | None = None
+    inputs: SimilarityInputs | None = None
+    parameters: SimilarityParameters | None = None
+
+
+class SearchRequest(Body):
+    query: str
+    lines: list[str]
+    count: HitCount = 10
+    model: str | None = None
+    method: MethodField | None = None
+
+
+class Hit(Struct):
+    index: int
+    similarity: float
+    text: str
+
+
+def operations(app: Application) -> list[Operation]:
+    models, methods, service = app.models, app.methods, app.service
+
+    async def explain(request: Request, body: ExplainRequest) -> Response:
+        def job(task: Task) -> dict[str, Any]:
+            encoder = methods.encoder(body.model, body.method, task)
             share = encoder.known_share()
-            explanation = encoder.explain(explicable(encoder, text, "text", share))
-            notes = {**about(encoder, key, session.own), "warning": share.message}
-            return dumped({**explained(explanation, full), **notes})
+            check_explainable(encoder, body.text, "text", share)
+            explanation = explanation_facts(encoder.explain(body.text), body.full)
+            return {
+                **explanation,
+                **about(encoder, body.method),
+                "warning": share.message,
+            }
 
-        return Response(await service.work(request, job), media_type="application/json")
+        return json_response(await service.run(request, job))
 
-    async def similarity(
-        request: Request,
-        a: str | list[str],
-        b: str | list[str],
-        explain: bool,
-        model: str,
-        method: Choice,
-    ) -> Response:
-        left, right = fields.as_list(a), fields.as_list(b)
-        single = isinstance(a, str) and isinstance(b, str)
-        if len(left) * len(right) > MOST_CELLS:
-            raise too_large(
-                f"a and b make {len(left) * len(right)} pairs and this server takes up to {MOST_CELLS}",
-                "a",
-            )
-        if explain and not single:
-            raise invalid("explain takes two single texts, not arrays", "explain")
-        key, session = (model, *method), await service.sessions.of(request)
+    async def similarity(request: Request, body: SimilarityRequest) -> Response:
+        if body.inputs is not None:
+            return await tei_similarity(request, body.inputs, body.parameters)
+        if body.a is None or body.b is None:
+            missing = "a" if body.a is None else "b"
+            raise invalid(f"{missing} is missing: send a and b", missing)
+        a, b = models.texts(body.a, "a"), models.texts(body.b, "b")
+        single = isinstance(body.a, str) and isinstance(body.b, str)
+        if len(a) * len(b) > MAX_PAIRS:
+            raise too_large(f"a and b make {len(a) * len(b)} pairs and this server allows {MAX_PAIRS}", "a")  # fmt: skip
+        if body.explain and not single:
+            raise invalid("explain needs two single texts, not arrays", "explain")
 
-        def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
-            encoder = variants.encoder(key, session, len(left) + len(right), watch, threads)
-            rows, counts = models.encode(encoder, left + right, watch, threads, "a and b")
-            cosines = np.clip(rows[: len(left)] @ rows[len(left) :].T, -1, 1)
-            answer: dict[str, Any] = {"similarity": float(cosines[0, 0])} if single else {}
-            if explain:
-                pair = encoder.explain_pair(
-                    explicable(encoder, left[0], "a"), explicable(encoder, right[0], "b")
-                )
+        def job(task: Task) -> tuple[dict[str, Any], Counts]:
+            encoder = methods.encoder(body.model, body.method, task)
+            rows, counts = models.encode(encoder, a + b, task, "a and b")
+            cosines = np.clip(rows[: len(a)] @ rows[len(a) :].T, -1, 1)
+            notes = {**about(encoder, body.method), "warning": counts.warning}
+            if not single:
+                lines = kernels.format_rows(np.ascontiguousarray(cosines), ",", task.threads)
+                return {"similarity": [Raw(b"[%b]" % line) for line in lines], **notes}, counts
+            answer: dict[str, Any] = {"similarity": float(cosines[0, 0]), **notes}
+            if body.explain:
+                check_explainable(encoder, a[0], "a")
+                check_explainable(encoder, b[0], "b")
+                pair = encoder.explain_pair(a[0], b[0])
                 answer |= {
-                    "a": _side(pair.a),
-                    "b": _side(pair.b),
+                    "a": _token_facts(pair.a),
+                    "b": _token_facts(pair.b),
                     "pairs": pair.pairs,
                     "remainders": dict(pair.remainders),
                 }
-            if single:
-                notes = {**about(encoder, key, session.own), "warning": counts.warning}
-                return dumped({**answer, **notes}), counts
-            lines = kernels.format_rows(np.ascontiguousarray(cosines), ",", threads)
-            rest = b"],[".join(lines), dumped(counts.warning)
-            return b'{"similarity":[[%b]],"warning":%b}' % rest, counts
+            return answer, counts
 
         return await service.answer(request, job)
 
-    async def search(
-        request: Request,
-        query: str,
-        lines: str | list[str] | None,
-        count: int,
-        model: str,
-        method: Choice,
+    async def tei_similarity(
+        request: Request, inputs: SimilarityInputs, parameters: SimilarityParameters | None
     ) -> Response:
-        key, session = (model, *method), await service.sessions.of(request)
-        searched = session.needed().lines if lines is None else fields.as_list(lines)
+        source = models.texts(inputs.source_sentence, "inputs")[0]
+        sentences = models.texts(inputs.sentences, "inputs")
+        truncate = bool(parameters and parameters.truncate)
 
-        def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
-            with service.sessions.large(watch):
-                encoder = variants.encoder(key, session, len(searched), watch, threads)
-                query_rows, counts = models.encode(encoder, [query], watch, threads, "query")
-                if lines is None:
-                    rows = session.vectors(models, encoder, key, watch, threads)
-                else:
-                    rows, line_counts = models.encode(encoder, searched, watch, threads, "lines")
-                    counts = line_counts + counts
-                numbers, cosines = nearest(rows, query_rows, count, threads)
+        def job(task: Task) -> tuple[Any, Counts]:
+            encoder = models.encoders[models.default]
+            return models.similarities(encoder, source, sentences, task, "inputs", truncate)
+
+        return await service.answer(request, job, [source, *sentences])
+
+    async def search(request: Request, body: SearchRequest) -> Response:
+        lines = models.texts(body.lines, "lines", MAX_LINES)
+
+        def job(task: Task) -> tuple[dict[str, Any], Counts]:
+            encoder = methods.encoder(body.model, body.method, task, lines)
+            query, counts = models.encode(encoder, [body.query], task, "query")
+            rows, line_counts = models.encode(encoder, lines, task, "lines", truncate=True)
+            found, cosines = nearest(rows, query, body.count, task.threads)
             results = [
-                {"index": number, "similarity": cosine, "text": searched[number]}
-                for number, cosine in zip(numbers[0].tolist(), cosines[0].tolist(), strict=True)
+                Hit(index, round(cosine, 9), lines[index])
+                for index, cosine in zip(found[0].tolist(), cosines[0].tolist(), strict=True)
             ]
-            notes = {**about(encoder, key, session.own), "warning": counts.warning}
-            return dumped({"results": results, **notes}), counts
+            counts = line_counts + counts
+            notes = {**about(encoder, body.method, lines), "warning": counts.warning}
+            return {"results": results, **notes}, counts
 
         return await service.answer(request, job)
 
-    async def methods(request: Request) -> Response:
-        listed = [
-            {"name": name, "parameters": defaults, "summary": summary_of(name)}
-            for name, defaults in offered().items()
-        ]
-        served = [
-            {"name": name, "attention": encoder.method.attends}
-            for name, encoder in models.encoders.items()
-        ]
-        return JSONResponse(
+    async def list_methods(request: Request) -> Response:
+        return json_response(
             {
-                "models": served,
-                "classifier": _described(service.classifier),
-                "methods": listed,
+                "models": [
+                    {"name": name, "attention": encoder.method.attends}
+                    for name, encoder in models.encoders.items()
+                ],
+                "classifier": app.classifier and app.classifier.facts(),
+                "methods": [
+                    {"name": name, "parameters": defaults, "summary": summary(name)}
+                    for name, defaults in offered().items()
+                ],
                 "parts": [*PARTS, "dct1", "dct2", "dct3"],
-                "layouts": layouts(),
-                "index": service.index.name if service.index else None,
+                "index": app.index and app.index.name,
             }
         )
 
-    encoder_fields = {"model": models.field(), "method": method_field()}
-    texts = fields.texts(settings)
-    attention = {"anyOf": [TABLE, {"type": "null"}]}
+    facts = dict[str, Any]
     return [
         Operation(
-            "POST", "/explain", "What each token gave to the vector of a text.", explain,
-            at_least({**SIDE, "attention": attention, "pairs": TABLE, "note": NOTE, "warning": NOTE}, "tokens", "pairs"),
-            body={"text": fields.text(), "full": fields.flag(False), **encoder_fields},
+            "POST", "/explain", "The contribution of each token to the vector of a text.", explain, facts,
+            body=ExplainRequest, example={"text": "a girl is eating"},
         ),
         Operation(
-            "POST", "/similarity", "Cosines of two texts, of all of a with all of b, or of a source_sentence with sentences.", similarity,
-            at_least({"similarity": {"anyOf": [NUMBER, TABLE]}, "warning": NOTE}, "similarity"),
-            body={"a": texts, "b": texts, "explain": fields.flag(False), **encoder_fields}, other=tei.similarity(service),
+            "POST", "/similarity", "Cosines of a with b; or of source_sentence with sentences, as in text-embeddings-inference.",
+            similarity, facts | list[float],
+            body=SimilarityRequest, example={"a": "a girl is eating", "b": "a child eats", "explain": True},
         ),
         Operation(
-            "POST", "/search", "The lines nearest to a query: those given, else those kept for the browser.", search,
-            at_least({"results": {"type": "array", "items": HIT}, "warning": NOTE}, "results"),
-            body={
-                "query": fields.text(),
-                "lines": texts.optional(),
-                "count": fields.whole(1, MOST_FOUND).optional(10),
-                **encoder_fields,
-            },
+            "POST", "/search", "The lines nearest to a query.", search, facts,
+            body=SearchRequest, example={"query": "a child eats", "lines": ["a girl is eating", "the bank sells shares"], "count": 1},
         ),
-        Operation("GET", "/methods", "The methods and their parameters.", methods, {"type": "object"}),
+        Operation("GET", "/methods", "The methods and their parameters.", list_methods, facts),
     ]  # fmt: skip
 
 
-def _described(classifier: ServedClassifier | None) -> dict[str, Any] | None:
-    if classifier is None:
-        return None
-    return {
-        "name": classifier.name,
-        "labels": classifier.labels[:MOST_LABELS],
-        "count": len(classifier.labels),
-        "pairs": classifier.paired,
-        "exclusive": classifier.exclusive,
-    }
+def check_explainable(
+    encoder: Encoder, text: str, param: str, share: KnownShare | None = None
+) -> None:
+    """Raise 413 if a text is too long for an explanation."""
+    ids, _ = encoder.look_up([text], 1, share or encoder.known_share())
+    width = encoder.method.width(encoder.words)
+    limit = min(MAX_TOKENS, MAX_VALUES // width)
+    if len(ids) > limit:
+        raise too_large(
+            f"{param} has {len(ids)} tokens and an explanation of {width} dimensions allows {limit}: explain a part of it",
+            param,
+        )
 
 
-def explained(explanation: Explanation, full: bool) -> dict[str, Any]:
-    """An explanation as JSON; the long vectors only if `full`."""
-    answer: dict[str, Any] = {
+def explanation_facts(explanation: Explanation, full: bool) -> dict[str, Any]:
+    """Return an explanation as plain data; the long vectors only if `full`."""
+    facts: dict[str, Any] = {
         "text": explanation.text,
         "method": explanation.method,
-        **_side(explanation),
+        **_token_facts(explanation),
         "positions": explanation.positions,
         "attention": explanation.attention,
         "weighted_attention": explanation.weighted_attention,
@@ -227,19 +235,19 @@ def explained(explanation: Explanation, full: bool) -> dict[str, Any]:
         "length": float(np.linalg.norm(explanation.vector)),
     }
     if full:
-        answer |= {
+        facts |= {
             "contributions": explanation.contributions,
             "pooled": explanation.pooled,
             "vector": explanation.vector,
         }
-    return answer
+    return facts
 
 
-def _side(explanation: Explanation) -> dict[str, Any]:
+def _token_facts(explanation: Explanation) -> dict[str, Any]:
     return {
         "tokens": list(explanation.tokens),
-        "known": explanation.known.tolist(),
-        "sources": explanation.sources.tolist(),
+        "known": explanation.known,
+        "sources": explanation.sources,
         "weights": explanation.weights,
         "shares": explanation.shares,
     }
@@ -248,17 +256,3 @@ def _side(explanation: Explanation) -> dict[str, Any]:
 def _share(row: NDArray[np.float64], pooled: NDArray[np.float64]) -> float:
     square = float(pooled @ pooled)
     return float(row @ pooled) / square if square > 0 else 0.0
-
-
-def explicable(encoder: Encoder, text: str, param: str, share: KnownShare | None = None) -> str:
-    """The text, if it is short enough for an explanation; else 413."""
-    ids, _ = encoder.look_up([text], 1, share or encoder.known_share())
-    width = encoder.method.width(encoder.words)
-    most = min(EXPLAINED, EXPLAINED_VALUES // width)
-    if len(ids) > most:
-        raise too_large(
-            f"{param} has {len(ids)} tokens and an explanation of {width} dimensions takes up to {most}: explain a "
-            "part of it",
-            param,
-        )
-    return text

@@ -1,23 +1,30 @@
-"""The page at / and a viewer of the OpenAPI document at /docs: files of the package, nothing from other hosts."""
+"""The web page at /, the API reference at /docs, and GET /health, /ready and /metrics."""
 
 from __future__ import annotations
 
 import hashlib
 from importlib import resources
+from typing import TYPE_CHECKING
 
+import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from noppa.serve.operations import Operation, hidden
-from noppa.serve.service import Service
+from noppa.serve import monitoring
+from noppa.serve.errors import busy
+from noppa.serve.routing import Operation, json_response
 
-KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
+if TYPE_CHECKING:
+    from noppa.serve.app import Application
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MEDIA_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
 }
 SECURITY = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -31,31 +38,64 @@ SECURITY = {
 }
 
 
-def operations(service: Service) -> list[Operation]:
-    if not service.settings.page:
-        return []
+def operations(app: Application) -> list[Operation]:
     folder = resources.files("noppa.serve") / "page"
     files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-    tags = {
+    etags = {
         name: f'"{hashlib.sha256(content).hexdigest()[:16]}"' for name, content in files.items()
     }
 
-    def answer(request: Request, name: str) -> Response:
+    def send(request: Request, name: str) -> Response:
         if name not in files:
             raise HTTPException(404)
-        headers = {**SECURITY, "etag": tags[name]}
-        if request.headers.get("if-none-match") == tags[name]:
+        headers = {**SECURITY, "etag": etags[name]}
+        if request.headers.get("if-none-match") == etags[name]:
             return Response(status_code=304, headers=headers)
-        kind = KINDS["." + name.rpartition(".")[2]]
-        return Response(files[name], headers=headers, media_type=kind)
+        media_type = MEDIA_TYPES[name.rpartition(".")[2]]
+        return Response(files[name], headers=headers, media_type=media_type)
 
     async def index(request: Request) -> Response:
-        return answer(request, "index.html")
+        return send(request, "index.html")
 
     async def docs(request: Request) -> Response:
-        return answer(request, "docs.html")
+        return send(request, "docs.html")
 
     async def file(request: Request) -> Response:
-        return answer(request, request.path_params["name"])
+        return send(request, request.path_params["name"])
 
-    return [hidden("/", index), hidden("/docs", docs), hidden("/page/{name}", file)]
+    async def health(request: Request) -> Response:
+        try:
+            _self_test(app)
+        except Exception as error:
+            monitoring.logger.error("self-test failed", exc_info=error)
+            raise busy(
+                "the self-test of this server failed: restart it", code="self_test_failed"
+            ) from error
+        return json_response({"status": "ok"})
+
+    async def metrics(request: Request) -> Response:
+        return Response(monitoring.metrics_text(), media_type=METRICS_TYPE)
+
+    status = dict[str, str]
+    return [
+        Operation("GET", "/health", "Encode a text with every model, to check that it works.", health, status),
+        Operation("GET", "/ready", "Same as /health.", health, status),
+        Operation("GET", "/metrics", "Metrics for Prometheus.", metrics, media_types=["text/plain"]),
+        Operation("GET", "/", "", index, listed=False),
+        Operation("GET", "/docs", "", docs, listed=False),
+        Operation("GET", "/page/{name}", "", file, listed=False),
+    ]  # fmt: skip
+
+
+def _self_test(app: Application) -> None:
+    """Raise if a model cannot encode a text, or the index is gone."""
+    for encoder in app.models.encoders.values():
+        rows, _ = encoder.encode_ids(*encoder.look_up(["a test"], 1), 1)
+        if rows.shape != (1, encoder.dim) or not np.isfinite(rows).all():
+            raise ArithmeticError("a vector is not finite")
+    if app.classifier is not None:
+        pair = ("a test",) * (1 + app.classifier.paired)
+        if not np.isfinite(app.classifier.probabilities([pair])).all():
+            raise ArithmeticError("a probability is not finite")
+    if app.index is not None:
+        app.index.check()

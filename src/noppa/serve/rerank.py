@@ -1,133 +1,150 @@
-"""Reranking: POST /rerank, /v1/rerank and /v2/rerank in the shape that Jina and Cohere share, /rerank in TEI's too."""
+"""Reranking in the contract that Cohere and Jina share, and in that of text-embeddings-inference (TEI)."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from msgspec import UNSET, Struct, UnsetType
+from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from noppa.serve import fields
-from noppa.serve.answers import dumped, listed
-from noppa.serve.operations import NUMBER, TEXT, WHOLE, Operation, at_least, exactly
-from noppa.serve.relevance import ranked, relevance, score
-from noppa.serve.served_models import Counts, Watch
-from noppa.serve.service import Service
-from noppa.serve.settings import Settings
+from noppa.serve.errors import invalid
+from noppa.serve.models import Counts
+from noppa.serve.routing import Contract, Count, Operation
+from noppa.serve.service import Task
 
-DOCUMENT = exactly({"text": TEXT})
-RESULT = at_least(
-    {"index": WHOLE, "relevance_score": NUMBER, "document": DOCUMENT}, "index", "relevance_score"
-)
-RESULTS = exactly(
-    {
-        "id": TEXT,
-        "object": {"const": "list"},
-        "model": TEXT,
-        "results": {"type": "array", "items": RESULT},
-        "usage": exactly({"total_tokens": WHOLE}),
-        "meta": exactly({"tokens": exactly({"input_tokens": WHOLE})}),
-    }
-)
-RANK = at_least({"index": WHOLE, "score": NUMBER, "text": TEXT}, "index", "score")
+if TYPE_CHECKING:
+    from noppa.serve.app import Application
+
+EXAMPLE = {
+    "query": "a child eats",
+    "documents": ["a girl is eating", "the bank sells shares"],
+    "top_n": 2,
+}
 
 
-def operations(service: Service) -> list[Operation]:
-    models, settings = service.models, service.settings
+class Document(Struct):
+    text: str
 
-    async def rerank(
-        request: Request,
-        model: str,
-        query: str,
-        documents: list[str],
-        top_n: int | None,
-        return_documents: bool,
-        rank_fields: None,
-    ) -> Response:
-        encoder = models.encoders[model]
 
-        def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
-            cosines, counts = relevance(
-                models, encoder, query, documents, watch, threads, "documents", truncate=True
+class RerankRequest(Contract):
+    """Cohere and Jina send `documents`, TEI sends `texts`."""
+
+    query: str
+    documents: list[str | Document] | None = None
+    model: str | None = None
+    top_n: Count | None = None
+    return_documents: bool = False
+    texts: list[str] | None = None
+    raw_scores: bool = False
+    return_text: bool = False
+    truncate: bool = False
+    truncation_direction: Literal["Right"] = "Right"
+
+
+class Result(Struct):
+    index: int
+    relevance_score: float
+    document: Document | UnsetType = UNSET
+
+
+class Usage(Struct):
+    total_tokens: int
+
+
+class Tokens(Struct):
+    input_tokens: int
+
+
+class Meta(Struct):
+    tokens: Tokens
+
+
+class Results(Struct):
+    id: str
+    model: str
+    results: list[Result]
+    usage: Usage
+    meta: Meta
+    object: Literal["list"] = "list"
+
+
+class Rank(Struct):
+    """A result of TEI."""
+
+    index: int
+    score: float
+    text: str | UnsetType = UNSET
+
+
+def operations(app: Application) -> list[Operation]:
+    models, service = app.models, app.service
+
+    async def rerank(request: Request, body: RerankRequest) -> Response:
+        if not body.query:
+            raise invalid("query is an empty string", "query")
+        if body.texts is not None:
+            return await tei_rerank(request, body, models.texts(body.texts, "texts"))
+        if body.documents is None:
+            raise invalid("documents is missing", "documents")
+        name = models.name(body.model)
+        documents = models.texts(
+            [item if isinstance(item, str) else item.text for item in body.documents], "documents"
+        )
+
+        def job(task: Task) -> tuple[Results, Counts]:
+            scores, counts = models.similarities(
+                models.encoders[name], body.query, documents, task, "documents", truncate=True
             )
-            results = (
-                {"index": at, "relevance_score": score(cosines[at])}
-                | ({"document": {"text": documents[at]}} if return_documents else {})
-                for at in ranked(cosines, top_n)
+            results = [
+                Result(
+                    index,
+                    _score(scores[index]),
+                    Document(documents[index]) if body.return_documents else UNSET,
+                )
+                for index in _ranked(scores)[: body.top_n]
+            ]
+            tokens = counts.tokens
+            usage, meta = Usage(tokens), Meta(Tokens(tokens))
+            return Results(task.context.id, name, results, usage, meta), counts
+
+        return await service.answer(request, job, [body.query, *documents])
+
+    async def tei_rerank(request: Request, body: RerankRequest, texts: list[str]) -> Response:
+        def job(task: Task) -> tuple[list[Rank], Counts]:
+            encoder = models.encoders[models.default]
+            scores, counts = models.similarities(
+                encoder, body.query, texts, task, "texts", body.truncate
             )
-            head = {"id": request.scope["noppa.id"], "object": "list", "model": model}
-            tail = {
-                "usage": {"total_tokens": counts.tokens},
-                "meta": {"tokens": {"input_tokens": counts.tokens}},
-            }
-            ends = dumped(head)[:-1] + b',"results":[', b"]," + dumped(tail)[1:]
-            return listed(results, watch, *ends), counts
+            ranks = [
+                Rank(
+                    index,
+                    _score(scores[index], body.raw_scores),
+                    texts[index] if body.return_text else UNSET,
+                )
+                for index in _ranked(scores)
+            ]
+            return ranks, counts
 
-        return await service.answer(request, job, [query, *documents])
+        return await service.answer(request, job, [body.query, *texts])
 
-    async def tei_rerank(
-        request: Request,
-        query: str,
-        texts: list[str],
-        raw_scores: bool,
-        return_text: bool,
-        truncate: bool,
-        truncation_direction: str,
-    ) -> Response:
-        encoder = models.encoders[models.default]
-
-        def job(watch: Watch, threads: int) -> tuple[bytes, Counts]:
-            cosines, counts = relevance(
-                models, encoder, query, texts, watch, threads, "texts", truncate=truncate
-            )
-            ranks = (
-                {"index": at, "score": score(cosines[at], raw_scores)}
-                | ({"text": texts[at]} if return_text else {})
-                for at in ranked(cosines)
-            )
-            return listed(ranks, watch), counts
-
-        return await service.answer(request, job, [query, *texts])
-
-    body = {
-        "model": models.field(),
-        "query": fields.text(least=1),
-        "documents": _documents(settings),
-        "top_n": fields.whole(1, settings.max_inputs).optional(),
-        "return_documents": fields.flag(False),
-        "rank_fields": fields.unsupported("names parts of documents, which are ranked whole here"),
-    }
-    tei_body = {
-        "query": fields.text(least=1),
-        "texts": fields.text_list(settings),
-        "raw_scores": fields.flag(False),
-        "return_text": fields.flag(False),
-        "truncate": fields.flag(False),
-        "truncation_direction": fields.one_of(["Right"]).optional("Right"),
-    }
-    ranks = {"type": "array", "items": RANK}
-    tei = Operation("POST", "/rerank", "", tei_rerank, ranks, body=tei_body, mark="texts", foreign=True)  # fmt: skip
-    summary = "Documents in the order of their relevance to a query, as Jina's and Cohere's APIs give them."
-    both = f"{summary[:-1]}; or texts, as text-embeddings-inference gives them."
+    summary = "Documents ordered by their relevance to a query, as in Cohere's and Jina's API"
+    both = f"{summary}; or texts, as in text-embeddings-inference."
+    contract: dict[str, Any] = {"body": RerankRequest, "example": EXAMPLE}
     return [
-        Operation("POST", "/rerank", both, rerank, RESULTS, body=body, other=tei, foreign=True),
-        Operation("POST", "/v1/rerank", summary, rerank, RESULTS, body=body, foreign=True),
-        Operation("POST", "/v2/rerank", summary, rerank, RESULTS, body=body, foreign=True),
+        Operation("POST", "/rerank", both, rerank, Results | list[Rank], **contract),
+        Operation("POST", "/v1/rerank", f"{summary}.", rerank, Results, **contract),
+        Operation("POST", "/v2/rerank", f"{summary}.", rerank, Results, **contract),
     ]
 
 
-def _documents(settings: Settings) -> fields.Field:
-    """A list of strings, or of objects with a text."""
-    texts = fields.text_list(settings)
-    assert not callable(texts.schema)
-    one = texts.schema["items"]
+def _ranked(scores: NDArray[np.float64]) -> list[int]:
+    """Return the positions, best first; equal scores keep their order."""
+    return [int(index) for index in np.argsort(-scores, kind="stable")]
 
-    def check(value: Any, name: str) -> list[str]:
-        items = value if isinstance(value, list) else []
-        bare = [
-            item["text"] if isinstance(item, dict) and "text" in item else item for item in items
-        ]
-        return list(texts.check(bare if items else value, name))
 
-    items = {"anyOf": [one, at_least({"text": one}, "text")]}
-    return fields.Field({**texts.schema, "items": items}, check)
+def _score(cosine: float, raw: bool = False) -> float:
+    """Return a score from 0 to 1, as rerankers give: the cosine, or 0 if it is negative and not `raw`."""
+    return round(float(cosine) if raw else max(0.0, float(cosine)), 9)

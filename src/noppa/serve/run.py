@@ -1,169 +1,121 @@
-"""`serve`: one process, or several workers behind one port that share the mapped model; a graceful stop."""
+"""`serve`: granian with our limits, in front of the application."""
 
 from __future__ import annotations
 
-import math
+import multiprocessing
 import os
-import shutil
 import signal
 import socket
-import sys
-import time
-import warnings
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+import tempfile
+import threading
 from dataclasses import replace
-from pathlib import Path
-from types import FrameType
+from functools import partial
+from typing import Any
 
-import uvicorn
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server import Server
 
-from noppa.errors import NoppaWarning, ParameterError
+from noppa.errors import NoppaError
 from noppa.methods.registry import import_extensions
-from noppa.serve import logs
-from noppa.serve.app import Application
-from noppa.serve.connections import bounded
-from noppa.serve.port import keep_out, kept_out, listen, somebody_waits
-from noppa.serve.service import Service
-from noppa.serve.settings import VARIABLE, Settings
-from noppa.serve.workers import LAG_SECONDS, shared_folder, supervise
-from noppa.threads import available
+from noppa.serve.settings import Settings
 
-TICK_SECONDS = 0.1
-#: A stopping server that cannot accept those who have connected within this time closes all the same.
-QUEUE_SECONDS = 5.0
+LOOPBACK = ("127.0.0.1", "::1", "[::1]", "localhost")
+#: Time for a client to send its headers, and for the next request on an idle connection.
+HEADER_SECONDS = 15
+HEADER_BYTES = 32 << 10
+#: Connections per worker; the limit on open files is raised to the hard limit.
+MAX_CONNECTIONS = 16_384
+#: Time after the timeout of requests when workers that do not stop are killed.
+STOP_SECONDS = 5
 
 
-def serve(settings: Settings, host: str, port: int, workers: int = 1) -> None:
-    """Serve until SIGTERM or SIGINT."""
-    if workers > 1 and os.name != "posix":
-        raise ParameterError("--workers above 1 needs a Unix system: use 1 here")
-    if workers > 1 and settings.threads is None:
-        settings = replace(settings, threads=max(1, available() // workers))
-    # Also with workers: whatever is wrong with the model is said here.
-    application = Application(settings)
-    listener = listen(host, port)
-    service = application.service
-    models = [*service.models.encoders]
-    if service.classifier is not None:
-        models.insert(0, service.classifier.name)
-    place = f"[{host}]" if ":" in host else host
-    url = f"http://{place}:{listener.getsockname()[1]}{settings.prefix}"
+def serve(settings: Settings, host: str, port: int) -> None:
+    """Serve until SIGTERM or SIGINT; requests that are running then are finished."""
+    port = _check_port(host, port)
+    if host in LOOPBACK or settings.allowed_hosts:
+        settings = replace(settings, allowed_hosts=(*LOOPBACK, *settings.allowed_hosts))
+    with tempfile.TemporaryDirectory(prefix="noppa-", ignore_cleanup_errors=True) as folder:
+        if settings.workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        # Imported here: prometheus_client reads the variable when it is imported.
+        from noppa.serve.app import Application
+        from noppa.serve.monitoring import LOGGING, log
 
-    def announce() -> None:
-        print(f"noppa: {', '.join(models)} at {url}", flush=True)
-        logs.write("listening", url=url, models=models, processes=workers, keys=len(settings.keys))
+        application = Application.load(settings)  # raises here if something is wrong with the model
+        models = [*application.models.encoders]
+        if application.classifier is not None:
+            models.insert(0, application.classifier.name)
+        address = f"[{host}]" if ":" in host else host
+        url = f"http://{address}:{port}"
+        _raise_file_limit()
+        server = Server(
+            "noppa",
+            address=host,
+            port=port,
+            interface=Interfaces.ASGINL,
+            workers=settings.workers,
+            http=HTTPModes.http1,
+            websockets=False,
+            backpressure=MAX_CONNECTIONS,
+            http1_settings=HTTP1Settings(
+                header_read_timeout=HEADER_SECONDS * 1000, max_buffer_size=HEADER_BYTES
+            ),
+            respawn_failed_workers=True,
+            workers_kill_timeout=int(settings.request_seconds) + STOP_SECONDS,
+            log_level=LogLevels.warning,
+            log_dictconfig=LOGGING,
+        )
 
-    if workers == 1:
-        run(application, settings, listener, announce)
-    else:
-        service.close()
-        with shared_folder() as folder:
-            supervise(settings, listener, workers, folder, announce)
-    logs.write("stopped")
+        @server.on_startup
+        def announce() -> None:
+            print(f"noppa: {', '.join(models)} at {url}", flush=True)
+            log("listening", url=url, models=models, workers=settings.workers, keys=len(settings.keys))  # fmt: skip
 
-
-def run(
-    application: Application,
-    settings: Settings,
-    listener: socket.socket,
-    ready: Callable[[], None] = lambda: None,
-    parent: int | None = None,
-) -> None:
-    """Serve until a signal, or until the process `parent` is gone; then answer 503 for a while, close the port, finish.
-
-    ready: called once a signal is a graceful stop.
-    uvicorn leaves signals alone in a thread that is not the main one. Here they must not close the port at once, as a
-    client would then see a refused connection in place of a 503.
-    """
-    # Rows without a known word are counted in /metrics, and not reported one by one.
-    warnings.filterwarnings("ignore", category=NoppaWarning)
-    service, server = application.service, uvicorn.Server(_config(application, settings))
-    stop, orphaned = Stop(service, server, listener, alone=parent is None), False
-    handlers = {sig: signal.signal(sig, stop.begin) for sig in (signal.SIGTERM, signal.SIGINT)}
-    ready()
-    with ThreadPoolExecutor(1, "uvicorn") as thread:
-        served = thread.submit(server.run, [listener])
-        while not wait([served], TICK_SECONDS).done:
-            if parent is not None and os.getppid() != parent and not orphaned:
-                orphaned = stop.alone = True
-                stop.begin()
-            stop.go_on()
-        served.result()
-    for sig, handler in handlers.items():
-        signal.signal(sig, handler)
-    service.close()
-    # Nobody else is left to remove what browsers sent.
-    if orphaned and settings.lines_folder is not None:
-        shutil.rmtree(Path(settings.lines_folder).parent, ignore_errors=True)
+        del application
+        server.serve(target_loader=partial(_load, settings), wrap_loader=False)
+        log("stopped")
 
 
-class Stop:
-    """The end of a server, which begins with a signal and goes on step by step.
+def _load(settings: Settings) -> Any:
+    """Return the application of a worker."""
+    from noppa.serve.app import Application
+    from noppa.serve.monitoring import start_metrics
 
-    alone: nobody else keeps newcomers out. For a worker its parent does, before the worker closes the port.
-    """
-
-    def __init__(
-        self, service: Service, server: uvicorn.Server, listener: socket.socket, alone: bool
-    ) -> None:
-        self.service, self.server, self.listener, self.alone = service, server, listener, alone
-        self.began = math.inf
-        self.logged = self.refusing = False
-
-    def begin(self, sig: int = signal.SIGTERM, frame: FrameType | None = None) -> None:
-        if self.service.draining:  # a second signal: at once
-            self.server.should_exit = self.server.force_exit = True
-        self.service.draining = True
-        self.began = min(self.began, time.monotonic())
-
-    def go_on(self) -> None:
-        """Say so, answer 503 for a while, refuse newcomers, and close the port when nobody waits there."""
-        if not self.service.draining or self.server.should_exit:
-            return
-        drain_seconds = self.service.settings.drain_seconds
-        # Not in `begin`, a signal handler, which may interrupt whoever holds the log's lock.
-        if self.alone and not self.logged:
-            self.logged = logs.write("stopping", drain_seconds=drain_seconds)
-        late = time.monotonic() - self.began - drain_seconds
-        if late < 0:
-            return
-        if self.alone and not self.refusing:
-            keep_out(self.listener)
-            self.refusing = True
-        if not self.alone and not kept_out(self.listener) and late < LAG_SECONDS:
-            return
-        self.server.should_exit = late > QUEUE_SECONDS or not somebody_waits(self.listener)
+    main = multiprocessing.parent_process()
+    if main is not None:
+        threading.Thread(target=_stop_after, args=(main,), daemon=True).start()
+    import_extensions()
+    start_metrics()
+    return Application.load(settings)
 
 
-def _config(application: Application, settings: Settings) -> uvicorn.Config:
-    return uvicorn.Config(
-        application,
-        http=bounded(settings, application.service.metrics),
-        ws="none",
-        loop="auto",
-        lifespan="off",
-        log_config=logs.configuration(),
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        # The connection has a timer of its own, which blank lines do not stop; this one comes after it.
-        timeout_keep_alive=int(settings.keep_alive_seconds) + 1,
-        timeout_graceful_shutdown=int(settings.request_seconds) + 1,
-    )
+def _stop_after(main: Any) -> None:
+    """Stop this worker when the main process was killed, so that it does not keep the port."""
+    main.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
-def main() -> None:
-    """One of several workers: `python -m noppa.serve.run SOCKET PARENT`, with its settings in the environment."""
-    settings = Settings.from_json(os.environ.pop(VARIABLE))
-    listener = socket.socket(fileno=int(sys.argv[1]))
+def _check_port(host: str, port: int) -> int:
+    """Return the port, a free one for 0, and raise if it is taken: granian would share it with its owner."""
     try:
-        import_extensions()
-        run(Application(settings), settings, listener, parent=int(sys.argv[2]))
-    except Exception as error:
-        logs.write("worker failed", error=type(error).__name__, places=logs.places_of(error))
-        sys.exit(1)
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+            return int(probe.getsockname()[1])
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NoppaError(
+            f"cannot listen on {host} port {port}: {reason}", "choose another host or port"
+        ) from error
 
 
-if __name__ == "__main__":
-    main()
+def _raise_file_limit() -> None:
+    """Allow as many open files, and so connections, as the system permits."""
+    if os.name != "posix":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-// The page: tabs, address, and what refreshes when.
+// The page: its tabs, its address, and when views refresh.
 
 import * as classify from "./classify.js";
 import * as controls from "./controls.js";
@@ -11,9 +11,9 @@ import * as sentence from "./sentence.js";
 import { change, read, settle, state } from "./state.js";
 import * as theme from "./theme.js";
 
-const TABS = new Map(Object.entries({ sentence, pair, lines, search, classify })); // the address may name anything, as "constructor"
+const TABS = new Map(Object.entries({ sentence, pair, lines, search, classify })); // a Map, since the address may name any property, such as "constructor"
 const FIELDS = ["text", "first", "second", "classified", "other"];
-const OWN_MODEL = ["search", "classify"]; // an index and a classifier are used as they were made
+const OWN_MODEL = ["search", "classify"]; // tabs whose model cannot be switched
 
 const refresh = () => TABS.get(state.tab).refresh();
 
@@ -35,7 +35,7 @@ function choose(tab, focus = false) {
   refresh();
 }
 
-let loaded = false; // until it is, nobody knows whether there is a classifier or an index
+let loaded = false; // whether it is known which tabs the server offers
 
 function fill() {
   if (!TABS.has(state.tab) || (loaded && $(`tab-${state.tab}`).hidden)) state.tab = "sentence";
@@ -57,7 +57,7 @@ for (const name of TABS.keys()) {
     if (to >= 0) { event.preventDefault(); choose(names[to], true); }
   });
 }
-// An example fills the fields that it names, as if it had been typed.
+// Example buttons fill in fields as if the user had typed.
 for (const button of document.querySelectorAll("[data-fill]")) {
   button.addEventListener("click", () => {
     for (const [field, value] of Object.entries(JSON.parse(button.dataset.fill))) {
@@ -73,7 +73,7 @@ $("link").addEventListener("click", async () => {
     await navigator.clipboard.writeText(location.href);
     $("link").textContent = "Copied";
   } catch {
-    prompt("The link to this state:", location.href);
+    prompt("Link to this view:", location.href);
   }
   setTimeout(() => { $("link").textContent = "Copy link"; }, 1500);
 });
@@ -86,7 +86,6 @@ async function begin() {
   if (!served) return;
   classify.serve(served.classifier);
   search.serve(served.index);
-  overview.fillIn(served.layouts);
   loaded = true;
   fill();
   show();

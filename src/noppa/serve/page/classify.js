@@ -1,4 +1,4 @@
-// A text, or a pair of texts: the probability of each label, and which words and n-grams decided.
+// The Classify tab: the probability of each label, and the words and n-grams behind it.
 
 import { post } from "./api.js";
 import { describe } from "./controls.js";
@@ -10,14 +10,14 @@ import { change, state } from "./state.js";
 const SHOWN_REASONS = 12, SHOWN_LABELS = 10, MOST_LABELS = 200;
 let pairs = false;
 
-// What is served: null for no classifier, and then there is no such tab.
+// Shows the tab if the server has a classifier.
 export function serve(classifier) {
   pairs = classifier?.pairs ?? false;
   $("tab-classify").hidden = !classifier;
   $("other-field").hidden = !pairs;
   if (!classifier) return;
-  $("classifier").textContent = `${classifier.name}: ${classifier.count} labels${classifier.exclusive ? "" : ", of which a text may have several"}.`;
-  if (classifier.count === classifier.labels.length && !classifier.labels.includes(state.label)) state.label = ""; // from another's link
+  $("classifier").textContent = `${classifier.name}: ${classifier.count} labels${classifier.exclusive ? "" : " (a text may have several)"}.`;
+  if (classifier.count === classifier.labels.length && !classifier.labels.includes(state.label)) state.label = ""; // the link came from another server
 }
 
 export const refresh = request("classify-problem", ["classified", "other"], ["classify-results"], async (signal) => {
@@ -58,7 +58,7 @@ function showReasons({ label, logit, reasons }) {
   const signed = reasons.some(({ share }) => share < 0);
   const row = (name, share) => make("tr", {}, make("th", { scope: "row", dir: "auto" }, name),
     make("td", { class: "number" }, bar(share, most, signed), number(share, 4)));
-  $("reasons-title").textContent = `What speaks for “${label}”, and what against`;
+  $("reasons-title").textContent = `Evidence for and against “${label}”`;
   fold($("reasons").tBodies[0], reasons.map(({ name, share }) => row(name, share)), SHOWN_REASONS, "reasons");
   $("logit").textContent = number(logit, 4);
 }

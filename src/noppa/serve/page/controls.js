@@ -1,28 +1,28 @@
-// Model, method and parameters: what the server offers, what was chosen, and what the answers say of it.
+// The form with model, method and parameters.
 
 import { get, key, setKey } from "./api.js";
 import { $, later, make, whole } from "./dom.js";
 import { request } from "./requests.js";
 import { change, model, serve, state } from "./state.js";
 
-const OWN_FIELDS = ["a", "k", "parts"]; // these have an input of their own; every other number gets a plain one
+const OWN_FIELDS = ["a", "k", "parts"]; // parameters with a dedicated input; all other numbers get a generic one
 const HINTS = new Map(Object.entries({
-  noppa: "Words mix by their attention to each other, frequent ones count less, and k directions of noise go.",
-  average: "The plain mean of the word vectors: neither order nor frequency matters.",
-  tfidf: "A mean in which words that stand in many lines count less.",
-  sif: "A mean in which frequent words count less, without the direction that all texts share.",
-  usif: "As SIF, with a strength that follows from how long sentences are.",
-  dct: "The first k waves over the words, which keep something of their order.",
-  vlawe: "How far the words lie from the nearest of k codewords.",
-  s3e: "How k groups of words vary together.",
-  gem: "A word counts by what it adds to its neighbours and by how rare its direction is.",
+  noppa: "Words attend to each other, frequent words get less weight, and k noisy directions are removed.",
+  average: "The plain mean of the word vectors; ignores word order and frequency.",
+  tfidf: "A weighted mean; words that occur in many lines get less weight.",
+  sif: "A weighted mean; frequent words get less weight, and the direction shared by all texts is removed.",
+  usif: "Like SIF, with weights derived from the length of sentences.",
+  dct: "The first k cosine components over the words, which keep some word order.",
+  vlawe: "Distances of the words from the nearest of k codewords.",
+  s3e: "How k clusters of words vary together.",
+  gem: "Weights words by how much they add to their neighbours and how rare their direction is.",
 }));
-const K_HINTS = new Map([["vlawe", "clusters of words"], ["s3e", "clusters of words"], ["dct", "coefficients"], ["gem", "directions to choose from"]]);
+const K_HINTS = new Map([["vlawe", "clusters of words"], ["s3e", "clusters of words"], ["dct", "coefficients"], ["gem", "candidate directions"]]);
 
 let known = { models: [], methods: [], parts: [] };
 let changed = () => null;
 
-// Returns what is served, once it is known.
+// Returns what the server offers.
 export const load = request("problem", ["key"], [], async () => {
   known = await get("methods");
   $("model-field").hidden = known.models.length < 2;
@@ -41,7 +41,7 @@ export function start(refresh) {
   $("k").addEventListener("input", () => { if ($("k").checkValidity() && $("k").value) { change({ k: $("k").value }); changed(); } });
   $("parts").addEventListener("change", (event) => {
     const chosen = [...document.querySelectorAll("[name=part]:checked")].map((box) => box.value);
-    if (!chosen.length) { event.target.checked = true; return; } // a vector needs at least one part
+    if (!chosen.length) { event.target.checked = true; return; } // at least one part is required
     change({ parts: chosen.join(",") });
     refresh();
   });
@@ -53,12 +53,12 @@ export function show() {
   showModel();
   const method = known.methods.find(({ name }) => name === state.name);
   $("name").value = method ? state.name : "";
-  $("method-hint").textContent = method ? HINTS.get(method.name) ?? method.summary : "The method that the model was made with, and all that it has learnt.";
+  $("method-hint").textContent = method ? HINTS.get(method.name) ?? method.summary : "The method the model was built with, including everything it learned.";
   const has = (field) => method !== undefined && field in method.parameters;
   for (const field of OWN_FIELDS) $(`${field}-field`).hidden = !has(field);
   if (has("a")) { $("a").value = state.a || String(method.parameters.a ?? ""); slide(); }
   if (has("k")) $("k").value = state.k || String(method.parameters.k ?? "");
-  $("k-hint").textContent = K_HINTS.get(state.name) ?? "directions taken out";
+  $("k-hint").textContent = K_HINTS.get(state.name) ?? "removed directions";
   const numbers = Object.entries(method?.parameters ?? {}).filter(([field, value]) => !OWN_FIELDS.includes(field) && typeof value === "number");
   $("numbers").replaceChildren(...numbers.map(([field, value]) => numberField(field, value)));
   if (has("parts")) {
@@ -71,16 +71,16 @@ export function show() {
   }
 }
 
-// The chosen model; where none is, the one that suits the tab, and why another tab has another.
+// Shows the chosen model; by default, the one that suits the tab, and why.
 function showModel() {
   const names = known.models.map(({ name }) => name), chosen = names.includes(state.model) ? state.model : "";
   $("model").replaceChildren(make("option", { value: "" }, `${chosen ? "by tab" : model()} (automatic)`), ...names.map((name) => make("option", { value: name }, name)));
   $("model").value = chosen;
   const apart = model("sentence"), compared = model("pair");
-  if (chosen) $("model-hint").textContent = "Chosen for every tab.";
-  else if (apart === compared) $("model-hint").textContent = "The same for every tab.";
-  else if (state.tab === "sentence") $("model-hint").textContent = `It has attention to show here; tabs that compare use ${compared}, made for cosines.`;
-  else $("model-hint").textContent = `Made for comparing by cosine; the tab of one sentence uses ${apart}, which has attention to show.`;
+  if (chosen) $("model-hint").textContent = "Used on every tab.";
+  else if (apart === compared) $("model-hint").textContent = "Used on every tab.";
+  else if (state.tab === "sentence") $("model-hint").textContent = `This model has attention to show. Tabs that compare texts use ${compared}, which is optimized for cosine similarity.`;
+  else $("model-hint").textContent = `Optimized for cosine similarity. The Sentence tab uses ${apart}, which has attention to show.`;
 }
 
 function numberField(field, value) {
@@ -96,15 +96,14 @@ function numberField(field, value) {
   return make("label", { class: "field" }, field, input);
 }
 
-// What an answer says of the encoder that made it, and of words that are not known. Ignored for a tab that is no longer
-// shown: its answer came late.
+// Describes the encoder behind an answer, and shows its warning. Ignores late answers for a tab that is no longer shown.
 export function describe(tab, { encoder, note, warning }) {
   if (tab !== state.tab) return;
   $("note").textContent = note ?? "";
   $("warning").textContent = warning ?? "";
   $("described").hidden = !encoder;
   if (!encoder) return;
-  $("described-name").textContent = `${encoder.method} · ${whole(encoder.dim)} number${encoder.dim === 1 ? "" : "s"}`;
+  $("described-name").textContent = `${encoder.method} · ${whole(encoder.dim)} dimension${encoder.dim === 1 ? "" : "s"}`;
   const parameters = Object.entries(encoder.parameters);
   $("parameters").replaceChildren(...parameters.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, plain(value)))));
   $("parameterless").hidden = parameters.length > 0;

@@ -1,4 +1,4 @@
-// A file as lines: plain text, or one column of a table with quoted fields.
+// Reads lines from plain text, or from a column of a CSV table.
 
 export function table(text, separator) {
   const rows = [];
@@ -24,7 +24,7 @@ export function lines(text) {
   return text.split("\n").map((line) => line.replace(/\r$/, "")).filter((line) => line.trim() !== "");
 }
 
-// Which column to take first: one called text or the like, else that with the longest fields.
+// The column to show first: one named text or similar, or else the one with the longest cells.
 export function likely(rows) {
   const names = rows[0].map((name) => name.trim().toLowerCase());
   const named = names.findIndex((name) => ["text", "sentence", "body", "content", "review", "title"].includes(name));

@@ -1,4 +1,4 @@
-// The OpenAPI document as a page: each operation with its fields, an example for curl and for Python, and a form to try it.
+// Renders the OpenAPI document: each operation with its fields, examples for curl and Python, and a form to try it.
 
 import { get, key, setKey } from "./api.js";
 import { $, make } from "./dom.js";
@@ -11,8 +11,12 @@ const json = (value) => JSON.stringify(value, null, 2);
 const anchor = (verb, path) => `${verb}${path}`.replaceAll(/[^a-z0-9]+/gi, "-").replace(/-$/, "").toLowerCase();
 const place = (path) => new URL(path.replace(/^\//, ""), location.href.replace(/#.*/, "").replace(/docs$/, "")).href;
 
-// What a schema allows, in a few words.
-function kind(schema) {
+let components = {};
+const resolve = (schema) => (schema.$ref ? components[schema.$ref.split("/").pop()] : schema);
+
+// Describes a schema in a few words.
+function kind(reference) {
+  const schema = resolve(reference);
   if (schema.anyOf) return [...new Set(schema.anyOf.map(kind))].filter(Boolean).join(" or ");
   if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(", ");
   if ("const" in schema) return JSON.stringify(schema.const);
@@ -25,7 +29,8 @@ const range = ({ minimum, maximum, maxItems }) => [minimum !== undefined && `fro
 const limits = (schema) => [schema, ...(schema.anyOf ?? [])].map(range).find(Boolean) ?? "";
 const meaning = (schema) => [schema, ...(schema.anyOf ?? [])].map(({ description }) => description).find(Boolean) ?? "";
 
-function fields(schema) {
+function fields(reference) {
+  const schema = resolve(reference);
   if (schema.anyOf) return schema.anyOf.flatMap((one, at) => [...(at ? [make("p", { class: "hint" }, "or")] : []), ...fields(one)]);
   if (!schema.properties) return [make("p", {}, kind(schema))];
   const rows = Object.entries(schema.properties).map(([name, field]) => make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)),
@@ -56,7 +61,7 @@ function snippet(title, text) {
   return [make("h3", {}, title), make("div", { class: "snippet" }, make("pre", {}, make("code", {}, text)), button)];
 }
 
-// A form that sends what stands in it, and shows what comes back.
+// A form that sends a request and shows the response.
 function form(verb, path, body, name) {
   const address = make("input", { type: "text", id: `${name}-path`, value: path.replace("{id}", "") });
   const editor = make("textarea", { id: `${name}-body`, rows: 4, spellcheck: "false" }, body === undefined ? "" : json(body));
@@ -77,7 +82,7 @@ function form(verb, path, body, name) {
       shown.textContent = pretty(text).slice(0, MOST_SHOWN) + (text.length > MOST_SHOWN ? "\n…" : "");
       shown.hidden = !text;
     } catch (error) {
-      status.textContent = error instanceof SyntaxError ? `The body is no JSON: ${error.message}` : "The server does not answer: is it still running?";
+      status.textContent = error instanceof SyntaxError ? `The body is not valid JSON: ${error.message}` : "The server does not respond. Is it still running?";
     } finally {
       shown.setAttribute("aria-busy", "false");
     }
@@ -85,7 +90,7 @@ function form(verb, path, body, name) {
   return node;
 }
 
-// JSON with a line a field, but numbers beside each other; anything else as it is.
+// Formats JSON with one field per line, but arrays of numbers on one line; returns other text unchanged.
 function pretty(text) {
   try {
     return json(JSON.parse(text)).replaceAll(/\[\s+((?:-?[\d.e+-]+,?\s+)+)\]/gi, (_, numbers) => `[${numbers.trim().replaceAll(/\s+/g, " ")}]`);
@@ -99,18 +104,18 @@ function operation(described, path, verb, one) {
   const keyed = Boolean(described.security) && one.security?.length !== 0;
   const parts = [make("summary", {}, make("h2", {}, make("code", {}, `${verb} ${path}`)), make("p", {}, one.summary)), make("p", {}, make("a", { href: `#${name}` }, "Link to this operation"))];
   if (content) parts.push(make("h3", {}, "Body"), ...fields(content.schema));
-  parts.push(...snippet("curl", curl(verb, path, body, keyed)), ...snippet("Python", program(verb, path, body, keyed)), form(verb, path, body, name), make("h3", {}, "Answer"));
+  parts.push(...snippet("curl", curl(verb, path, body, keyed)), ...snippet("Python", program(verb, path, body, keyed)), form(verb, path, body, name), make("h3", {}, "Response"));
   for (const [status, answer] of Object.entries(one.responses)) {
     if (status === "default") continue;
     const [type, found] = Object.entries(answer.content ?? {})[0] ?? [];
-    parts.push(make("p", { class: "hint" }, `${status}${type ? `, ${type}` : ""}`), ...(found?.schema && Object.keys(found.schema).length ? [make("details", {}, make("summary", {}, "Schema"), make("pre", {}, json(found.schema)))] : []));
+    parts.push(make("p", { class: "hint" }, `${status}${type ? `, ${type}` : ""}`), ...(found?.schema && Object.keys(found.schema).length ? [make("details", {}, make("summary", {}, "Schema"), make("pre", {}, json(resolve(found.schema))))] : []));
   }
-  parts.push(make("p", { class: "hint" }, "Errors have one shape: {\"error\": {\"message\", \"type\", \"param\", \"code\"}}."));
+  parts.push(make("p", { class: "hint" }, "All errors look like this: {\"error\": {\"message\", \"type\", \"param\", \"code\"}}."));
   $("contents").append(make("li", {}, make("a", { href: `#${name}` }, make("span", { class: "verb" }, verb), path)));
   $("main").append(make("details", { class: "operation", id: name }, ...parts));
 }
 
-// Opens the operation that the address names.
+// Opens the operation in the address.
 function open() {
   const named = $(location.hash.slice(1));
   if (named?.matches("details")) { named.open = true; named.scrollIntoView(); named.querySelector("summary").focus({ preventScroll: true }); }
@@ -118,6 +123,7 @@ function open() {
 
 try {
   const described = await get("openapi.json");
+  components = described.components.schemas;
   for (const [path, verbs] of Object.entries(described.paths)) for (const [verb, one] of Object.entries(verbs)) operation(described, path, verb.toUpperCase(), one);
   $("key-field").hidden = !described.security;
   $("key").value = key();

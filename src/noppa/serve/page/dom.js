@@ -1,4 +1,4 @@
-// Elements, numbers, bars, lists and debouncing for every part of the page.
+// Helpers for elements, numbers, bars, lists and debouncing.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -16,17 +16,17 @@ export function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-// A text of the user's, in the direction of its own script.
+// Text from the user, in the direction of its script.
 export const quoted = (text, name = "span") => make(name, { dir: "auto" }, text);
 
 export const number = (value, places = 3) => {
   const digits = Math.abs(value).toFixed(places);
-  return (value < 0 && Number(digits) ? "−" : "") + digits; // nothing is less than zero that is shown as zero
+  return (value < 0 && Number(digits) ? "−" : "") + digits; // no minus sign before a rounded zero
 };
 export const whole = (value) => value.toLocaleString("en");
 export const count = (many, one) => `${whole(many)} ${one}${many === 1 ? "" : "s"}`;
 
-// `both`: zero in the middle, for values of which some are negative.
+// With `both`, zero is in the middle, for values that may be negative.
 export function bar(value, most, both = false) {
   const fill = make("i");
   const size = most > 0 ? Math.min(1, Math.abs(value) / most) * (both ? 50 : 100) : 0;
@@ -38,7 +38,7 @@ export function bar(value, most, both = false) {
   return frame;
 }
 
-// The items in a list or the body of a table, and behind the first `shown` of them a button that shows the others.
+// Fills a list or table body; items beyond the first `shown` stay hidden behind a button.
 export function fold(list, items, shown, what) {
   list.replaceChildren(...items);
   const frame = list.closest("table") ?? list;
@@ -49,7 +49,7 @@ export function fold(list, items, shown, what) {
   button.addEventListener("click", () => {
     for (const item of items) item.hidden = false;
     button.remove();
-    const next = items[shown].querySelector("button") ?? items[shown]; // the focus goes on where the list does
+    const next = items[shown].querySelector("button") ?? items[shown]; // focus moves to the first new item
     if (next === items[shown]) next.tabIndex = -1;
     next.focus();
   });

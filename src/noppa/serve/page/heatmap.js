@@ -1,15 +1,15 @@
-// A table of numbers between two rows of tokens, as coloured cells with a legend: a mouse, a finger or the arrow keys tell
-// each value. Where the cells would be too small, the texts themselves take their place (reading.js).
+// A heat map of numbers between two sequences of tokens, with a legend. Pointing or the arrow keys show each value. If the
+// cells would be too small, the coloured texts are shown instead (reading.js).
 
 import { number, svg } from "./dom.js";
 import { reading } from "./reading.js";
 import { BEHIND, legend, readout, shade } from "./shades.js";
 import { isolated, labels, rightToLeft, shortened, words } from "./tokens.js";
 
-const LEAST = 15, MOST = 72, VALUES = 33; // sides of a cell, and from which on its value fits in
+const LEAST = 15, MOST = 72, VALUES = 33; // limits for the side of a cell, and the side from which its value fits
 const ANGLE = 48, SINE = 0.74, COSINE = 0.67;
 const pen = document.createElement("canvas").getContext("2d");
-const drawn = new WeakMap(); // what a place shows, to be drawn again for another width
+const drawn = new WeakMap(); // the table of each element, to redraw it at another width
 const watched = new ResizeObserver((entries) => {
   for (const { target } of entries) if (drawn.has(target) && drawn.get(target).width !== target.clientWidth) draw(target, drawn.get(target).table);
 });
@@ -28,7 +28,7 @@ function draw(place, table) {
   const shape = measured(place.clientWidth, labels(rows), labels(columns), table);
   const text = shape.cell < LEAST;
   place.dataset.form = text ? "text" : "table";
-  // In a text a word's value with itself would leave the others pale.
+  // Without this, a word's value with itself would make all others pale.
   const seen = values.flatMap((row, at) => row.filter((_, column) => !(text && rows === columns && at === column)));
   const most = Math.max(1e-12, ...seen.map(Math.abs));
   if (text) reading(place, table, most);
@@ -36,15 +36,15 @@ function draw(place, table) {
   place.append(legend(values, most, text ? BEHIND : 1));
 }
 
-// Where everything stands, in pixels.
+// The layout in pixels.
 function measured(width, rows, columns, table) {
   pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
   const wide = (label) => pen.measureText(shortened(label)).width;
   const side = Math.max(...rows.map(wide)) + 14, slopes = columns.map(wide);
   if (rightToLeft(table.columns.tokens)) slopes.reverse();
   const top = Math.max(...slopes) * SINE + 16, near = Math.min(MOST, (width - side) / columns.length);
-  const slant = Math.max(4, ...slopes.map((slope, at) => slope * COSINE + 8 - (columns.length - at - 0.5) * near)); // what leans over the edge
-  const mirrored = rightToLeft(table.rows.tokens); // names of rows stand where a line of the text begins
+  const slant = Math.max(4, ...slopes.map((slope, at) => slope * COSINE + 8 - (columns.length - at - 0.5) * near)); // slanted labels beyond the edge
+  const mirrored = rightToLeft(table.rows.tokens); // row labels are where a line of the text starts
   const left = mirrored ? 2 : side, right = mirrored ? Math.max(side, slant) : slant;
   const cell = Math.min(MOST, (width - left - right) / columns.length);
   return { rows, columns, left, top, mirrored, cell, width: left + columns.length * cell + right, height: top + rows.length * cell + 2 };
@@ -58,7 +58,7 @@ function cells(place, table, shape, most) {
   const picture = svg("svg", {
     viewBox: `0 0 ${shape.width} ${shape.height}`, width: shape.width, height: shape.height, role: "application", tabindex: "0",
     "aria-roledescription": "table of values", "font-size": "13",
-    "aria-label": `${table.label} ${rows.length} by ${columns.length}. Arrow keys move from cell to cell.`,
+    "aria-label": `${table.label} ${rows.length} by ${columns.length}. Use the arrow keys to move between cells.`,
   });
   columns.forEach((label, column) => {
     const at = x(column) + cell / 2 + 3;
@@ -74,7 +74,7 @@ function cells(place, table, shape, most) {
       if (cell >= VALUES) picture.append(svg("text", { x: place.x + cell / 2, y: place.y + cell / 2 + 4, class: Math.abs(value) > 0.68 * most ? "value strong" : "value" }, Math.abs(value) < 0.005 ? "0" : number(value, 2)));
     });
   });
-  // A line along the pieces of one word.
+  // Connect the pieces of one word with a line.
   for (const { start, end } of words(table.rows).filter(({ start, end }) => end - start > 1)) {
     const at = mirrored ? edge + 4 : edge - 4;
     picture.append(svg("line", { x1: at, x2: at, y1: y(start) + 3, y2: y(end) - 3, class: "word" }));
@@ -85,27 +85,27 @@ function cells(place, table, shape, most) {
   }
   const cursor = svg("rect", { width: cell, height: cell, class: "cursor", visibility: "hidden" });
   picture.append(cursor);
-  const told = readout();
+  const shown = readout();
   let at = [0, 0];
-  const tell = (row, column) => {
+  const select = (row, column) => {
     at = [row, column];
     for (const [name, value] of [["x", x(column)], ["y", y(row)], ["visibility", "visible"]]) cursor.setAttribute(name, value);
-    told.tell(rows[row], columns[column], values[row][column]);
+    shown.show(rows[row], columns[column], values[row][column]);
   };
   const pointed = (event) => {
     const square = event.target.closest?.("[data-row]");
-    if (square) tell(Number(square.dataset.row), Number(square.dataset.column));
+    if (square) select(Number(square.dataset.row), Number(square.dataset.column));
   };
   picture.addEventListener("pointermove", pointed);
   picture.addEventListener("pointerdown", pointed);
-  picture.addEventListener("focus", () => tell(...at));
+  picture.addEventListener("focus", () => select(...at));
   const step = backward ? -1 : 1, moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -step], ArrowRight: [0, step] };
   picture.addEventListener("keydown", (event) => {
     const move = moves[event.key];
     if (!move) return;
     event.preventDefault();
     const within = (value, size) => Math.min(size - 1, Math.max(0, value));
-    tell(within(at[0] + move[0], rows.length), within(at[1] + move[1], columns.length));
+    select(within(at[0] + move[0], rows.length), within(at[1] + move[1], columns.length));
   });
-  place.append(picture, told.node);
+  place.append(picture, shown.node);
 }

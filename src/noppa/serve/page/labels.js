@@ -1,9 +1,9 @@
-// The label of each line as a file: its cluster, the name of that, and its group of near-duplicates.
+// The labels of the lines as a file: cluster, name of the cluster, and group of near-duplicates.
 
 import { make } from "./dom.js";
 
 const KINDS = { csv: "text/csv", jsonl: "application/jsonl" };
-const FORMULA = /^[=+\-@\t\r]/; // what a spreadsheet would run
+const FORMULA = /^[=+\-@\t\r]/; // cells that a spreadsheet would run as formulas
 
 export function save(format, found) {
   const rows = labelled(found);

@@ -1,6 +1,6 @@
-// Many lines: where they come from, and their vectors to take home.
+// The Lines tab: where its lines come from, and the download of their vectors. The browser remembers the lines.
 
-import { dropLines, keepLines, keptLines, Problem, text, withLines } from "./api.js";
+import { download, text } from "./api.js";
 import { describe } from "./controls.js";
 import { likely, lines as linesOf, table } from "./csv.js";
 import { $, count, later, make } from "./dom.js";
@@ -11,7 +11,8 @@ import { method, state } from "./state.js";
 
 const SEPARATORS = new Map([["csv", ","], ["tsv", "\t"]]);
 const LONG_PASTE = 4000; // characters
-let lines = [], rows = null, asked = false;
+const STORED = "noppa-lines";
+let lines = [], rows = null;
 
 export async function refresh() {
   if (!lines.length) { describe("lines", {}); return; }
@@ -26,34 +27,32 @@ function show(newLines) {
   mark(["with-lines"], false);
 }
 
-// Gives the server the lines that `read` finds, or has it forget those it has where there are none.
+// Shows the lines that `read` returns, and remembers them.
 const take = request("lines-problem", ["paste", "file", "column"], [], async (signal, read) => {
-  asked = true;
-  try {
-    const newLines = await read();
-    if (newLines.length) {
-      $("lines-state").textContent = `Sending ${count(newLines.length, "line")}…`;
-      await keepLines(newLines, signal);
-    } else await dropLines();
-    show(newLines);
-  } catch (error) {
-    if (!signal.aborted) {
-      $("lines-state").textContent = lines.length ? `Not taken: these are still the ${count(lines.length, "line")} from before.` : "Not taken.";
-      mark(["with-lines"], true);
-    }
-    throw error;
-  }
-  if (!signal.aborted) await refresh();
+  const newLines = await read();
+  if (signal.aborted) return;
+  show(newLines);
+  remember(newLines);
+  await refresh();
 });
 
-// The lines that the server keeps for this browser, after the page was loaded again; those that were given meanwhile count more.
-export const restore = request("lines-problem", [], [], async () => {
-  const kept = await keptLines();
-  if (asked || lines.length || !kept.length) return;
-  if (!kept.some((line) => line.includes("\n"))) $("paste").value = `${kept.join("\n")}\n`;
-  show(kept);
+// The lines of the page's last visit. A browser has room for some megabytes; more lines are not remembered.
+function remember(newLines) {
+  try {
+    newLines.length ? localStorage.setItem(STORED, JSON.stringify(newLines)) : localStorage.removeItem(STORED);
+  } catch {
+    localStorage.removeItem(STORED);
+  }
+}
+
+export async function restore() {
+  let stored = [];
+  try { stored = JSON.parse(localStorage.getItem(STORED)) ?? []; } catch { /* written by something else */ }
+  if (lines.length || $("paste").value || !Array.isArray(stored) || !stored.length) return;
+  if (!stored.some((line) => line.includes("\n"))) $("paste").value = `${stored.join("\n")}\n`;
+  show(stored);
   if (state.tab === "lines") await refresh();
-});
+}
 
 async function open(file) {
   const content = await file.text();
@@ -78,13 +77,11 @@ async function example() {
   return linesOf($("paste").value);
 }
 
-async function download(format) {
-  const answer = await withLines("lines/vectors", { format, ...method() });
-  const content = await answer.blob().catch(() => { throw new Problem(0, "The download broke off: try again."); });
-  offer(content, `vectors.${format}`);
+async function save(format) {
+  offer(await download("lines/vectors", { format, lines, ...method() }), `vectors.${format}`);
 }
 
-// An ordinary paste of thousands of lines holds Chromium up for a minute; writing them into the field does not.
+// Chromium takes a minute to paste thousands of lines, but no time to set the value of the field.
 function paste(event) {
   const content = event.clipboardData.getData("text/plain"), field = $("paste");
   if (content.length < LONG_PASTE) return;
@@ -97,13 +94,13 @@ export function start() {
   overview.start();
   $("paste").addEventListener("paste", paste);
   const soon = later(() => { $("column-field").hidden = true; take(() => linesOf($("paste").value)); }, 400);
-  $("paste").addEventListener("input", () => { asked = true; soon(); }); // from the first letter on, nothing is restored over it
+  $("paste").addEventListener("input", soon);
   $("file").addEventListener("change", () => { const [file] = $("file").files; if (file) take(() => open(file)); });
   $("column").addEventListener("change", () => take(column));
   $("example").addEventListener("click", () => take(example));
   $("clear").addEventListener("click", () => { $("paste").value = ""; take(() => []); });
   for (const button of document.querySelectorAll("[data-download]")) {
     const format = button.dataset.download;
-    button.addEventListener("click", request(`${format}-problem`, [], [], () => download(format)));
+    button.addEventListener("click", request(`${format}-problem`, [], [], () => save(format)));
   }
 }

@@ -1,4 +1,4 @@
-// A map of points that can be moved and zoomed with a mouse, fingers or the keyboard.
+// A map of points, with panning and zooming by mouse, touch or keyboard.
 
 import { $ } from "./dom.js";
 
@@ -8,9 +8,9 @@ const NEAR = 14, TAP = 6, EDGE = 18, DIM = 0.12;
 function ends(values) { return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]); }
 
 export class Map {
-  constructor(canvas, tell) {
+  constructor(canvas, report) {
     this.canvas = canvas;
-    this.tell = tell;
+    this.report = report;
     this.points = [];
     this.middle = [0, 0];
     this.half = [1, 1];
@@ -25,7 +25,7 @@ export class Map {
     addEventListener("theme", () => this.draw());
     let pressed = null;
     canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); this.pointers.set(event.pointerId, event); pressed = event; });
-    canvas.addEventListener("pointerup", (event) => { // a tap, not a drag: a finger cannot hover
+    canvas.addEventListener("pointerup", (event) => { // a tap: touch screens cannot hover
       if (pressed && Math.hypot(event.offsetX - pressed.offsetX, event.offsetY - pressed.offsetY) < TAP) this.point(this.nearest(event.offsetX, event.offsetY, 2 * NEAR));
     });
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
@@ -56,14 +56,14 @@ export class Map {
 
   mark(at) { this.marked = at; this.draw(); }
 
-  // Shows these points alone, the others as shadows; all of them where there is nothing to single out.
+  // Highlights these points and dims the others; null highlights none.
   light(points) {
     this.lit = points && new Set(points);
     this.canvas.dataset.lit = points ? String(points.length) : "";
     this.draw();
   }
 
-  // Pixels a unit, so that everything fits while nothing is zoomed.
+  // Pixels per unit; at scale 1 everything fits.
   size(scale = this.scale) {
     const { clientWidth: w, clientHeight: h } = this.canvas;
     return scale * Math.min((w / 2 - EDGE) / this.half[0], (h / 2 - EDGE) / this.half[1]);
@@ -100,7 +100,7 @@ export class Map {
     }
   }
 
-  // The name of each cluster in its middle, the largest first; one that would cover another is left out.
+  // Draws the name of each cluster at its center, largest first; skips names that would overlap.
   drawNames(pen) {
     const style = getComputedStyle(this.canvas), taken = [];
     pen.font = `600 13px ${style.fontFamily}`;
@@ -120,7 +120,7 @@ export class Map {
     });
   }
 
-  // For each named cluster the mean of its points, and whether one of them is lit.
+  // The center of each named cluster, and whether any of its points is highlighted.
   middles() {
     const sums = this.names.map(() => null);
     this.points.forEach(([x, y], at) => {
@@ -142,15 +142,15 @@ export class Map {
     return best;
   }
 
-  // Tells of a point, and where it is; of none: -1.
+  // Selects a point and reports its position; -1 for none.
   point(at) {
     if (at === this.marked) return;
     this.marked = at;
-    this.tell(at, ...(at < 0 ? [] : this.place(this.points[at])));
+    this.report(at, ...(at < 0 ? [] : this.place(this.points[at])));
     this.draw();
   }
 
-  // Puts a card beside a place of the map, on the side that has room for it.
+  // Places a card next to a position, on the side with more room.
   attach(card, x, y) {
     const { clientWidth: w, clientHeight: h } = this.canvas, gap = 12;
     card.style.left = `${Math.max(4, Math.min(w - card.offsetWidth - 4, x > w / 2 ? x - card.offsetWidth - gap : x + gap))}px`;

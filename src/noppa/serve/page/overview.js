@@ -1,6 +1,6 @@
-// What is in the lines: search, a map, clusters, near-duplicates. A click on any of them shows it on the map.
+// The views of the Lines tab: search, map, clusters, near-duplicates. Clicking a result highlights it on the map.
 
-import { jsonLines, Problem, withLines } from "./api.js";
+import { post } from "./api.js";
 import { describe } from "./controls.js";
 import { $, count, fold, later, make, number, quoted, whole } from "./dom.js";
 import { save } from "./labels.js";
@@ -9,53 +9,30 @@ import { request } from "./requests.js";
 import { change, method, state } from "./state.js";
 
 const SHOWN_CLUSTERS = 12, SHOWN_GROUPS = 10, SHOWN_LINES = 6;
-const MANY = 500; // from so many lines on, progress is told
 let lines = [], map = null, chosen = null;
 let labels = [], names = [], groups = [];
 
-const json = async (path, body, signal) => (await withLines(path, { ...body, ...method() }, signal)).json();
+const view = (path, body, signal) => post(path, { ...body, lines, ...method() }, signal);
 const line = (at) => lines[at] ?? "";
 
-// Encodes the lines first where they are many; what follows finds their vectors ready.
-const encode = request("encode-problem", [], ["overview"], async (signal) => {
-  if (lines.length < MANY) return true;
-  let encoded = 0;
-  try {
-    for await (const { done, of } of jsonLines(await withLines("lines/encode", method(), signal))) {
-      encoded = done;
-      $("encoding").hidden = false;
-      $("encoding-bar").value = done / of;
-      $("encoding-state").textContent = `Encoded ${whole(done)} of ${count(of, "line")}`;
-    }
-  } catch (error) {
-    throw error instanceof Problem || signal.aborted ? error : new Problem(0, "The answer broke off: try again.");
-  } finally {
-    if (!signal.aborted) $("encoding").hidden = true;
-  }
-  if (encoded < lines.length) throw new Problem(0, `Only ${whole(encoded)} of ${count(lines.length, "line")} were encoded: try again.`);
-  return true;
-});
-
 const search = request("search-problem", ["query"], ["found"], async (signal) => {
-  const { results } = state.query.trim() ? await json("search", { query: state.query, count: 10 }, signal) : { results: [] };
+  const { results } = state.query.trim() ? await view("search", { query: state.query, count: 10 }, signal) : { results: [] };
   fill("found", results.map((hit) => make("li", {}, pick([hit.index], "one line found",
     make("b", {}, number(hit.similarity)), quoted(hit.text)))));
   map.mark(results[0]?.index ?? -1);
 });
 
-const chart = request("map-problem", ["layout"], ["map-frame"], async (signal) => {
-  const layout = $("layout").value;
-  const plane = await json("lines/map", layout === "pca" ? {} : { layout }, signal);
+const chart = request("map-problem", [], ["map-frame"], async (signal) => {
+  const plane = await view("lines/map", {}, signal);
   describe("lines", plane);
   map.show(plane.points, map.labels);
   const percent = plane.shares.map((share) => `${(100 * share).toFixed(0)} %`).join(" and ");
   $("map-title").textContent = `Map of ${count(lines.length, "line")}`;
-  const axes = percent ? `Two principal axes (${percent} of the variance)` : "UMAP, where neighbours mean something and axes do not";
-  $("map-hint").textContent = `${axes}, coloured by cluster. Drag, scroll or pinch; with the keyboard: arrows, + and −.`;
+  $("map-hint").textContent = `Two principal axes (${percent} of the variance), coloured by cluster. Drag, scroll or pinch, or use the arrow keys, + and −.`;
 });
 
 const cluster = request("clusters-problem", ["clusters-count"], ["clusters"], async (signal) => {
-  const answer = await json("lines/clusters", { count: Number(state.clusters) }, signal);
+  const answer = await view("lines/clusters", { count: Number(state.clusters) }, signal);
   labels = answer.labels;
   names = answer.clusters.map((one) => one.name);
   map.recolour(labels, names);
@@ -70,7 +47,7 @@ const cluster = request("clusters-problem", ["clusters-count"], ["clusters"], as
 });
 
 const duplicates = request("duplicates-problem", ["threshold"], ["duplicates", "duplicates-state"], async (signal) => {
-  ({ groups } = await json("lines/duplicates", { threshold: Number(state.threshold) }, signal));
+  ({ groups } = await view("lines/duplicates", { threshold: Number(state.threshold) }, signal));
   const repeated = groups.reduce((sum, group) => sum + group.lines.length, 0);
   $("duplicates-state").textContent = groups.length ? `${count(groups.length, "group")}, ${count(repeated, "line")}` : "None.";
   fill("duplicates", groups.map((group) => {
@@ -80,13 +57,13 @@ const duplicates = request("duplicates-problem", ["threshold"], ["duplicates", "
   }), SHOWN_GROUPS, "groups");
 });
 
-// A new list; what was highlighted by way of the old one no longer is.
+// Replaces a list, and clears a highlight that was set from it.
 function fill(list, items, shown = items.length, what = "") {
   if ($(list).contains(chosen)) highlight(null);
   fold($(list), items, shown, what);
 }
 
-// A button that highlights these lines on the map, and, pressed again, no longer does.
+// A button that switches the highlight of these lines on and off.
 function pick(members, title, ...children) {
   const button = make("button", { type: "button", class: "pick", "aria-pressed": "false" }, ...children);
   button.addEventListener("click", () => { chosen === button ? highlight(null) : highlight(button, members, title); });
@@ -105,7 +82,7 @@ function highlight(button, members = null, title = "") {
   if (members) $("map").scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
 }
 
-// A card beside the point that the mouse or the keyboard is at; its text is also read out.
+// Shows a card next to the current point; screen readers announce its text.
 function point(at, x, y) {
   $("map-card").hidden = at < 0;
   $("map-point").textContent = at < 0 ? "–" : line(at);
@@ -116,30 +93,24 @@ function point(at, x, y) {
   map.attach($("map-card"), x, y);
 }
 
-// The ways to lay out a map that the server has, and what the address says of all the fields.
-export function fillIn(layouts = null) {
-  if (layouts) {
-    $("layout").replaceChildren(...layouts.map((name) => make("option", { value: name }, name === "pca" ? "principal axes" : name.toUpperCase())));
-    $("layout-field").hidden = layouts.length < 2;
-  }
+// Sets the fields from the state of the page.
+export function fillIn() {
   $("query").value = state.query;
   $("clusters-count").value = state.clusters;
   $("threshold").value = state.threshold;
   $("threshold-value").textContent = Number(state.threshold).toFixed(2);
-  $("layout").value = [...$("layout").options].some(({ value }) => value === state.layout) ? state.layout : "pca";
 }
 
 export async function refresh(newLines) {
   if (newLines !== lines) highlight(null);
   lines = newLines;
-  if (await encode()) await Promise.all([cluster().then(chart), search(), duplicates()]);
+  await Promise.all([cluster().then(chart), search(), duplicates()]);
 }
 
 export function start() {
   map = new Map($("map"), point);
-  $("layout").addEventListener("change", () => { change({ layout: $("layout").value }); chart(); });
   $("unlight").addEventListener("click", () => { const button = chosen; highlight(null); button?.focus(); });
-  // The state follows at once, so that whatever fills in the fields meanwhile undoes nothing; requests wait for a pause.
+  // The state changes at once, so that filling in the fields meanwhile undoes nothing; requests wait until typing pauses.
   const soon = { search: later(search), cluster: later(cluster), duplicates: later(duplicates) };
   $("query").addEventListener("input", () => { change({ query: $("query").value }); soon.search(); });
   $("clusters-count").addEventListener("input", () => {

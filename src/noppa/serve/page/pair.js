@@ -1,4 +1,4 @@
-// Two sentences: how similar, and which words make them so.
+// The Pair tab: the similarity of two sentences, and the words behind it.
 
 import { post } from "./api.js";
 import { describe } from "./controls.js";
@@ -20,7 +20,7 @@ export const refresh = request("pair-problem", ["first", "second"], ["pair-resul
   $("gauge").setAttribute("aria-valuenow", pair.similarity.toFixed(3));
   $("gauge").firstElementChild.style.width = `${100 * Math.max(0, pair.similarity)}%`;
   describe("pair", pair);
-  heatmap($("align"), { rows: pair.a, columns: pair.b, values: pair.pairs, label: "What pairs of words give to the similarity." });
+  heatmap($("align"), { rows: pair.a, columns: pair.b, values: pair.pairs, label: "Contribution of each pair of words to the similarity." });
   const a = labels(pair.a), b = labels(pair.b);
   const pairs = pair.pairs.flatMap((row, i) => row.map((value, j) => [value, a[i], b[j]]));
   pairs.sort((x, y) => Math.abs(y[0]) - Math.abs(x[0]));

@@ -1,11 +1,11 @@
-// A long text in place of a table: choose one of its words, and the others are coloured by what it has with them.
+// A long text instead of a heat map: choosing a word colours the others by their value with it.
 
 import { make, number } from "./dom.js";
 import { BEHIND, readout, shade } from "./shades.js";
 import { labels } from "./tokens.js";
 
 const LISTED = 6;
-let texts = 0; // so that every word has an id of its own
+let texts = 0; // makes the ids of words unique
 
 export function reading(place, { rows, columns, values, label }, most) {
   const same = rows === columns, one = `reading-${texts++}`;
@@ -14,7 +14,7 @@ export function reading(place, { rows, columns, values, label }, most) {
   const choices = spans(rows, names.rows, (at) => ({ role: "option", id: `${one}-${at}`, "aria-selected": "false" }));
   chooser.append(...spaced(rows, choices));
   const other = same ? choices : spans(columns, names.columns, () => ({}));
-  const told = readout(), strongest = make("ol", { class: "ranked" });
+  const shown = readout(), strongest = make("ol", { class: "ranked" });
   let chosen = 0;
   const choose = (at) => {
     choices[chosen].setAttribute("aria-selected", "false");
@@ -22,7 +22,7 @@ export function reading(place, { rows, columns, values, label }, most) {
     chooser.setAttribute("aria-activedescendant", choices[at].id);
     other.forEach((word, column) => shade(word, BEHIND * Math.max(-most, Math.min(most, values[at][column])), most, "backgroundColor"));
     const order = values[at].map((value, column) => [value, column]).filter(([, column]) => !(same && column === at)).sort((a, b) => Math.abs(b[0]) - Math.abs(a[0])).slice(0, LISTED);
-    if (order.length) told.tell(names.rows[at], names.columns[order[0][1]], order[0][0]);
+    if (order.length) shown.show(names.rows[at], names.columns[order[0][1]], order[0][0]);
     strongest.replaceChildren(...order.map(([value, column]) => make("li", {}, make("b", {}, number(value, 4)), make("bdi", {}, names.columns[column]))));
   };
   chooser.addEventListener("click", (event) => { const at = choices.indexOf(event.target.closest("[role=option]")); if (at >= 0) choose(at); });
@@ -33,9 +33,9 @@ export function reading(place, { rows, columns, values, label }, most) {
     const step = getComputedStyle(chooser).direction === "rtl" && event.key.match(/Left|Right/) ? -moves[event.key] : moves[event.key];
     choose(Math.min(choices.length - 1, Math.max(0, chosen + step)));
   });
-  place.append(make("p", { class: "hint" }, `The text is long for a table. Press a word, or move with the arrow keys: ${same ? "the others" : "those of the second text"} are coloured by what it has with them.`), chooser);
+  place.append(make("p", { class: "hint" }, `This text is too long for a table. Click a word, or use the arrow keys, to colour ${same ? "the other words" : "the words of the second text"} by their value with it.`), chooser);
   if (!same) place.append(make("p", { class: "reading", dir: "auto" }, ...spaced(columns, other)));
-  place.append(told.node, strongest);
+  place.append(shown.node, strongest);
   choose(liveliest(values, same, rows));
 }
 
@@ -44,10 +44,10 @@ const spans = ({ sources }, names, attributes) => names.map((name, at) => {
   return make("span", { class: piece ? "word piece" : "word", ...attributes(at) }, name.replaceAll("‧", ""));
 });
 
-// Blanks between words, none between the pieces of one.
+// Spaces between words, but not between the pieces of a word.
 const spaced = ({ sources }, nodes) => nodes.flatMap((node, at) => (at && sources[at] !== sources[at - 1] ? [" ", node] : [node]));
 
-// The whole word with the largest value, that of a token with itself left aside.
+// The whole word with the largest value, ignoring values of words with themselves.
 function liveliest(values, same, { tokens, sources }) {
   const whole = (at) => /\p{L}/u.test(tokens[at]) && sources[at] !== sources[at - 1] && sources[at] !== sources[at + 1];
   let best = 0, most = -1;

@@ -1,10 +1,9 @@
-// A request of the page, the error message that belongs to it, and the results that it will replace.
+// A request of the page, its error message, and the results that it will replace.
 
 import { $ } from "./dom.js";
 
-// An error is shown at `place` until this request is repeated or one of its fields changes; no other request touches it.
-// Once a field has changed, `results` are dimmed until the answer to what it holds now is there; after an error they stay so.
-// A new run aborts the one before.
+// Shows an error at `place` until the request is repeated or one of its fields changes. Dims `results` from the moment a
+// field changes until the new answer arrives; after an error they stay dimmed. A new run aborts the previous one.
 export function request(place, fields, results, run) {
   let running = null;
   for (const field of fields) $(field).addEventListener("input", () => { show(place, null); mark(results, true); });
@@ -18,7 +17,7 @@ export function request(place, fields, results, run) {
       if (mine === running) mark(results, false);
       return answer;
     } catch (error) {
-      if (mine.signal.aborted) return undefined; // the run that aborted it goes on
+      if (mine.signal.aborted) return undefined; // a newer run replaced this one
       mark(results, true);
       show(place, error);
     }

@@ -1,4 +1,4 @@
-// The served index: a query, filters over the metadata, and why each text was found.
+// The Search tab: a query, filters on the metadata, and an explanation of each result.
 
 import { get, post } from "./api.js";
 import { $, count, later, make, number, quoted } from "./dom.js";
@@ -10,14 +10,14 @@ const OPERATORS = ["=", "!=", "<", "<=", ">", ">=", "in", "contains", "missing"]
 const HITS = 10, REASONS = 6;
 let facts = null;
 
-// What is served: the name of an index, or null for none, and then there is no such tab.
+// Shows the tab if the server has an index.
 export function serve(index) { $("tab-search").hidden = !index; }
 
 const load = request("index-problem", [], [], async () => {
   facts = await get("index");
   $("index-name").textContent = facts.name;
   $("add-filter").hidden = !facts.fields.length;
-  const fields = facts.fields.length ? `; filters by ${facts.fields.join(", ")}` : "";
+  const fields = facts.fields.length ? `; filter by ${facts.fields.join(", ")}` : "";
   $("index-state").textContent = `${count(facts.texts, "text")}${fields}.`;
   showFilters();
 });
@@ -28,7 +28,7 @@ const find = request("asked-problem", ["asked", "filters"], ["hits"], async (sig
   const found = state.asked.trim()
     ? await post("index/search", { query: state.asked, count: HITS, mode: state.mode, explain: true, ...(where && { where }) }, signal)
     : { results: [], note: null };
-  $("hits-note").textContent = found.note ?? (state.asked.trim() && !found.results.length ? "Nothing found." : "");
+  $("hits-note").textContent = found.note ?? (state.asked.trim() && !found.results.length ? "No results." : "");
   $("hits-warning").textContent = found.warning ?? "";
   $("hits").replaceChildren(...found.results.map(shown));
 });
@@ -51,18 +51,18 @@ function reasons({ why }) {
   const pairs = (found) => found.slice(0, REASONS).map(([a, b, value]) => make("li", {}, make("b", {}, number(value)), make("span", {}, make("bdi", {}, piece(a)), " – ", make("bdi", {}, piece(b)))));
   const listed = (title, items) => (items.length ? [make("h3", {}, title), make("ul", { class: "reasons" }, ...items)] : []);
   return [make("details", {}, make("summary", {}, "Why"),
-    ...listed("Words of the query that it has, and their part of BM25", terms.map(([term, value]) => make("li", {}, make("b", {}, number(value, 2)), make("bdi", {}, term)))),
-    ...listed("Words that are alike, and their part of the cosine", pairs(why.aligned)),
-    ...listed("The nearest word of the other side, and its part of the overlap", pairs(why.nearest.sort((a, b) => b[2] - a[2]))))];
+    ...listed("Matching words, and their part of the BM25 score", terms.map(([term, value]) => make("li", {}, make("b", {}, number(value, 2)), make("bdi", {}, term)))),
+    ...listed("Similar words, and their part of the cosine", pairs(why.aligned)),
+    ...listed("Nearest words, and their part of the overlap", pairs(why.nearest.sort((a, b) => b[2] - a[2]))))];
 }
 
 const piece = (token) => labels({ tokens: ["", token], sources: token.startsWith("##") ? [0, 0] : [0, 1] })[1];
 
-// Filters: rows of a field, an operator and a value; all of them must hold.
+// Filters: each has a field, an operator and a value; a result must pass all of them.
 
 const filters = () => { try { const found = JSON.parse(state.where || "[]"); return Array.isArray(found) ? found.filter((one) => Array.isArray(one) && one.length === 3) : []; } catch { return []; } };
 
-// Each row as the server takes it: a number where the value reads as one.
+// Converts the filters to the request; values that look like numbers become numbers.
 function conditions() {
   const where = {};
   for (const [field, operator, value] of filters()) {

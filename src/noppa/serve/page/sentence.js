@@ -1,4 +1,4 @@
-// One sentence: tokens, weights, shares, attention, and what refinement did.
+// The Sentence tab: tokens, weights, shares, attention, and the effect of refinement.
 
 import { post } from "./api.js";
 import { describe } from "./controls.js";
@@ -9,9 +9,9 @@ import { change, method, state } from "./state.js";
 import { labels, words } from "./tokens.js";
 
 const KINDS = {
-  attention: ["Attention", "How much each token (row) attends to each other one; rows add up to 1."],
-  weighted_attention: ["Weighted attention", "Attention times the weight of the row’s token."],
-  pairs: ["Shares by pair", "What a token (row) gives to the vector by way of another; all add up to 1."],
+  attention: ["Attention", "How much each token (row) attends to every other token; each row adds up to 1."],
+  weighted_attention: ["Weighted attention", "Attention multiplied by the weight of the row’s token."],
+  pairs: ["Shares by pair", "What each token (row) contributes to the vector through every other token; all values add up to 1."],
 };
 const SHOWN = 30;
 let last = null;
@@ -28,7 +28,7 @@ export const refresh = request("sentence-problem", ["text"], ["sentence-results"
 
 function show() {
   const found = words(last), parted = found.filter(({ start, end }) => end - start > 1);
-  $("summary").textContent = `${count(last.tokens.length, "token")}, ${last.known.filter(Boolean).length} known${parted.length ? `; ${count(parted.length, "word")} by pieces alone` : ""}.`;
+  $("summary").textContent = `${count(last.tokens.length, "token")}, ${last.known.filter(Boolean).length} known${parted.length ? `; ${count(parted.length, "word")} built from pieces` : ""}.`;
   $("pieces-hint").hidden = !parted.length;
   describe("sentence", last);
   showTokens(found);
@@ -37,11 +37,11 @@ function show() {
   $("steps").replaceChildren(...last.steps.map((step) => make("li", {}, ...stepped(step))));
 }
 
-// A refinement by its name, what it did, and its parameters.
+// The name of a refinement, its effect, and its parameters.
 function stepped({ name, share_removed: removed }) {
   const [, kind, parameters] = name.match(/^(\w+)\((.*)\)$/) ?? [null, name, ""];
-  const told = removed === null ? "" : ` took away ${(100 * removed).toFixed(2)} % of the squared length`;
-  return [`${kind}${told} `, make("span", { class: "hint" }, parameters.replaceAll("'", "").replaceAll("=", " = "))];
+  const effect = removed === null ? "" : ` removed ${(100 * removed).toFixed(2)} % of the squared length`;
+  return [`${kind}${effect} `, make("span", { class: "hint" }, parameters.replaceAll("'", "").replaceAll("=", " = "))];
 }
 
 function showTokens(found) {
@@ -56,7 +56,7 @@ function showTokens(found) {
     if (end - start === 1) return [token(start, last.known[start] ? {} : { class: "unknown", title: "not in the vocabulary" })];
     const sum = last.shares.slice(start, end).reduce((a, b) => a + b, 0);
     const pieces = Array.from({ length: end - start }, (_, at) => token(start + at, { class: "piece", title: `part of ${text}` }));
-    return [row(text, { class: "parted", title: "known by its pieces alone" }, make("td"), cell(sum, largest, signed), make("td")), ...pieces];
+    return [row(text, { class: "parted", title: "built from known pieces" }, make("td"), cell(sum, largest, signed), make("td")), ...pieces];
   });
   fold($("tokens").tBodies[0], [...rows, ...remainders.map(([name, share]) => row(name, {}, make("td"), cell(share, largest, signed), make("td")))], SHOWN, "rows");
 }

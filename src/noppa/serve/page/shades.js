@@ -1,22 +1,22 @@
-// Numbers as colours, which colour is how much, and the line that tells one of them.
+// Numbers as colours, their legend, and the line that shows one value.
 
 import { make, number } from "./dom.js";
 
-// How opaque the colour behind a word may be that is still read with ease, in light and in dark.
+// Maximum opacity behind a word that keeps it readable in both themes.
 export const BEHIND = 0.5;
 
 export function shade(node, value, most, property = "fill") {
   node.style[property] = `rgba(var(${value < 0 ? "--negative" : "--positive"}), ${Math.min(1, Math.abs(value) / most).toFixed(3)})`;
 }
 
-// The line below a table that tells the value of a cell.
+// The line below a table that shows the value of a cell.
 export function readout() {
   const node = make("p", { class: "readout", role: "status" }, "–");
-  const tell = (row, column, value) => node.replaceChildren(make("bdi", {}, row), " → ", make("bdi", {}, column), `: ${number(value, 4)}`);
-  return { node, tell };
+  const show = (row, column, value) => node.replaceChildren(make("bdi", {}, row), " → ", make("bdi", {}, column), `: ${number(value, 4)}`);
+  return { node, show };
 }
 
-// Which colour is how much: from 0, or from the least where some are negative.
+// The colour scale, from 0, or from -most if there are negative values.
 export function legend(values, most, opacity = 1) {
   const signed = values.flat().some((value) => value < 0), scale = make("span", { class: "scale", "aria-hidden": "true" });
   scale.style.background = `linear-gradient(to right, ${signed ? `rgba(var(--negative), ${opacity}), ` : ""}transparent, rgba(var(--positive), ${opacity}))`;

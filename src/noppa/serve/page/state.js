@@ -1,4 +1,4 @@
-// What the page shows, kept in the address behind #: browsers never send that part to a server.
+// The state of the page, kept in the fragment of the address, which browsers never send to a server.
 
 const DEFAULTS = {
   tab: "sentence",
@@ -9,9 +9,9 @@ const DEFAULTS = {
   classified: "A wonderful film, and not too long.", other: "", label: "",
   asked: "", mode: "hybrid", where: "",
   model: "", name: "", a: "", k: "", parts: "", numbers: "",
-  heat: "attention", clusters: "6", threshold: "0.95", layout: "pca",
+  heat: "attention", clusters: "6", threshold: "0.95",
 };
-const WAIT = 300; // the address follows what is typed when typing has paused
+const WAIT = 300; // the address is updated when typing pauses
 
 export const state = { ...DEFAULTS };
 let timer = 0;
@@ -30,13 +30,13 @@ function address() {
 
 const entered = () => location.pathname + location.search + (address() && `#${address()}`);
 
-// Writes into the address what waits to be written.
+// Updates the address now.
 export function settle() {
   clearTimeout(timer);
   if (address() !== location.hash.slice(1)) history.replaceState(null, "", entered());
 }
 
-// A `step` is one that Back undoes: another tab, model or method.
+// A `step` (a change of tab, model or method) can be undone with Back.
 export function change(values, step = false) {
   if (step) settle();
   Object.assign(state, values);
@@ -49,14 +49,14 @@ let served = [];
 
 export function serve(models) { served = models; }
 
-// The model of a tab where none was chosen: for one sentence the first that has attention to show; else the first.
+// The model of a tab: the chosen one; by default the first, or, for the Sentence tab, the first with attention.
 export function model(tab = state.tab) {
   const chosen = served.find(({ name }) => name === state.model);
   const attends = tab === "sentence" && served.find(({ attention }) => attention);
   return (chosen || attends || served[0])?.name;
 }
 
-// The fields `model` and `method` of a request; no `method` where the encoder is used as it is served.
+// The fields `model` and `method` of a request; `method` only if the user chose one.
 export function method() {
   const fields = {};
   if (model()) fields.model = model();

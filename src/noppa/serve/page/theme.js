@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until the button chooses. The choice holds for every page of this server.
+// The light or dark theme: the system setting, until the user chooses one with the button.
 
 import { $ } from "./dom.js";
 
@@ -20,6 +20,6 @@ export function start() {
     root.dataset.theme = shown() === "dark" ? "light" : "dark";
     localStorage.setItem(KEY, root.dataset.theme);
     show();
-    dispatchEvent(new Event("theme")); // a canvas must be painted again
+    dispatchEvent(new Event("theme")); // the map redraws its canvas
   });
 }

@@ -1,15 +1,14 @@
-// Tokens as a reader wants them: pieces as parts of their word, every script in its own direction.
+// Tokens for display: pieces marked as parts of their word, scripts in their own direction.
 
 const PIECE = "##", MARK = "‧", MOST = 16;
 const RIGHT_TO_LEFT = /^[^\p{L}]*[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
 export const rightToLeft = (tokens) => RIGHT_TO_LEFT.test(tokens.join(" "));
 
-// Between a first-strong isolate and its end a text has its own direction, also where there is no `dir`.
+// Unicode isolates give a text its own direction where `dir` is not available.
 export const isolated = (text) => `\u2068${text}\u2069`;
 
-// The words of a text: `text`, and which tokens they are, from `start` to before `end`; more than one where the word is
-// known by its pieces alone.
+// The words of a text: `text`, and its tokens from `start` to before `end`; several for a word built from pieces.
 export function words({ tokens, sources }) {
   const found = [];
   tokens.forEach((token, at) => {
@@ -23,7 +22,7 @@ export function words({ tokens, sources }) {
 
 const bare = (token) => (token.startsWith(PIECE) ? token.slice(PIECE.length) : token);
 
-// Each token as it is shown: a piece with a mark where the word goes on.
+// The label of each token; a piece has a mark where the word continues.
 export function labels(side) {
   const shown = [...side.tokens];
   for (const { start, end } of words(side)) {
