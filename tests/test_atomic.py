@@ -52,7 +52,6 @@ def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda handle: None)
 
 
-@pytest.mark.found("fault injection", "a save that failed left hidden folders behind")
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_fault_leaves_the_old_or_the_new_one(
@@ -96,7 +95,6 @@ print(kills, len(ends))
 """
 
 
-@pytest.mark.found("outside review", "a save that was killed could leave nothing under its name")
 def test_a_kill_at_any_call_leaves_the_old_or_the_new_one(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", KILLS, str(tmp_path)],
@@ -111,7 +109,6 @@ def test_a_kill_at_any_call_leaves_the_old_or_the_new_one(tmp_path: Path) -> Non
     assert ends == 2  # both the old and the new one were met
 
 
-@pytest.mark.found("outside review", "the umask was set for the whole process for a moment")
 def test_the_umask_is_left_alone_and_kept(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
@@ -126,7 +123,6 @@ def test_the_umask_is_left_alone_and_kept(tmp_path: Path) -> None:
     assert set(modes.values()) == {0o640}
 
 
-@pytest.mark.found("fault injection", "a file that could not be written left a hidden one behind")
 def test_every_fault_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     target = tmp_path / "file"
 

@@ -63,9 +63,6 @@ def longest_run(slots: np.ndarray) -> int:
     return int(np.diff(ends).max()) - 1
 
 
-@pytest.mark.found(
-    "outside review", "Words chosen to collide made look-up quadratic in their number."
-)
 def test_words_that_collide_get_a_seeded_table() -> None:
     words = colliding(5_000)
     text, bounds = lexicon(words)
@@ -81,9 +78,6 @@ def test_words_that_collide_get_a_seeded_table() -> None:
     assert found.find("cake") == -1
 
 
-@pytest.mark.found(
-    "outside review", "A saved folder of words that collide was as slow as building it."
-)
 def test_a_seeded_table_is_saved_and_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,9 +105,6 @@ BOUNDS = {
 }
 
 
-@pytest.mark.found(
-    "outside review", "Bounds that fall or pass the end of the text crashed the process."
-)
 @pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS)
 def test_damaged_bounds_are_refused(bounds: list[int]) -> None:
     damaged = np.array(bounds, np.int64)
@@ -136,7 +127,6 @@ SLOTS = {
 }
 
 
-@pytest.mark.found("outside review", "A stored table without an empty entry was searched for ever.")
 @pytest.mark.parametrize("slots", SLOTS.values(), ids=SLOTS)
 def test_damaged_slots_are_refused(slots: np.ndarray) -> None:
     for module in (_native, oracle):
@@ -222,16 +212,12 @@ for call in {calls!r}:
     ).splitlines()
 
 
-@pytest.mark.found(
-    "outside review", "Products of sizes overflowed, and pooling wrote outside its memory."
-)
 def test_sizes_that_do_not_fit_are_refused() -> None:
     errors = refused(HOSTILE)
     assert not [error for error in errors if "nothing refused" in error]
     assert len([error for error in errors if "Error " in error]) == len(HOSTILE)
 
 
-@pytest.mark.found("outside review", "A window of GEM far wider than the text crashed.")
 def test_a_window_is_clamped_to_the_tokens() -> None:
     printed = ran(
         """
@@ -252,9 +238,6 @@ def test_too_little_memory_is_one_sentence() -> None:
     assert error.startswith("MemoryError too little memory for this call")
 
 
-@pytest.mark.found(
-    "outside review", "Steps pointed into arrays that were converted on the way in, and freed."
-)
 def test_steps_hold_the_arrays_that_were_converted() -> None:
     printed = ran(
         """
@@ -273,9 +256,6 @@ for kind in ("map", "remove"):
     assert printed.split() == ["True", "True"]
 
 
-@pytest.mark.found(
-    "outside review", "A dimension of 2**62 wrote beyond the buffer, with numbers from the file."
-)
 def test_a_dimension_beyond_the_block_writes_nothing() -> None:
     printed = ran(
         """
@@ -311,9 +291,6 @@ def test_a_str_that_claims_to_be_ascii_is_read_as_it_is() -> None:
 
 
 @pytest.mark.unsanitized
-@pytest.mark.found(
-    "outside review", "Memory of the scanner was never given back: 310 MB after a text of 40 MB."
-)
 def test_memory_of_a_long_text_is_given_back() -> None:
     printed = ran(
         """

@@ -58,10 +58,6 @@ def test_the_properties_of_characters_equal_the_oracle() -> None:
         _native.character_kind("ab")
 
 
-@pytest.mark.found(
-    "code review",
-    "Words of duplicates and names of topics followed the Unicode of the running Python.",
-)
 def test_letters_and_digits_are_the_same_with_every_python() -> None:
     classes = bytes(
         characters.is_letter(c)
@@ -74,9 +70,6 @@ def test_letters_and_digits_are_the_same_with_every_python() -> None:
     assert [*map(characters.is_word_character, "a1½Ⅳ٣_\u0301–")] == [True] * 5 + [False] * 3
 
 
-@pytest.mark.found(
-    "outside review", "The classes of characters came from the Python that built the module."
-)
 def test_the_tables_are_those_of_the_pinned_version() -> None:
     assert {name: len(native_tables.values(name)) for name in native_tables.TABLES} == {
         "kind": len(CODES), "lower": len(CODES), "plain": len(CODES), "stable": len(CODES)
@@ -102,10 +95,6 @@ def test_the_native_tables_need_no_unicode_data(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == tool().headers()
 
 
-@pytest.mark.found(
-    "outside review",
-    "NFC came from the Python that runs, which knows more marks than the last one.",
-)
 @pytest.mark.parametrize("mark", [MARK_14, MARK_16])
 def test_characters_that_not_every_python_knows_stay_where_they_are(mark: str) -> None:
     text = f"e\u0301 x{mark}\u0301 e{mark}\u0301"

@@ -249,9 +249,6 @@ def test_fit_works_on_the_embedded_words():
     assert noppa.load("sif").words.dim == noppa.load().words.dim
 
 
-@pytest.mark.found(
-    "outside review", "fit -p attend_self=false saved an encoder that could not encode"
-)
 def test_parameters_have_the_type_of_their_field():
     pairs = ["attend_self=false", "a=none", "k=0", "parts=context, dct2", "max_tokens=7", "pair_columns=(2, 5)"]  # fmt: skip
     assert parse_method("noppa", pairs) == NoPPA(

@@ -66,7 +66,6 @@ def on_a_terminal(*arguments):
 # Signals
 
 
-@pytest.mark.found("outside review", "SIGTERM left hidden partial files behind.")
 @pytest.mark.parametrize(
     ("number", "more"),
     [(signal.SIGTERM, []), (signal.SIGTERM, ["--resume"]), (signal.SIGHUP, [])],
@@ -150,9 +149,6 @@ def inputs(folder):
     )
 
 
-@pytest.mark.found(
-    "fault injection", "A full disk gave a traceback, or half a file under its final name."
-)
 def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder):
     inputs(folder)
     done = subprocess.run(
@@ -171,7 +167,6 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder):
         assert not [path for path in left if path.stat().st_size], (command, left)
 
 
-@pytest.mark.found("fault injection", "A full standard output gave a traceback.")
 @pytest.mark.parametrize(
     "command",
     [
@@ -188,7 +183,6 @@ def test_a_full_standard_output(folder, command):
     assert done.stderr.count(b"\n") == 1, done.stderr.decode()
 
 
-@pytest.mark.found("outside review", "A full device behind a pipe gave a traceback.")
 @pytest.mark.parametrize(
     "command",
     [
@@ -214,7 +208,6 @@ def test_a_full_device_is_one_sentence(folder, command):
     assert "Traceback" not in done.errors
 
 
-@pytest.mark.found("outside review", "Ctrl-C while Parquet was written printed a traceback.")
 def test_ctrl_c_while_parquet_is_written(folder):
     """In a process of its own: what is printed when objects are collected at its end counts too."""
     (folder / "texts.txt").write_text("a cake is a cake\n" * 40_000)
@@ -240,7 +233,6 @@ def test_ctrl_c_while_parquet_is_written(folder):
 # Damaged files
 
 
-@pytest.mark.found("outside review", "A csv.gz that was cut short printed only 'Aborted.'.")
 @pytest.mark.parametrize("command", ["encode", "fit", "index", "vectors counts", "search"])
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "txt"])
 def test_a_cut_archive_is_named(folder, command, form):
@@ -262,7 +254,6 @@ def test_a_cut_archive_is_named(folder, command, form):
 # A terminal
 
 
-@pytest.mark.found("outside review", "Escape sequences of the data reached the terminal.")
 def test_search_shows_control_characters(folder):
     (folder / "t.txt").write_text(HOSTILE + "\n")
     shown = on_a_terminal("search", "t.txt", "cake", "-m", "model")

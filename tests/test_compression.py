@@ -47,7 +47,6 @@ def content_of(path):
 
 
 @KINDS
-@pytest.mark.found("outside review", "A cut .zst was read as whole, with the rows that were there.")
 def test_a_cut_file_is_never_whole(tmp_path, kind):
     path = tmp_path / "v"
     whole = PACK[kind](TEXT)
@@ -77,10 +76,6 @@ def test_members_one_after_the_other(tmp_path, kind):
 
 
 @KINDS
-@pytest.mark.found(
-    "code review",
-    "The beginning of a second bz2 or xz member, cut, passed for the end of the file.",
-)
 def test_what_follows_a_member_is_another_one(tmp_path, kind):
     path = tmp_path / "v"
     whole = PACK[kind](TEXT)
@@ -110,7 +105,6 @@ def test_skippable_frames_of_zstd(tmp_path):
 # Archives
 
 
-@pytest.mark.found("outside review", "Encrypted zip archives were raw errors.")
 def test_encrypted_archive(tmp_path):
     content = bytearray(zipped(TEXT))
     content[6] |= 1
@@ -169,7 +163,6 @@ def test_what_grows_is_taken_in_pieces(tmp_path, monkeypatch, kind):
     assert peak < 14 << 20
 
 
-@pytest.mark.found("code review", "Some bytes of xz could ask for 4 GB of memory.")
 def test_memory_of_xz_is_bounded(tmp_path):
     content = bytearray(lzma.compress(TEXT))
     size = 4 * content[12] + 4  # of the header of the block, its checksum among them
@@ -185,7 +178,6 @@ def test_memory_of_xz_is_bounded(tmp_path):
 # Records
 
 
-@pytest.mark.found("outside review", "A cut csv.gz printed only that the command was aborted.")
 @KINDS
 def test_cut_tables_are_told(tmp_path, kind):
     path = tmp_path / f"records.csv.{kind}"

@@ -275,9 +275,6 @@ class TestFiles:
         assert len(message) < 1000
         assert pickle.loads(message).encode(TEXTS).tobytes() == loaded.encode(TEXTS).tobytes()
 
-    @pytest.mark.found(
-        "outside review", "a pickled encoder was the path of a folder that may be gone"
-    )
     @pytest.mark.parametrize("then", ["gone", "another"])
     def test_one_whose_folder_changed_travels_whole(self, tmp_path: Path, then: str) -> None:
         fitted().save(tmp_path / "model")

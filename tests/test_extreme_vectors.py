@@ -59,17 +59,6 @@ def test_every_method_is_tried() -> None:
     assert {type(method) for method in METHODS_TRIED} == set(METHODS.values())
 
 
-@pytest.mark.found(
-    "outside review", "whitening of axes without variance gave NaN and infinity, which were saved"
-)
-@pytest.mark.found(
-    "outside review",
-    "a fit of uSIF ended in a LinAlgError: 1 / length of a word of 1e-40 is no float32",
-)
-@pytest.mark.found(
-    "hostile values tried in turn",
-    "noise removal and whitening overflowed on words far larger than the corpus",
-)
 @pytest.mark.parametrize("refinements", REFINEMENTS, ids=str)
 @pytest.mark.parametrize("name", MATRICES)
 def test_vectors_and_explanations_are_finite(name: str, refinements: Any) -> None:

@@ -67,9 +67,6 @@ def hidden():
 # What is there already
 
 
-@pytest.mark.found(
-    "outside review", "--resume onto an unrelated finished file wrote nothing and succeeded."
-)
 def test_resume_refuses_an_output_of_unknown_origin():
     np.save("v.npy", np.zeros((2, 4), np.float32))
     before = content("v.npy")
@@ -119,9 +116,6 @@ def test_resume_of_a_finished_job_notices_another_input_or_output():
     assert job(resume=True).run().rows == 3001
 
 
-@pytest.mark.found(
-    "outside review", "Without --resume, hours of partial output were thrown away without a word."
-)
 def test_a_begun_output_is_not_thrown_away():
     broken_off()
     before = content(".v.npy.partial")
@@ -155,9 +149,6 @@ def test_no_device_is_replaced(tmp_path):
 # Another input
 
 
-@pytest.mark.found(
-    "outside review", "A resume compared only the size of the input, and mixed rows of two files."
-)
 @pytest.mark.parametrize("form", ["npy", "jsonl", "csv"])
 def test_resume_refuses_another_input_of_the_same_size(form):
     broken_off(f"v.{form}")
@@ -190,9 +181,6 @@ def test_resume_goes_on_when_only_unread_records_changed():
     assert content("v.npy") == whole()
 
 
-@pytest.mark.found(
-    "outside review", "A file that was cut during the run gave a short output and exit code 0."
-)
 @pytest.mark.parametrize("target", ["v.npy", "v.parquet"])
 @pytest.mark.parametrize("change", ["cut", "appended", "replaced", "removed"])
 def test_an_input_that_changes_during_the_run_is_noticed(target, change):
@@ -220,9 +208,6 @@ def test_an_input_that_changes_during_the_run_is_noticed(target, change):
 # Two runs
 
 
-@pytest.mark.found(
-    "outside review", "Two runs to one target shared a partial file and mixed their rows."
-)
 def test_a_second_run_to_the_same_target_is_refused():
     with waiting(lambda progress: job(progress=progress).run()):
         for options in ({}, {"resume": True}, {"overwrite": True}):
@@ -251,7 +236,6 @@ def test_a_link_in_the_place_of_the_partial_file_is_not_followed():
 # Odd checkpoints
 
 
-@pytest.mark.found("outside review", "Odd checkpoints were believed.")
 @pytest.mark.parametrize(
     "change",
     [
@@ -312,9 +296,6 @@ def test_text_that_does_not_end_where_the_checkpoint_says():
 # Failing disks
 
 
-@pytest.mark.found(
-    "chaos", "After a write that failed, later ones went on, and a checkpoint covered the hole."
-)
 @pytest.mark.parametrize(
     ("form", "lasting"), [("npy", False), ("npy", True), ("jsonl", False), ("parquet", False)]
 )

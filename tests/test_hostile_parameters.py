@@ -86,7 +86,6 @@ def _small(kind: type[Any]) -> dict[str, Any]:
     return {field.name: small[field.name] for field in fields(kind) if field.name in small}
 
 
-@pytest.mark.found("outside review", "sizes of 2**62 and values of other types reached the kernels")
 @pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 @pytest.mark.parametrize(("kind", "name"), _fields(METHODS.values()))
 def test_every_field_of_a_method(words: noppa.WordVectors, kind: type[Any], name: str) -> None:
@@ -121,7 +120,6 @@ def test_every_field_of_a_refinement(words: noppa.WordVectors, kind: type[Any], 
     assert 0 < accepted <= len(HOSTILE)
 
 
-@pytest.mark.found("outside review", "DCT(k=2**62) and GEM(m=2**62) ended in a segmentation fault")
 @pytest.mark.parametrize(
     "method", [noppa.DCT, lambda k: noppa.GEM(m=k, k=2, h=1), noppa.VLAWE, noppa.S3E]
 )
@@ -143,16 +141,12 @@ def test_vectors_longer_than_any_are_refused_before_anything_is_learnt() -> None
         Encoder(words, noppa.DCT(k=100), refine.Whitening(2)).fit(["a"])
 
 
-@pytest.mark.found(
-    "outside review", "attend_self='false' was taken for True, and np.True_ was a raw TypeError"
-)
 def test_a_boolean_is_a_boolean() -> None:
     assert noppa.NoPPA(attend_self=np.False_).attend_self is False
     with pytest.raises(ParameterError, match="attend_self must be True or False, not 'false'"):
         noppa.NoPPA(attend_self="false")  # type: ignore[arg-type]
 
 
-@pytest.mark.found("outside review", "a=10**400 was a raw OverflowError")
 def test_an_error_shows_a_long_value_in_short() -> None:
     with pytest.raises(ParameterError, match=r"^a must be a number above 0, not 10{57,58}…$"):
         noppa.SIF(a=10**400)
@@ -160,9 +154,6 @@ def test_an_error_shows_a_long_value_in_short() -> None:
         noppa.SIF(a=10**5000)
 
 
-@pytest.mark.found(
-    "outside review", "NoPPA(a=None) warned of missing counts, which it does not use"
-)
 def test_no_warning_of_counts_that_nobody_uses(words: noppa.WordVectors, recwarn: Any) -> None:
     counted = words.with_counts({"a": 10, "b": 5})
     Encoder(counted, noppa.NoPPA(a=None, k=1)).fit(TEXTS)
@@ -175,7 +166,6 @@ def _int8(**options: Any) -> noppa.WordVectors:
     return noppa.WordVectors([*"abc"], np.full((3, 2), 127, np.int8), **options)
 
 
-@pytest.mark.found("outside review", "an int8 matrix with NaN or infinite scales gave rows of NaN")
 @pytest.mark.parametrize(
     "scale", [np.nan, np.inf, -np.inf, 1e15, -1e14, 1e300, 10**400, None, "x", 1j]
 )
@@ -239,9 +229,6 @@ def test_a_matrix_of_any_numbers(matrix: Any) -> None:
     assert Encoder(words, noppa.Average()).encode("a b").tolist() == [0.75]
 
 
-@pytest.mark.found(
-    "outside review", "a folder of int8 vectors loaded with dtype='float32' stayed int8"
-)
 def test_a_folder_loads_in_the_type_asked_for(tmp_path: Any) -> None:
     _int8(scales=[0.5, 1, 2]).save(tmp_path / "words")
     assert noppa.WordVectors.load(tmp_path / "words").matrix.dtype == np.int8
@@ -250,15 +237,11 @@ def test_a_folder_loads_in_the_type_asked_for(tmp_path: Any) -> None:
     assert real["c"].tolist() == [254.0, 254.0]
 
 
-@pytest.mark.found("outside review", "a lone surrogate in a word became '?' and hid the word '?'")
 def test_a_word_with_half_of_a_surrogate_pair_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"the word 'a\\ud800' holds half of a surrogate pair"):
         noppa.WordVectors(["?", "a\ud800"], [[1.0], [2.0]])
 
 
-@pytest.mark.found(
-    "outside review", "nearest('Cake') left out 'cake' where the vocabulary has both"
-)
 def test_the_nearest_words_leave_out_the_word_itself_alone() -> None:
     both = noppa.WordVectors(["Cake", "cake", "pie"], [[1.0, 0], [1, 0.1], [0, 1]])
     assert [word for word, _ in both.nearest("Cake")] == ["cake", "pie"]
@@ -343,10 +326,6 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
 }
 
 
-@pytest.mark.found(
-    "hostile values tried in turn",
-    "wrong types in public calls were raw errors, or an endless loop in k_means",
-)
 @pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
 @pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
 @pytest.mark.parametrize("name", CALLS)

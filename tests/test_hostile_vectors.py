@@ -31,9 +31,6 @@ def refused(path, match, **options):
 # Text and binary
 
 
-@pytest.mark.found(
-    "outside review", "A header with a dimension of 2**62 wrote beyond the parser's buffer."
-)
 @pytest.mark.parametrize("dim", [30, 2**31, 2**62, 2**63, 10**90])
 @pytest.mark.parametrize("count", [1, 2**62])
 def test_text_header_with_a_dimension_that_no_line_holds(tmp_path, dim, count):
@@ -58,7 +55,6 @@ def test_a_wide_first_line_may_be_longer_than_the_sample(tmp_path):
     assert WordVectors.load(path, header=True).dim == sniff.SAMPLE // 4
 
 
-@pytest.mark.found("outside review", "A value of 1e-9999999 beside a bad one hung the search.")
 @pytest.mark.parametrize("number", ["1e-9999999", "-1e-99999999999999999999", "1" * 1_000_000])
 def test_odd_numbers_take_no_time(tmp_path, number):
     path = tmp_path / "v"
@@ -66,7 +62,6 @@ def test_odd_numbers_take_no_time(tmp_path, number):
     refused(path, "line 2: expected a word and 2 finite numbers")
 
 
-@pytest.mark.found("outside review", "A line of 200 MB without a line feed took quadratic time.")
 def test_long_lines_are_joined_once(monkeypatch, tmp_path):
     blocks = [b"x" * 10] * 1000 + [b"y\nz"]
     assert list(whole_lines(blocks)) == [b"x" * 10_000 + b"y\n", b"z"]
@@ -79,7 +74,6 @@ def test_long_lines_are_joined_once(monkeypatch, tmp_path):
     refused(path, r"line 2: it is longer than 1048576 bytes")
 
 
-@pytest.mark.found("outside review", "Twenty blank lines at the beginning were an IndexError.")
 def test_blank_lines_at_the_beginning(tmp_path):
     path = tmp_path / "v"
     path.write_bytes(b"\n \r\n" * 30 + b"cake 1 2\nthe 3 4")
@@ -90,7 +84,6 @@ def test_blank_lines_at_the_beginning(tmp_path):
     refused(path, f"begins with {sniff.SAMPLE} blank bytes")
 
 
-@pytest.mark.found("code review", "Each skipped line copied and counted the whole block before it.")
 def test_many_bad_lines_are_numbered_in_linear_time(tmp_path):
     path = tmp_path / "v"
     good = b"".join(b"w%d 1 2\n" % row for row in range(30))
@@ -132,7 +125,6 @@ def tensor(dtype="F32", shape=(3, 2), offsets=(0, 24)):
 SCALES = np.float32([1, 2, 4]).tobytes()
 
 
-@pytest.mark.found("outside review", "safetensors scales of length one were spread over all rows.")
 @pytest.mark.parametrize(
     ("scales", "data"),
     [
@@ -189,7 +181,6 @@ def npy_file(folder, header, version=b"\1\0"):
     return path
 
 
-@pytest.mark.found("code review", "An .npy header could end in errors of other libraries.")
 @pytest.mark.parametrize(
     ("dtype", "shape", "message"),
     [
@@ -251,7 +242,6 @@ def test_vocabularies_that_are_not_lists_of_words(tmp_path, content):
         read_words(path)
 
 
-@pytest.mark.found("code review", "Half a surrogate pair in tokenizer.json became a question mark.")
 def test_half_a_surrogate_pair_is_not_a_word(folder):
     np.save(folder / "v.npy", MATRIX)
     path = folder / "tokenizer.json"
@@ -267,7 +257,6 @@ def test_impossible_names(tmp_path, path):
     refused(f"{tmp_path}/{path}", "cannot be opened|does not exist")
 
 
-@pytest.mark.found("code review", "A device such as /dev/zero was read for ever.")
 def test_paths_that_are_not_files(folder):
     (folder / "loop").symlink_to(folder / "loop")
     refused(folder / "loop", "symbolic links")
@@ -295,10 +284,6 @@ def test_a_matrix_in_a_pipe(folder):
 WORDS = WordVectors(["the", "cake"], [[1.0], [2.0]])
 
 
-@pytest.mark.found(
-    "outside review",
-    "Counts that are no numbers, or overflow when added, were taken or raised raw errors.",
-)
 @pytest.mark.parametrize(
     "line",
     [

@@ -404,9 +404,6 @@ def test_nothing_to_search() -> None:
     )
 
 
-@pytest.mark.found(
-    "chaos", "a text added without an id was refused where a user had chosen its number before"
-)
 def test_running_numbers_pass_over_ids_that_users_chose() -> None:
     index = made_index(["a cake"])
     index.add(["the girl", "a boy", "the sea"], ids=[5, "7", 4])
@@ -437,10 +434,6 @@ def test_vectors_that_are_known_already() -> None:
         index.add(["x", "y", "z"], vectors=np.full((3, 8), np.nan))
 
 
-@pytest.mark.found(
-    "hostile values tried in turn",
-    "an index took rows that were too few, no numbers or of another length from an encoder",
-)
 @pytest.mark.parametrize(
     ("encode", "message"),
     [

@@ -177,7 +177,6 @@ CHANGES: dict[str, Callable[[Index], object]] = {
 }
 
 
-@pytest.mark.found("fault injection", "a commit that failed after its rename removed what it named")
 @pytest.mark.parametrize(
     ("change", "lasting"), [("add", False), ("delete", False), ("update", True), ("compact", False)]
 )

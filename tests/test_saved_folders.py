@@ -190,10 +190,6 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.found(
-    "outside review", "a saved folder with right checksums and wrong structure crashed the process"
-)
-@pytest.mark.found("fuzz: saved folders", "wrong types and shapes gave some hundred raw errors")
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_wrong_structure_under_right_checksums_is_refused(tmp_path: Path, damage: str) -> None:
     kind, change, message = DAMAGE[damage]
@@ -227,7 +223,6 @@ HEADERS = {
 }
 
 
-@pytest.mark.found("outside review", "a header of any size, depth or type was taken as it came")
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers_that_are_none(tmp_path: Path, name: str) -> None:
     import hashlib
@@ -240,7 +235,6 @@ def test_headers_that_are_none(tmp_path: Path, name: str) -> None:
         noppa.load(tmp_path)
 
 
-@pytest.mark.found("outside review", "a pipe or device in a saved folder was waited for, for ever")
 @pytest.mark.parametrize("name", [HEADER, "matrix.npy", "words"])
 @pytest.mark.parametrize("kind", ["pipe", "folder"])
 def test_only_regular_files_are_read(tmp_path: Path, name: str, kind: str) -> None:
@@ -255,7 +249,6 @@ def test_only_regular_files_are_read(tmp_path: Path, name: str, kind: str) -> No
         noppa.load(tmp_path / "model")
 
 
-@pytest.mark.found("outside review", "the words of another model were taken for an encoder's own")
 def test_words_of_another_model_are_refused(tmp_path: Path) -> None:
     for seed in (0, 1):
         words = made_words(seed=seed)
@@ -266,7 +259,6 @@ def test_words_of_another_model_are_refused(tmp_path: Path) -> None:
         noppa.load(tmp_path / "0")
 
 
-@pytest.mark.found("outside review", "a load while somebody saved gave vectors of neither model")
 @pytest.mark.parametrize("moment", ["words", "arrays"])
 def test_a_load_during_a_save_gives_one_of_the_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
@@ -347,7 +339,6 @@ def test_each_header_of_the_embedded_model_is_opened_once_in_a_load() -> None:
     assert len(set(headers)) == len(headers)
 
 
-@pytest.mark.found("outside review", "a refinement was saved that nothing can load")
 def test_a_refinement_that_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None:
     class Mine(noppa.Normalize):
         pass
@@ -358,7 +349,6 @@ def test_a_refinement_that_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.found("outside review", "Normalize alone wanted a fit though it learns nothing")
 def test_normalise_alone_needs_no_fit(tmp_path: Path) -> None:
     encoder = noppa.Encoder(made_words(), noppa.Average(), noppa.Normalize())
     assert np.isclose(np.linalg.norm(encoder.encode("a girl")), 1)

@@ -31,7 +31,6 @@ def test_argument_then_variable_then_processors(monkeypatch: pytest.MonkeyPatch)
     assert threads.thread_count(None, is_small=True) == 1
 
 
-@pytest.mark.found("outside review", "threads=20000 started 20,000 threads that stayed.")
 @pytest.mark.parametrize("count", [1025, 20_000, 2**62, 0, -1, True, 2.0, math.inf, "2", None])
 def test_a_number_of_threads_that_makes_no_sense(
     count: Any, monkeypatch: pytest.MonkeyPatch
@@ -84,7 +83,6 @@ def test_no_more_threads_are_started_than_useful() -> None:
 
 @pytest.mark.linux
 @pytest.mark.unsanitized
-@pytest.mark.found("outside review", "A thread that the system would not start failed the call.")
 def test_a_thread_that_cannot_be_started_is_one_fewer() -> None:
     """Stacks of 64 TB each: the system starts no thread at all."""
     import resource  # not on Windows
@@ -134,7 +132,6 @@ int main() {
 
 
 @pytest.mark.linux
-@pytest.mark.found("ThreadSanitizer", "First calls at the same time raced for the set of threads.")
 def test_first_calls_at_once_do_not_race(tmp_path: Path) -> None:
     (tmp_path / "race.cpp").write_text(RACE)
     native = Path(__file__).resolve().parent.parent / "src" / "native"

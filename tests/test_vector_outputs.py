@@ -44,7 +44,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.found("outside review", "An output that was an input replaced it.")
 @pytest.mark.parametrize(
     "command",
     [
@@ -79,7 +78,6 @@ def test_a_vocabulary_beside_is_an_output_too(folder):
     assert run("convert v.txt n.safetensors").exit_code == 0
 
 
-@pytest.mark.found("fault injection", "A full disk in convert was a traceback.")
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
 def test_each_call_that_fails_leaves_old_or_new_files(tmp_path, name, code):
@@ -177,7 +175,6 @@ def test_folders_that_cannot_be_written(folder, target):
     assert f"cannot write {Path(target).absolute()}" in str(done.exception)
 
 
-@pytest.mark.found("outside review", "Escape sequences of the data reached the terminal.")
 @pytest.mark.parametrize("command", ["info e.txt", "nearest e.txt a", "coverage e.txt texts.txt"])
 def test_words_cannot_command_the_terminal(folder, monkeypatch, command):
     Path("e.txt").write_text("a 1 0\n\u009b31mred 1 1\n")
