@@ -34,9 +34,11 @@ def whole(least: int, most: int) -> Check:
 
 def wholes(least: int, most: int, count: int | None = None) -> Check:
     """Accept lists of such integers, of length `count` if given."""
-    number = whole(least, most)
     return lambda value: (
-        type(value) is list and count in (None, len(value)) and all(map(number, value))
+        type(value) is list
+        and count in (None, len(value))
+        and set(map(type, value)) <= {int}
+        and (not value or (least <= min(value) and max(value) <= most))
     )
 
 
@@ -59,7 +61,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_texts(value: Any) -> bool:
-    return type(value) is list and all(map(is_text, value))
+    return type(value) is list and set(map(type, value)) <= {str}
 
 
 def is_object(value: Any) -> bool:
@@ -96,9 +98,15 @@ def check_array(
     """
     _, *names = declared.split()
     limits = names.pop() if names[-1] in FLOATS or names[-1].startswith("<") else ""
-    if array.ndim != len(names) or not all(
-        _fits(size, name, sizes) for size, name in zip(array.shape, names, strict=True)
-    ):
+    fits = array.ndim == len(names)
+    for size, name in zip(array.shape, names, strict=False):
+        dimension, _, more = name.rstrip("*").partition("+")  # such as `words+1`
+        size -= int(more or 0)
+        expected = int(dimension) if dimension.isdigit() else sizes.get(dimension)
+        if expected is None and (size >= 1 or name.endswith("*")):
+            expected = sizes[dimension] = size
+        fits &= expected == size
+    if not fits:
         known = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         raise FileError(
             f"{file} is damaged: its shape is {array.shape}, expected ({', '.join(names)}) with {known}"
@@ -109,17 +117,6 @@ def check_array(
         check_range(array.view(np.uint8), 0, 1, file)
     elif array.dtype.kind == "f" and values:
         check_range(array, *FLOATS[limits], file)
-
-
-def _fits(size: int, name: str, sizes: dict[str, int]) -> bool:
-    """Whether a dimension such as `words+1` may have this size."""
-    plain, _, more = name.rstrip("*").partition("+")
-    size -= int(more or 0)
-    if plain.isdigit():
-        return size == int(plain)
-    if plain not in sizes and (size >= 1 or name.endswith("*")):
-        sizes[plain] = size
-    return sizes.get(plain) == size
 
 
 def check_range(array: NDArray[Any], least: float, most: float, file: Path) -> None:

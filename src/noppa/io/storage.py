@@ -66,21 +66,19 @@ class Folder:
     ) -> dict[str, NDArray[Any]]:
         """Map the declared arrays (see `schema`), read-only; `prefix` starts their file names."""
         arrays = {}
-        for marked_name, declaration in declared.items():
+        for marked_name, declared_array in declared.items():
             name = marked_name.lstrip("?")
-            file = self.file(prefix + name)
-            if file.name in self.header["files"]:
-                arrays[name] = self._array(file, declaration, sizes)
+            file = self.path / f"{prefix}{name}.npy"
+            entry = self.header["files"].get(file.name)
+            if entry is not None:
+                content = read_file(file, entry, self.verified)
+                array = _parse_array(file, content, declared_array.split()[0])
+                check_values = entry["bytes"] <= self.verified
+                schema.check_array(array, declared_array, sizes, check_values, file)
+                arrays[name] = array
             elif name == marked_name:
                 raise FileError(f"{self.path} is damaged: it lacks {file.name}; copy it again")
         return arrays
-
-    def _array(self, file: Path, declared: str, sizes: dict[str, int]) -> NDArray[Any]:
-        entry, dtypes = self.header["files"][file.name], declared.split()[0]
-        content = read_file(file, entry, self.verified)
-        array = _parse_array(file, content, dtypes)
-        schema.check_array(array, declared, sizes, entry["bytes"] <= self.verified, file)
-        return array
 
     def file(self, name: str) -> Path:
         """Return the path of an array."""
@@ -214,11 +212,11 @@ def kind_of(path: Path) -> str | None:
 
 def is_file_entry(entry: Any) -> bool:
     """Whether a header entry has the size and the checksum of a file."""
-    return (
-        type(entry) is dict
-        and schema.whole(0, EVERY_BYTE - 1)(entry.get("bytes"))
-        and schema.is_checksum(entry.get("sha256"))
-    )
+    if type(entry) is not dict:
+        return False
+    size, checksum = entry.get("bytes"), entry.get("sha256")
+    is_size = type(size) is int and 0 <= size < EVERY_BYTE
+    return is_size and type(checksum) is str and len(checksum) == 64
 
 
 COMMON_FIELDS: dict[str, Check] = {
@@ -294,7 +292,7 @@ def _parse_array(path: Path, content: Any, dtypes: str) -> NDArray[Any]:
     if kind not in dtypes.split("|"):
         raise FileError(f"{path} is damaged: its dtype is {kind}, expected {dtypes}; copy it again")
     dtype = np.dtype(match[1].decode())
-    shape = tuple(int(size) for size in match[2].replace(b",", b" ").split())
+    shape = tuple(map(int, match[2].replace(b",", b" ").split()))
     # An empty array matches its size in bytes whatever its other dimensions are, even if NumPy cannot count them.
     size = start + dtype.itemsize * math.prod(shape)
     if size != len(content) or max(shape, default=0) > LONGEST_AXIS:
