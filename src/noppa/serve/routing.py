@@ -77,8 +77,9 @@ class Operation:
             context.route = self.path
             if self.body is None:
                 return await self.handler(request)
-            data = await read_body(request, settings)
-            return await self.handler(request, self.decode(data, context.warnings))
+            # The bytes of the body are free again once they are decoded.
+            body = self.decode(await read_body(request, settings), context.warnings)
+            return await self.handler(request, body)
 
         return Route(self.path, endpoint, methods=[self.method])
 
@@ -94,9 +95,10 @@ class Operation:
             raise too_large(f"the body has more than {MAX_STRINGS} strings: send fewer texts at a time")  # fmt: skip
         try:
             fields = _fields.decode(data)
-            if b"null" in map(bytes, fields.values()):
-                present = {k: value for k, value in fields.items() if bytes(value) != b"null"}
-                data = msgspec.json.encode(present)
+            # Compares the length first: `bytes` copies a value.
+            nulls = [key for key, raw in fields.items() if len(memoryview(raw)) == 4 and bytes(raw) == b"null"]  # fmt: skip
+            if nulls:
+                data = msgspec.json.encode({k: raw for k, raw in fields.items() if k not in nulls})
             names = self.body.__struct_fields__
             unknown = [UNSAFE.sub("?", name[:MAX_NAME]) for name in fields if name not in names]
             if unknown and issubclass(self.body, Body):
