@@ -27,11 +27,9 @@ def write_folder(folder: Path, rows: int = 48, tasks: tuple[str, ...] = tuple(TA
 
     for name in tasks:
         for file in TASKS[name].files:
-            contents = WRITERS[file.format](file, rows, sentence)
-            for path, content in zip(file.paths, contents, strict=True):
-                place = folder / "downstream" / path
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(content)
+            place = folder / "downstream" / file.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(WRITERS[file.format](file, rows, sentence))
     return folder
 
 
@@ -40,53 +38,46 @@ def _labelled(rows: int, groups: dict[str, list[str]], sentence: Sentence) -> li
     return [(name, sentence(groups[name])) for name in names]
 
 
-def _lines(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+def _lines(file: File, rows: int, sentence: Sentence) -> bytes:
     """Latin-1, with a NEL inside a line, where `splitlines` would break it."""
     texts = [sentence(GOOD if file.label else BAD) for _ in range(rows)]
     texts[0] += " café \x85 on"
-    return [("\n".join(texts) + "\n").encode("latin-1")]
+    return ("\n".join(texts) + "\n").encode("latin-1")
 
 
-def _sst(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+def _sst(file: File, rows: int, sentence: Sentence) -> bytes:
     pairs = _labelled(rows, POLARITY, sentence)
-    return ["".join(f"{text} \t{label}\n" for label, text in pairs).encode()]
+    return "".join(f"{text} \t{label}\n" for label, text in pairs).encode()
 
 
-def _trec(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+def _trec(file: File, rows: int, sentence: Sentence) -> bytes:
     pairs = _labelled(rows, TOPICS, sentence)
-    return ["".join(f"{label}:fine {text} é ?\n" for label, text in pairs).encode("latin-1")]
+    return "".join(f"{label}:fine {text} é ?\n" for label, text in pairs).encode("latin-1")
 
 
-def _mrpc(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+def _mrpc(file: File, rows: int, sentence: Sentence) -> bytes:
     """A BOM, CRLF, and quotation marks that quote nothing."""
     lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
     for label, text in _labelled(rows, POLARITY, sentence):
         other = text if label == "1" else sentence(GOOD)
         lines.append(f'{label}\t1\t2\t"{text}\t{other}')
-    return [b"\xef\xbb\xbf" + ("\r\n".join(lines) + "\r\n").encode()]
+    return b"\xef\xbb\xbf" + ("\r\n".join(lines) + "\r\n").encode()
 
 
-def _sick(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+def _sick(file: File, rows: int, sentence: Sentence) -> bytes:
     lines = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]
     for number, (label, text) in enumerate(_labelled(rows, ENTAILMENT, sentence)):
         lines.append(f"{number}\t{text}\t{sentence(GOOD)}\t{1 + number % 5}.5\t{label}")
     end = "\r\n" if file.part == "test" else "\n"
-    return [(end.join(lines) + end).encode()]
+    return (end.join(lines) + end).encode()
 
 
-def _sts_benchmark(file: File, rows: int, sentence: Sentence) -> list[bytes]:
+def _sts_benchmark(file: File, rows: int, sentence: Sentence) -> bytes:
     lines = [
         f"genre\tfile\t2012\t{number}\t{number % 6}.000\t{sentence(GOOD)}\t{sentence(BAD)}\n"
         for number in range(rows)
     ]
-    return ["".join(lines).encode()]
-
-
-def _sts_year(file: File, rows: int, sentence: Sentence) -> list[bytes]:
-    """Pairs and scores in two files; every fourth pair has no score."""
-    pairs = [f"{sentence(GOOD)}\t{sentence(BAD)}\n" for _ in range(rows)]
-    scores = ["\n" if number % 4 == 3 else f"{number % 6}\n" for number in range(rows)]
-    return ["".join(pairs).encode(), "".join(scores).encode()]
+    return "".join(lines).encode()
 
 
 WRITERS = {
@@ -97,5 +88,4 @@ WRITERS = {
     "sick-entailment": _sick,
     "sick-relatedness": _sick,
     "sts-benchmark": _sts_benchmark,
-    "sts-year": _sts_year,
 }

@@ -14,15 +14,13 @@ from noppa.paper import TASKS, check, prepare, read
 from noppa.paper.tasks import source_of, tasks_in
 from tests.made_senteval import write_folder
 
-HERE = [name for name in TASKS if name[:3] != "STS" or name == "STS-B"]
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_folder(tmp_path_factory.mktemp("senteval"))
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", TASKS)
 def test_the_real_files_are_the_ones_of_the_table(name: str, shared: Callable[..., Path]) -> None:
     hashes = check(shared("senteval"), TASKS[name])
     assert list(hashes.values()) == [file.sha256["raw"] for file in TASKS[name].files]
@@ -34,8 +32,7 @@ def test_every_reader_gives_every_row(name: str, made: Path) -> None:
     assert set(parts) == {file.part for file in TASKS[name].files}
     for part, rows in parts.items():
         files = [file for file in TASKS[name].files if file.part == part]
-        wanted = 36 if files[0].format == "sts-year" else 48 * len(files)
-        assert len(rows) == wanted
+        assert len(rows) == 48 * len(files)
         for row in rows:
             assert len(row.texts) == len(rows[0].texts)
             assert all(text and not set("\r\n\t\ufeff") & set(text) for text in row.texts)
@@ -50,7 +47,6 @@ def test_dialects(made: Path) -> None:
     # SentEval's numbers: contradiction, neutral, entailment
     labels = {row.texts[0].split()[0]: row.label for row in read(made, TASKS["SICK-E"])["test"]}
     assert (labels["delicious"], labels["boy"], labels["of"]) == (2, 1, 0)
-    assert {row.label for row in read(made, TASKS["STS16"])["headlines"]} <= {0, 1, 2, 3, 4, 5}
 
 
 def test_rows_stand_in_sentevals_order(made: Path) -> None:
@@ -72,16 +68,10 @@ def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
 def test_another_file_is_refused(made: Path) -> None:
     with pytest.raises(noppa.NoppaError, match=r"custrev.pos is not the file that CR is scored on"):
         check(made, TASKS["CR"])
-    with pytest.raises(noppa.NoppaError, match=r"STS.input.MSRpar.txt has 36 rows, not 750"):
-        check(made, TASKS["STS12"])
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path, tasks=("STS12", "MRPC", "STS-B")) / "downstream"
-    gold = folder / "STS/STS12-en-test/STS.gs.MSRpar.txt"
-    gold.write_text("1\n2\n")
-    with pytest.raises(noppa.NoppaError, match=r"48 pairs and .* 2 scores"):
-        read(tmp_path, TASKS["STS12"])
+    folder = write_folder(tmp_path, tasks=("MRPC", "STS-B")) / "downstream"
     (folder / "MRPC/msr_paraphrase_train.txt").write_text("Quality\n1\t2\t3\n")
     with pytest.raises(noppa.NoppaError, match=r"line 2 of MRPC/.* has 3 columns, not 5"):
         read(tmp_path, TASKS["MRPC"])

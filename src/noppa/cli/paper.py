@@ -68,7 +68,6 @@ Unchecked = Annotated[
 SOURCES = {
     RAW: "as published",
     SENTEVAL: "as SentEval writes them",
-    None: "with no checksum to compare",
 }
 
 
@@ -105,7 +104,7 @@ def prepare_(
 def _check(data: Path, task: Task) -> bool:
     """Print whether the files of a task are good."""
     try:
-        source = SOURCES[tasks.source_of(task, tasks.check(data, task))]
+        source = SOURCES[str(tasks.source_of(task, tasks.check(data, task)))]
     except FileError as error:
         typer.echo(f"{task.name:<8} {error}")
         return False

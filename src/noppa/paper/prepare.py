@@ -2,13 +2,14 @@
 
 MR, CR, SUBJ and MPQA go through `cat -v` and Penn Treebank's tokenizer.sed, SICK and STS-B through the Moses tokenizer;
 TREC loses its quotes. These are ports of the rules; the results equal those of the programs byte for byte
-(`tasks.PREPARED`).
+(`tasks.tsv`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from noppa.errors import FileError
@@ -140,10 +141,6 @@ def _convert_lines(content: bytes) -> bytes:
     return "\n".join([*map(penn, lines), penn(last) if last else ""]).encode()
 
 
-def _convert_trec(content: bytes) -> bytes:
-    return content.replace(b"`", b"").replace(b"'", b"")
-
-
 def _convert_columns(
     content: bytes, columns: tuple[int, int], header: int, convert: Callable[[str], str]
 ) -> bytes:
@@ -157,21 +154,16 @@ def _convert_columns(
     return ("\n".join(lines) + "\n").encode()
 
 
-def _convert_sick(content: bytes) -> bytes:
-    return _convert_columns(content, (1, 2), 1, moses)
-
-
-def _convert_sts_benchmark(content: bytes) -> bytes:
-    return _convert_columns(content, (5, 6), 0, lambda text: moses(text).lower())
-
-
+_convert_sick = partial(_convert_columns, columns=(1, 2), header=1, convert=moses)
 #: By the format of a file; all other formats are copied.
 CONVERTERS: dict[str, Callable[[bytes], bytes]] = {
     "lines": _convert_lines,
-    "trec": _convert_trec,
+    "trec": lambda content: content.replace(b"`", b"").replace(b"'", b""),
     "sick-entailment": _convert_sick,
     "sick-relatedness": _convert_sick,
-    "sts-benchmark": _convert_sts_benchmark,
+    "sts-benchmark": partial(
+        _convert_columns, columns=(5, 6), header=0, convert=lambda text: moses(text).lower()
+    ),
 }
 
 
@@ -185,13 +177,12 @@ def prepare(raw: Folder, output: Folder, task: Task) -> list[Path]:
         raise FileError(f"{output} is the folder to read: give another folder for the output")
     written, hashes = [], tasks.file_hashes(raw, task)
     for file in task.files:
-        for path in file.paths:
-            content = tasks.read_bytes(raw, path, task)
-            if file.format in CONVERTERS and hashes[path] != file.sha256.get(tasks.SENTEVAL):
-                content = CONVERTERS[file.format](content)
-            place = target / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_file(place) as new:
-                new.write_bytes(content)
-            written.append(place)
+        content = tasks.read_bytes(raw, file.path, task)
+        if file.format in CONVERTERS and hashes[file.path] != file.sha256[tasks.SENTEVAL]:
+            content = CONVERTERS[file.format](content)
+        place = target / file.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(place) as new:
+            new.write_bytes(content)
+        written.append(place)
     return written

@@ -20,7 +20,7 @@ from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import OUTER_FOLDS, SEED, ProbeData
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SupportsEncode
-from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.errors import FileError, NoppaError
 from noppa.methods import registry
 from noppa.methods.method import Method
 from noppa.paper.probes import PROBES, cosines, pearson, spearman
@@ -247,7 +247,6 @@ def score(
     *,
     seed: int = SEED,
     transductive: bool = False,
-    corpus: Sequence[str] | None = None,
     run: Run = map,
 ) -> Outcome:
     """Score a candidate on a task.
@@ -259,13 +258,12 @@ def score(
         protocol: the probe that is trained on the vectors, one of `PROTOCOLS`.
         seed: of the folds and of the probe.
         transductive: fit on the text of test rows too, as some published numbers do.
-        corpus: texts to fit on if the task has no training rows.
         run: a `map` function, such as that of a process pool.
     """
     one_of(protocol, "protocol", PROTOCOLS)
     seed = seed_number(seed, "seed")
     if task.layout == "similarity":
-        return _similarity(task, parts, candidate, transductive, corpus)
+        return _similarity(parts, candidate, transductive)
     names = sorted({row.label for rows in parts.values() for row in rows}, key=str)
     codes = {name: code for code, name in enumerate(names)}
     splits = list(splits_of(task, parts, codes, seed))
@@ -306,16 +304,6 @@ def splits_of(
         yield Split([rows[row] for row in train], None, [rows[row] for row in test])
 
 
-def require_text(task: Task, candidate: Candidate, has_text: bool) -> None:
-    """Raise if a candidate learns from text, the task has none to train on, and there is no other text."""
-    trains = any(file.part in ("train", "all") for file in task.files)
-    if candidate.learns and not has_text and not trains:
-        raise ParameterError(
-            f"{task.name} has no training rows and {candidate.name} learns from text",
-            hint="give texts to fit on as corpus",
-        )
-
-
 def _probe_data(
     split: Split,
     candidate: Candidate,
@@ -354,32 +342,16 @@ def _f1(predicted: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
     return 2 * hits / max(int(predicted.sum() + truth.sum()), 1)
 
 
-def _similarity(
-    task: Task,
-    parts: Parts,
-    candidate: Candidate,
-    transductive: bool,
-    corpus: Sequence[str] | None,
-) -> Outcome:
-    """Score by Spearman's correlation of the cosines, averaged over the subsets of a SemEval year."""
+def _similarity(parts: Parts, candidate: Candidate, transductive: bool) -> Outcome:
+    """Score by Spearman's correlation of the cosines."""
     start = time.process_time()
-    scored = {name: rows for name, rows in parts.items() if name not in ("train", "dev")}
-    texts = [text for row in parts.get("train", ()) for text in row.texts] or list(corpus or ())
-    if transductive:
-        others = [*parts.get("dev", ()), *(row for rows in scored.values() for row in rows)]
-        texts += [text for row in others for text in row.texts]
-    require_text(task, candidate, bool(texts))
-    encoder = candidate.fitted(texts)
-    correlations = {name: _correlations(encoder, rows) for name, rows in scored.items()}
-    dev = 100 * _correlations(encoder, parts["dev"])[0] if "dev" in parts else None
-    by_rank = [100 * value[0] for value in correlations.values()]
-    linear = [100 * value[1] for value in correlations.values()]
-    more: dict[str, Any] = {"pearson": float(np.mean(linear))}
-    if len(correlations) > 1:
-        more["subsets"] = dict(zip(correlations, by_rank, strict=True))
+    encoder = candidate.fitted(
+        Split(parts["train"], parts["dev"], parts["test"]).texts_to_fit(transductive)
+    )
+    by_rank, linear = (100 * value for value in _correlations(encoder, parts["test"]))
+    dev = 100 * _correlations(encoder, parts["dev"])[0]
     cpu_seconds = time.process_time() - start
-    dev_folds = [] if dev is None else [dev]
-    return Outcome(float(np.mean(by_rank)), dev, by_rank, dev_folds, cpu_seconds, more)
+    return Outcome(by_rank, dev, [by_rank], [dev], cpu_seconds, {"pearson": linear})
 
 
 def _correlations(encoder: SupportsEncode, rows: Sequence[Row]) -> tuple[float, float]:

@@ -7,9 +7,9 @@ import json
 import platform
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
@@ -44,7 +44,6 @@ IDENTITY = (
     "search",
     "trial",
     "checked",
-    "shuffled_labels",
     "data",
 )
 
@@ -59,8 +58,6 @@ class Conditions:
         seed: of the folds and of the probe.
         transductive: fit on test text too.
         unchecked: accept files with other checksums.
-        shuffled_labels: permute the labels: a control that must score no better than chance.
-        corpus: texts to fit on for tasks without training rows.
     """
 
     data: str | PathLike[str]
@@ -68,8 +65,6 @@ class Conditions:
     seed: int = SEED
     transductive: bool = False
     unchecked: bool = False
-    shuffled_labels: bool = False
-    corpus: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         one_of(self.protocol, "protocol", protocols.PROTOCOLS)
@@ -78,8 +73,7 @@ class Conditions:
     def load(self, task: Task) -> tuple[dict[str, list[Row]], dict[str, str]]:
         """Return the rows of a task, and the hashes of its files, which are checked unless `unchecked`."""
         hashes = (tasks.file_hashes if self.unchecked else tasks.check)(self.data, task)
-        parts = tasks.read(self.data, task)
-        return shuffled(parts, self.seed) if self.shuffled_labels else parts, hashes
+        return tasks.read(self.data, task), hashes
 
     def to_dict(self) -> Record:
         """Return the settings by which records of the same run are recognized."""
@@ -91,18 +85,6 @@ class Conditions:
         }
 
 
-def shuffled(parts: Mapping[str, Sequence[Row]], seed: int) -> dict[str, list[Row]]:
-    """Return the same rows with their labels permuted."""
-    random = np.random.default_rng(seed)
-    return {
-        name: [
-            replace(row, label=rows[other].label)
-            for row, other in zip(rows, random.permutation(len(rows)), strict=True)
-        ]
-        for name, rows in parts.items()
-    }
-
-
 def score_all(
     selected: Sequence[Task],
     candidates: Sequence[Candidate],
@@ -110,11 +92,6 @@ def score_all(
     run: Run = map,
 ) -> Iterator[Record]:
     """Yield the record of every candidate on every task, task by task."""
-    has_text = bool(conditions.corpus) or conditions.transductive
-    # All checks first: a late failure would waste hours of scoring.
-    for task in selected:
-        for candidate in candidates:
-            protocols.require_text(task, candidate, has_text)
     for task in selected:
         parts, hashes = conditions.load(task)
         for candidate in candidates:
@@ -126,7 +103,6 @@ def score_all(
                 conditions.protocol,
                 seed=conditions.seed,
                 transductive=conditions.transductive,
-                corpus=conditions.corpus,
                 run=run,
             )
             seconds = time.perf_counter() - start
@@ -146,7 +122,6 @@ def score_all(
                 "transductive": conditions.transductive,
                 "selected_on": "dev",
                 "checked": not conditions.unchecked,
-                "shuffled_labels": conditions.shuffled_labels,
                 "seed": conditions.seed,
                 "seconds": round(seconds, 2),
                 "cpu_seconds": round(outcome.cpu_seconds, 2),

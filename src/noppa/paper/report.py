@@ -67,7 +67,6 @@ def labels(record: Record) -> list[str]:
         "transductive": record.get("transductive", False),
         "selected on test": record.get("selected_on", "dev") == "test",
         "unchecked data": not record.get("checked", True),
-        "shuffled labels": record.get("shuffled_labels", False),
     }
     return [label for label, holds in breaches.items() if holds]
 
