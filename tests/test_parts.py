@@ -14,7 +14,7 @@ from noppa.errors import ParameterError
 from noppa.methods.noppa import PAIR_PARTS, PARTS, attention, positions
 
 from .conftest import made_texts, made_words
-from .test_kernels import DIMS, native_rows, stored, twin_rows
+from .test_kernels import DIMS, native_rows, stored, numpy_rows
 
 ALL = (*PARTS, "dct1", "dct2", "dct7")
 
@@ -24,7 +24,7 @@ ALL = (*PARTS, "dct1", "dct2", "dct7")
 def test_native_equals_twin(instruction_set: str, dim: int, kernel: str) -> None:
     method, words = noppa.NoPPA(k=0, kernel=kernel, parts=ALL[::-1]), stored("float32", dim)
     rows, known = native_rows(method, words)
-    wanted, counts = twin_rows(method, words)
+    wanted, counts = numpy_rows(method, words)
     assert (known == counts).all()
     for part in range(len(ALL)):
         here = slice(part * dim, (part + 1) * dim)

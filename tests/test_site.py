@@ -15,7 +15,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 
 import noppa
-from tests.browsing import launched, needs_browser, opened_page
+from tests.browsing import launched, opened_page
 from tests.conftest import ROOT
 from tests.test_docs import ELSEWHERE, PAGES, blocks
 
@@ -134,7 +134,7 @@ def test_the_reference_shows_the_methods_of_a_class(documents: dict[Path, Docume
     assert {f"noppa.Encoder.{name}" for name in ("encode", "save", "load", "dim")} <= shown
 
 
-@needs_browser
+@pytest.mark.system
 def test_the_search_finds_from_the_file_system(site: Path) -> None:
     """The browser reports external requests and errors."""
     home = site.as_uri()
