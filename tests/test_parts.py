@@ -14,7 +14,7 @@ from noppa.errors import ParameterError
 from noppa.methods.noppa import PAIR_PARTS, PARTS, attention, positions
 
 from .conftest import made_texts, made_words
-from .test_kernels import DIMS, native_rows, stored, numpy_rows
+from .test_kernels import DIMS, native_rows, numpy_rows, stored
 
 ALL = (*PARTS, "dct1", "dct2", "dct7")
 
