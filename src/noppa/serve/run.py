@@ -27,8 +27,6 @@ HEADER_SECONDS = 15
 HEADER_BYTES = 32 << 10
 #: Connections per worker; the limit on open files is raised to the hard limit.
 MAX_CONNECTIONS = 16_384
-#: Time after the timeout of requests when workers that do not stop are killed.
-STOP_SECONDS = 5
 
 
 def serve(settings: Settings, host: str, port: int) -> None:
@@ -63,7 +61,6 @@ def serve(settings: Settings, host: str, port: int) -> None:
                 header_read_timeout=HEADER_SECONDS * 1000, max_buffer_size=HEADER_BYTES
             ),
             respawn_failed_workers=True,
-            workers_kill_timeout=int(settings.request_seconds) + STOP_SECONDS,
             log_level=LogLevels.warning,
             log_dictconfig=LOGGING,
         )
