@@ -15,7 +15,7 @@ import noppa
 from noppa import _native as kernels
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.methods import noppa as equations
-from noppa.methods.vlawe import CANCELLED, power_terms
+from noppa.methods.clusters import CANCELLED, power_terms
 
 from .conftest import VOCABULARY, made_texts, made_words
 from .test_methods import CASES

@@ -210,7 +210,7 @@ def test_what_cannot_be_saved_is_not_half_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
-        ("sif", PowerMean, "the name 'sif' belongs to noppa.methods.sif.SIF"),
+        ("sif", PowerMean, "the name 'sif' belongs to noppa.methods.means.SIF"),
         ("Whitening", Centre, "belongs to noppa.refine.Whitening"),
         ("two words", PowerMean, "a name begins with a letter"),
         (7, PowerMean, "a name begins with a letter"),

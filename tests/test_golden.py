@@ -81,7 +81,7 @@ def test_usif_before_removal(shared, words, sentences):
 
 
 def test_usif_finds_the_authors_a(shared):
-    from noppa.methods.usif import derived_a
+    from noppa.methods.means import derived_a
 
     lines = shared("frequency", "enwiki_vocab_min200.txt").read_text("utf-8").splitlines()
     counts = np.array([int(line.split()[1]) for line in lines], float)

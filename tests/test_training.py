@@ -9,7 +9,7 @@ import pytest
 
 import noppa
 from noppa import _native
-from noppa.methods.sent2vec import with_pairs
+from noppa.methods.trained import with_pairs
 from tests import oracle
 
 from .conftest import made_words
@@ -98,5 +98,5 @@ def test_pairs_of_neighbours() -> None:
 
 
 def test_too_little_text() -> None:
-    with pytest.raises(noppa.NoppaError, match="text with 1 different known words: give it more"):
+    with pytest.raises(noppa.NoppaError, match="the text has 1 distinct known words"):
         noppa.Encoder(made_words(), noppa.FastSent()).fit(["girl"])

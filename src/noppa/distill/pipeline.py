@@ -16,7 +16,6 @@ from noppa import _native as kernels
 from noppa.distill.teacher import Teacher
 from noppa.distill.word_fit import Fit, fit_words
 from noppa.errors import ParameterError
-from noppa.methods.method import inverse_frequency_weight
 from noppa.parameters import whole
 from noppa.text.characters import DIGIT, LETTER, character_kind, lower
 from noppa.text.rules import FOLD, PIECE_MARK
@@ -141,7 +140,7 @@ def distill(
         sentences = np.asarray(raw - raw.mean(axis=0, dtype=np.float64), np.float32)
     axes = principal_axes(sentences, dim)
     start = centred @ axes
-    start *= inverse_frequency_weight(probabilities.astype(float), START_A)[:, None]
+    start *= (START_A / (START_A + probabilities.astype(float)))[:, None]  # SIF's weight
     start /= root_mean_square_length(start)
     word_vectors = start.astype(np.float32)
     if texts:

@@ -1,20 +1,15 @@
-"""ids -> rows: pooling methods, one small file each, behind the class of `noppa.methods.method`."""
+"""ids -> rows: pooling methods by family, behind the class of `noppa.methods.method`."""
 
 from __future__ import annotations
 
-from noppa.methods.average import Average
+from noppa.methods.clusters import S3E, VLAWE
 from noppa.methods.dct import DCT
-from noppa.methods.fastsent import FastSent
 from noppa.methods.gem import GEM
+from noppa.methods.means import SIF, USIF, Average, TfIdf
 from noppa.methods.method import Method
 from noppa.methods.noppa import NoPPA
 from noppa.methods.registry import METHODS, register
-from noppa.methods.s3e import S3E
-from noppa.methods.sent2vec import Sent2Vec
-from noppa.methods.sif import SIF
-from noppa.methods.tfidf import TfIdf
-from noppa.methods.usif import USIF
-from noppa.methods.vlawe import VLAWE
+from noppa.methods.trained import FastSent, Sent2Vec
 
 __all__ = [
     "DCT",

@@ -1,4 +1,4 @@
-"""Weighted k-means over word vectors, and the nearest centroid of every word."""
+"""Weighted k-means."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noppa.errors import ParameterError
 from noppa.parameters import whole
-from noppa.words.word_vectors import WordVectors
 
 Float = NDArray[np.float64]
 
 ROUNDS = 100
-BLOCK = 1 << 14
 BLOCK_VALUES = 1 << 20
 
 
@@ -58,31 +55,3 @@ def nearest(points: NDArray[np.floating], centroids: Float) -> NDArray[np.int32]
     """Return the nearest centroid of each point, (count,)."""
     half = (centroids**2).sum(axis=1) / 2
     return np.asarray((points @ centroids.T - half).argmax(axis=1), np.int32)
-
-
-def labels_of(words: WordVectors, centroids: Float) -> NDArray[np.int32]:
-    """Return the nearest centroid of each word and, last, of the zero word, (words + 1,)."""
-    starts = range(0, len(words), BLOCK)
-    blocks = [
-        nearest(words.vectors(np.arange(at, min(at + BLOCK, len(words)))).astype(float), centroids)
-        for at in starts
-    ]
-    return np.concatenate([*blocks, nearest(np.zeros((1, words.dim)), centroids)])
-
-
-def centroids_of_corpus(
-    words: WordVectors,
-    counts: NDArray[np.int64],
-    k: int,
-    weights: Float | None,
-    seed: int,
-    method: str,
-) -> Float:
-    """Return centroids (k, dim) of the distinct words of a corpus with these counts (words,), weighted by `weights`."""
-    seen = np.flatnonzero(counts)
-    if len(seen) < k:
-        raise ParameterError(
-            f"{method} needs a corpus of at least {k} distinct known words, and this one has {len(seen)}",
-            "fit on more text or lower k",
-        )
-    return k_means(words.vectors(seen), k, None if weights is None else weights[seen], seed)

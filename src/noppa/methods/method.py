@@ -37,6 +37,8 @@ NOTHING, SUMS, TEXT = "nothing", "sums", "text"
 NUMPY_FORMS = ("pool", "terms", "pooled")
 #: The `a` of a method that needs probabilities but does not override `weigh`.
 DEFAULT_A = 0.05
+#: Words that are converted to float64 at a time.
+BLOCK = 1 << 14
 #: The name of the part of a vector that belongs to no token if tokens were left out one at a time.
 SHARED = "shared by several tokens (each was left out in turn)"
 
@@ -83,6 +85,12 @@ def sentence_of(
     known = ids[places]
     weight = np.ones(len(known)) if weights is None else np.asarray(weights, np.float64)[known]
     return Sentence(known, vectors_of(words, known), weight, places, len(ids), words, learnt)
+
+
+def vector_blocks(words: WordVectors) -> Iterator[Float]:
+    """Yield the vectors of all words in blocks."""
+    for start in range(0, len(words), BLOCK):
+        yield words.vectors(np.arange(start, min(start + BLOCK, len(words)))).astype(float)
 
 
 def vectors_of(words: WordVectors, ids: NDArray[np.int32]) -> Float:
@@ -238,6 +246,11 @@ class Method:
             return None
         return self.weigh(probabilities_of(words, type(self).__name__))
 
+    def native_weights(self, words: WordVectors, learnt: Learnt) -> NDArray[Any] | None:
+        """Return `weights` as the kernels take them."""
+        weights = self.weights(words, learnt)
+        return None if weights is None else weights.astype(kernels.REAL)
+
     def split(self, sentence: Sentence) -> Split:
         """Divide the pooled row among the tokens: exactly with `terms`, otherwise by leaving each token out."""
         if self.form == "terms":
@@ -387,11 +400,6 @@ def probabilities_of(words: WordVectors, method: str) -> Float:
 def smooth_frequency_weight(probabilities: Float, a: float) -> Float:
     """Return equation 9's weight a / (p + a/2), between 0 and 2."""
     return np.asarray(a / (probabilities + a / 2))
-
-
-def inverse_frequency_weight(probabilities: Float, a: float) -> Float:
-    """Return SIF's weight a / (a + p), between 0 and 1."""
-    return np.asarray(a / (a + probabilities))
 
 
 def mean_terms(

@@ -251,9 +251,8 @@ class NoPPA(Method):
     def native(
         self, words: WordVectors, learnt: Learnt, positions: NDArray[Any] | None = None
     ) -> Kernel:
-        weights = self.weights(words, learnt)
         arguments = {
-            "weights": None if weights is None else weights.astype(kernels.REAL),
+            "weights": self.native_weights(words, learnt),
             "positions": positions,
             "kernel": PAIR_KERNEL[self.kernel],
             "attend_self": self.attend_self,
