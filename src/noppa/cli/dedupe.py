@@ -19,8 +19,7 @@ from noppa.encoder.models import SIMILARITY
 from noppa.errors import ParameterError
 from noppa.files import Input
 from noppa.files.checkpoint import refuse_changed
-from noppa.files.collect import Collected
-from noppa.files.copy import check_copy, copy_rows
+from noppa.files.collect import Collected, check_copy, copy_rows
 from noppa.io.atomic import atomic_file
 from noppa.io.paths import STREAM, folders_of
 from noppa.io.tables import check_table_path, write_table

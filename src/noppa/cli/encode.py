@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -132,7 +131,8 @@ def run_job(job: Job, what: str) -> None:
             interruptible("" if job.target == STDIN else message),
             records_bar(what, input_size(job.source)) as progress,
         ):
-            outcome = replace(job, progress=progress).run()
+            job.progress = progress
+            outcome = job.run()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None

@@ -156,8 +156,8 @@ class Fingerprint:
 
     def update(self, texts: list[str | None]) -> None:
         """Add rows."""
-        lengths = (-1 if text is None else len(text) for text in texts)
-        self._lengths.update(np.fromiter(lengths, "<i8", len(texts)).data)
+        lengths = [-1 if text is None else len(text) for text in texts]
+        self._lengths.update(np.array(lengths, "<i8").data)
         joined = "".join([text or "" for text in texts])
         self._texts.update(joined.encode("utf-8", "surrogatepass"))
 
@@ -239,13 +239,3 @@ def locked_file(path: Path, target: str) -> Iterator[IO[bytes]]:
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), os.lstat(path)):
                 yield file
                 return
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename durable, if the system can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -17,7 +17,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,12 +40,12 @@ from noppa.files.checkpoint import (
     refuse_changed,
     remaining_batches,
     size_and_time,
-    sync_folder,
 )
 from noppa.files.formats import LISTED, Batch, Input, Record
 from noppa.files.inputs import STDIN
 from noppa.files.read import ON_ERROR, read, read_ahead
 from noppa.files.write import RECORD, VECTOR, WRITERS
+from noppa.io.atomic import sync
 from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.io.storage import header_checksum
 from noppa.parameters import one_of
@@ -64,7 +64,7 @@ PROBABILITY = "probability"
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Job:
     """Encode an input into a file, which gets its name only when it is complete.
 
@@ -97,18 +97,28 @@ class Job:
     def __post_init__(self) -> None:
         one_of(self.on_error, "on_error", ON_ERROR)
         one_of(self.format, "format", (None, *WRITERS))
-        writer = WRITERS[self.output_format]
-        if self.output_format == "npy" and (self.keep != () or not self.dim):
+        target = Path(self.target)
+        if self.format is None:
+            self.format = "jsonl" if self.target == STDIN else target.suffix.removeprefix(".")
+        if self.format not in WRITERS:
+            raise ParameterError(
+                f"{target}: the name must end in {', '.join('.' + name for name in WRITERS)}",
+                "or pass format=",
+            )
+        self.writer = WRITERS[self.format]
+        self.partial = target.with_name(f".{target.name}.partial")
+        self.checkpoint = self.partial.with_suffix(".checkpoint")
+        if self.format == "npy" and (self.keep != () or not self.dim):
             raise ParameterError(
                 f"{self.target}: .npy contains vectors only", "write .jsonl, .csv or .parquet"
             )
         if self.keep != ():
-            object.__setattr__(self, "source", replace(self.source, records=True))
-        if self.target == STDIN and not writer.streams:
+            self.source = replace(self.source, records=True)
+        if self.target == STDIN and not self.writer.streams:
             raise ParameterError(
-                f"{self.output_format} cannot be written to standard output", "name a file"
+                f"{self.format} cannot be written to standard output", "name a file"
             )
-        if self.resume and (self.target == STDIN or not writer.resumable):
+        if self.resume and (self.target == STDIN or not self.writer.resumable):
             raise ParameterError(
                 "only .npy, .jsonl and .csv files can be resumed",
                 "choose one of them, or leave out resume=True",
@@ -116,35 +126,19 @@ class Job:
         if self.resume and self.overwrite:
             raise ParameterError("resume=True and overwrite=True contradict each other")
         if self.target != STDIN:
-            _check_writable(Path(self.target))
+            if not target.absolute().parent.is_dir():
+                raise FileError(f"cannot write {target}: its folder does not exist")
+            if target.exists() and not target.is_file():
+                kind = "a folder" if target.is_dir() else "not a regular file"
+                raise FileError(f"cannot write {target}: it is {kind}")
+        inputs = [*self.source.paths, *self.model_folders]
         for path in (self.target, self.partial):
-            refuse_input_as_output(path, [*self.source.paths, *self.model_folders])
+            refuse_input_as_output(path, inputs)
 
     @property
     def model_folders(self) -> list[Path | None]:
         """Folders that the model is mapped from, which must not be written to."""
         return folders_of(self.model)
-
-    @property
-    def output_format(self) -> str:
-        if self.format is not None:
-            return self.format
-        suffix = "jsonl" if self.target == STDIN else Path(self.target).suffix.removeprefix(".")
-        if suffix not in WRITERS:
-            raise ParameterError(
-                f"{self.target}: the name must end in {', '.join('.' + name for name in WRITERS)}",
-                "or pass format=",
-            )
-        return suffix
-
-    @property
-    def partial(self) -> Path:
-        path = Path(self.target)
-        return path.with_name(f".{path.name}.partial")
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.partial.with_suffix(".checkpoint")
 
     @property
     def dim(self) -> int:
@@ -170,7 +164,7 @@ class Job:
                 source.delimiter,
             ],
             "columns to keep": self.keep,
-            "output format": self.output_format,
+            "output format": self.format,
             "options": [self.on_error, self.options],
             "model": self.model_checksum,
             "version of noppa": [__version__, kernels.instruction_set()],
@@ -221,7 +215,7 @@ class Job:
         file.truncate(earlier.bytes)
         file.seek(earlier.bytes)
         started = replace(earlier, inputs=inputs)
-        if WRITERS[self.output_format].resumable:
+        if self.writer.resumable:
             batches = remaining_batches(
                 read(self.source), outcome.records, earlier.fingerprint, self.target
             )
@@ -241,10 +235,11 @@ class Job:
         if checkpoint.is_output(Path(self.target)):
             self.partial.unlink()
         else:
-            if WRITERS[self.output_format].resumable:
+            if self.writer.resumable:
                 checkpoint.write(self.checkpoint)
             os.replace(self.partial, self.target)
-            sync_folder(self.partial.parent)
+            with suppress(OSError):  # the output is complete
+                sync(self.partial.absolute().parent)
         if not self.resume:
             self.checkpoint.unlink(missing_ok=True)
         return checkpoint.outcome
@@ -259,21 +254,21 @@ class Job:
         started: Checkpoint | None = None,
     ) -> str:
         """Encode and write all batches; return the fingerprint of all rows."""
-        writer = WRITERS[self.output_format](file, self.dim, outcome.rows)
+        writer = self.writer(file, self.dim, outcome.rows)
         process = self._processor(outcome)
         fingerprint, last_checkpoint = "", time.monotonic()
         pending: deque[Future[None]] = deque()
         try:
-            with _WriteBehind() as disk, warnings.catch_warnings():
+            with _WriteBehind(1) as disk, warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*no known word.*", NoppaWarning)
                 for batch in read_ahead(batches):
                     fingerprint = batch.fingerprint
                     numbers, texts, records = self._select(batch, outcome)
                     rows, vectors = process(texts, records)
                     outcome.rows += len(numbers)
-                    pending.append(disk.submit(writer.write, numbers, rows, vectors))
+                    pending.append(disk.submit(disk.run, writer.write, numbers, rows, vectors))
                     if self.target == STDIN:
-                        pending.append(disk.submit(file.flush))
+                        pending.append(disk.submit(disk.run, file.flush))
                     now = time.monotonic()
                     if (
                         started
@@ -284,7 +279,7 @@ class Job:
                         reached = replace(
                             started, outcome=copy.deepcopy(outcome), fingerprint=fingerprint
                         )
-                        pending.append(disk.submit(self._save, file, reached))
+                        pending.append(disk.submit(disk.run, self._save, file, reached))
                     while len(pending) > PENDING_WRITES:
                         pending.popleft().result()
                     if self.progress is not None:
@@ -331,7 +326,7 @@ class Job:
             own = {
                 RECORD,
                 VECTOR,
-                *(f"v{at}" for at in range(self.dim) if self.output_format == "csv"),
+                *(f"v{at}" for at in range(self.dim) if self.format == "csv"),
             }
             _check_new_columns(own, keep)
         rows = zip(numbers.tolist(), records, strict=True)
@@ -388,7 +383,9 @@ class Job:
         if checkpoint is not None and self.resume:
             self._compare(checkpoint)
             is_complete = checkpoint.is_output(target) or checkpoint.is_output(self.partial)
-            if not is_complete and (checkpoint.finished or not self._fits(file, checkpoint)):
+            done = checkpoint.outcome.rows, checkpoint.bytes
+            fits = size >= checkpoint.bytes and self.writer.fits(file, self.dim, *done)
+            if not is_complete and (checkpoint.finished or not fits):
                 raise FileError(
                     f"{self.partial} does not match its checkpoint",
                     "pass overwrite=True to start again",
@@ -406,14 +403,12 @@ class Job:
 
     def _compare(self, checkpoint: Checkpoint) -> None:
         """Raise if the checkpoint is that of another job, or of a finished one whose input has changed."""
-        changed = next(
-            (name for name, fact in self.facts.items() if checkpoint.job.get(name) != fact), None
-        )
-        if changed is not None:
-            raise FileError(
-                f"{self.target} was started with a different {changed}",
-                "use the same again, or pass overwrite=True to start again",
-            )
+        for name, fact in self.facts.items():
+            if checkpoint.job.get(name) != fact:
+                raise FileError(
+                    f"{self.target} was started with a different {name}",
+                    "use the same again, or pass overwrite=True to start again",
+                )
         if checkpoint.is_output(Path(self.target)):
             for path, status in file_statuses(self.source.paths).items():
                 if checkpoint.inputs.get(path) != status:
@@ -422,13 +417,8 @@ class Job:
                         "pass overwrite=True to write it again",
                     )
 
-    def _fits(self, file: IO[bytes], checkpoint: Checkpoint) -> bool:
-        size, rows = checkpoint.bytes, checkpoint.outcome.rows
-        fits = WRITERS[self.output_format].fits
-        return os.fstat(file.fileno()).st_size >= size and fits(file, self.dim, rows, size)
 
-
-@dataclass(frozen=True)
+@dataclass
 class PredictJob(Job):
     """Label an input: write all its columns, the label and its probability.
 
@@ -451,9 +441,7 @@ class PredictJob(Job):
                 f"the model was trained on {'pairs' if paired else 'single texts'}",
                 f"name {'two columns' if paired else 'one column'}",
             )
-        object.__setattr__(
-            self, "source", replace(self.source, column=self.columns[0], records=True)
-        )
+        self.source = replace(self.source, column=self.columns[0], records=True)
         super().__post_init__()
 
     @property
@@ -510,20 +498,15 @@ class PredictJob(Job):
         return predict
 
 
-class _WriteBehind:
+class _WriteBehind(ThreadPoolExecutor):
     """Runs calls in order in a thread. After a failed call, every later one fails with the same error.
 
     A write after a failed one would leave a hole, and a checkpoint after it would record the hole as done.
     """
 
-    def __init__(self) -> None:
-        self._executor = ThreadPoolExecutor(1)
-        self._error: BaseException | None = None
+    _error: BaseException | None = None
 
-    def submit(self, call: Callable[..., Any], *arguments: Any) -> Future[None]:
-        return self._executor.submit(self._run, call, arguments)
-
-    def _run(self, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def run(self, call: Callable[..., Any], *arguments: Any) -> None:
         if self._error is not None:
             raise self._error
         try:
@@ -531,12 +514,6 @@ class _WriteBehind:
         except BaseException as error:
             self._error = error
             raise
-
-    def __enter__(self) -> _WriteBehind:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._executor.shutdown()
 
 
 def _check_new_columns(new: set[str], names: Sequence[str]) -> None:
@@ -560,14 +537,6 @@ def _vectors_checksum(model: Encoder) -> str:
     rows = np.arange(min(PROBED_WORDS, len(model.words)), dtype=np.int32)
     vectors, _ = model.encode_ids(rows, np.arange(len(rows) + 1), 1)
     return hashlib.sha256(repr(model).encode() + vectors.tobytes()).hexdigest()
-
-
-def _check_writable(target: Path) -> None:
-    if not target.absolute().parent.is_dir():
-        raise FileError(f"cannot write {target}: its folder does not exist")
-    if target.exists() and not target.is_file():
-        kind = "a folder" if target.is_dir() else "not a regular file"
-        raise FileError(f"cannot write {target}: it is {kind}")
 
 
 @contextmanager

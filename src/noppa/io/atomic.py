@@ -27,9 +27,9 @@ def atomic_file(target: Path) -> Iterator[Path]:
     with _unfinished(target) as new:
         os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         yield new
-        _sync(new)
+        sync(new)
         os.replace(new, target)
-        _sync(target.parent)
+        sync(target.parent)
 
 
 @contextmanager
@@ -44,10 +44,10 @@ def atomic_folder(target: Path) -> Iterator[Path]:
             return
         for folder, _, files in os.walk(new, topdown=False):
             for name in files:
-                _sync(Path(folder, name))
-            _sync(Path(folder))
+                sync(Path(folder, name))
+            sync(Path(folder))
         _replace_folder(new, target)
-        _sync(target.parent)
+        sync(target.parent)
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def remove(path: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Flush a file, or the entries of a folder, to disk."""
     if os.name == "nt":  # Windows syncs only files that are open for writing, and no folders
         return

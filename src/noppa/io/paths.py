@@ -63,36 +63,21 @@ def refuse_input_as_output(target: PathLike, sources: Iterable[PathLike | None])
     Links are followed. A source that is None or `-` is not a file; a target `-` is the file to which standard output is
     redirected.
     """
+    output = Path(os.path.realpath(target))
     for source in sources:
         if source is None or os.fspath(source) == STREAM:
             continue
+        path = Path(os.path.realpath(source))
+        both_exist = os.path.exists(path) and os.path.exists(output)
         problem = ""
         if os.fspath(target) == STREAM:
-            if _is_standard_output(source):
+            if os.path.isfile(path) and os.path.samestat(os.fstat(1), os.stat(path)):
                 problem = f"standard output goes to {source}, which is an input"
-        elif _same(target, source):
+        elif path == output or (both_exist and os.path.samefile(path, output)):  # or a hard link
             problem = f"{target} is an input"
-        elif _inside(source, target):
+        elif output in path.parents:
             problem = f"{target} contains the input {source}"
-        elif Path(source).is_dir() and _inside(target, source):
+        elif path in output.parents:
             problem = f"{target} is inside the input {source}"
         if problem:
             raise FileError(problem, "choose another output")
-
-
-def _same(path: PathLike, other: PathLike) -> bool:
-    try:
-        return os.path.samefile(path, other)
-    except OSError:  # one of them does not exist, but may be the target of a link
-        return os.path.realpath(path) == os.path.realpath(other)
-
-
-def _inside(path: PathLike, folder: PathLike) -> bool:
-    return Path(os.path.realpath(folder)) in Path(os.path.realpath(path)).parents
-
-
-def _is_standard_output(source: PathLike) -> bool:
-    try:
-        return os.path.samestat(os.fstat(1), os.stat(source)) and Path(source).is_file()
-    except OSError:
-        return False
