@@ -31,6 +31,8 @@ BLOCK_TEXTS = 1024
 #: Pairs of tokens in a block, some tenths of a second of work.
 BLOCK_PAIRS = 1 << 21
 BLOCK_CHARACTERS = 1 << 20
+#: Texts of so many characters in all make one block, and have no more tokens than that.
+SHORT_CHARACTERS = 1024
 #: Memory that a number of a vector takes, as a float32 and as text.
 VALUE_BYTES = 16
 #: Texts without a known word that a warning lists.
@@ -134,8 +136,16 @@ class Models:
     ) -> tuple[Vectors, Counts]:
         """Return vectors (texts, dim) and counts; errors refer to the texts as `param`."""
         task.context.reserve(len(texts) * (dim or encoder.dim) * VALUE_BYTES, param)
+        share = encoder.known_share()
+        if sum(map(len, texts)) <= min(SHORT_CHARACTERS, self.settings.max_tokens):
+            rows, tokens, known = encoder.encode_counted(
+                texts, task.threads, dim=dim, normalize=normalize, share=share
+            )
+            unknown = int(tokens.sum() - known.sum())
+            empty = () if known.all() else tuple(np.flatnonzero(known == 0).tolist())
+            return rows, Counts(len(texts), int(tokens.sum()), unknown, empty, share.message)
         encoder = encoder.for_texts(texts, task.threads)
-        parts, counts, share = [], Counts(), encoder.known_share()
+        parts, counts = [], Counts()
         for ids, offsets in self.token_blocks(encoder, texts, task, param, truncate, share):
             rows, known = encoder.encode_ids(
                 ids, offsets, task.threads, dim=dim, normalize=normalize
