@@ -17,7 +17,8 @@ import numpy as np
 from runner import arguments, record
 
 import noppa
-from noppa.search.terms import split_terms
+from noppa import _native
+from noppa.search.terms import terms_of_tokens
 
 RANKS = 10
 MODES = ("meaning", "words", "hybrid")
@@ -95,7 +96,10 @@ def documented() -> Iterator[tuple[str, str]]:
         for thing in [module, *members(module)]:
             title, _, body = (inspect.getdoc(thing) or "").partition("\n")
             body = " ".join(body.split())
-            if len(split_terms(title)) > 2 and len(body.split()) >= LEAST_WORDS:
+            if (
+                len(terms_of_tokens(_native.tokenize(title))) > 2
+                and len(body.split()) >= LEAST_WORDS
+            ):
                 yield title.strip(), body
 
 

@@ -12,19 +12,24 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa import _native
 from noppa.errors import NoppaError
 from noppa.explain import MOST_TOKENS
 from noppa.methods.k_means import interrupt
 from noppa.search import segment, vectors
 from noppa.search.index import Index
 from noppa.search.query import MODES, WORD_WEIGHT, Collection
-from noppa.search.terms import COMPARED, K1, MOST_WORDS, B, split_terms
+from noppa.search.terms import COMPARED, K1, MOST_WORDS, B, terms_of_tokens
 from tests.conftest import made_texts, made_words
 
 WORDS = made_words(dim=8, extra=40)
 TEXTS = [*made_texts(60, WORDS, seed=3), "xyzzy plugh", "", "the girl eats a delicious cake"]
 #: The encoder knows none, some, or all of their words.
 QUERIES = ["a girl eats cake", "w3 w4", "w3 w4 unheard", "the", "xyzzy", "eats xyzzy"]
+
+
+def split_terms(text: str) -> list[str]:
+    return terms_of_tokens(_native.tokenize(text))
 
 
 def encoder() -> noppa.Encoder:
@@ -245,7 +250,7 @@ def test_comparing_some_rows_finds_what_comparing_all_does(count: int) -> None:
     collection = Collection(index._state)
     for query in made_texts(20, WORDS, seed=10):
         vector = encoder().encode(query, normalize=True)
-        bm25 = collection.bm25(collection.terms(query.split()))
+        bm25 = collection.bm25(query.split())[1]
         for weight in (0.02, 0.1, 0.5):
             bonus = bm25 * np.float32(weight)
             wanted = collection.nearest(vector, count, 2, bonus=bonus)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import noppa
-from noppa import Encoder, WordVectors
+from noppa import Encoder, WordVectors, _native
 from noppa.io import storage
 from noppa.methods import METHODS
 from noppa.search.query import Collection, find_hits
@@ -128,7 +128,7 @@ def made_segment(dtype: str) -> Segment:
     """Return an index segment; with int8 vectors it has cells."""
     vectors = np.random.default_rng(4).normal(size=(60, 4)).astype(np.float32)
     rows = [Row(str(at), f"{TEXTS[at % len(TEXTS)]} {at}", {"at": at}) for at in range(60)]
-    made = Segment.from_rows(rows, to_stored(vectors, dtype))
+    made = Segment.from_rows(rows, to_stored(vectors, dtype), _native.tokenize)
     if dtype == "int8":
         arrays = {**made.arrays, **build_cells(made.arrays)}
         made = Segment(arrays, made.table)

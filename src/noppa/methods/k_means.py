@@ -16,8 +16,8 @@ ROUNDS = 100
 BLOCK_VALUES = 1 << 20
 
 
-#: Called in every round; a caller may set it to a function that raises to stop the work.
-interrupt: ContextVar[Callable[[], None]] = ContextVar("interrupt", default=lambda: None)
+#: Called in every round; a caller may set it to a function that raises to stop the work. By default a call does nothing.
+interrupt: ContextVar[Callable[[], object]] = ContextVar("interrupt", default=bool)
 
 
 def k_means(points: ArrayLike, k: int, weights: ArrayLike | None = None, seed: int = 0) -> Float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from noppa.display import Displayed, cut, dataclass_repr, frame
 from noppa.errors import InputError
 from noppa.search.rows import Metadata
-from noppa.search.terms import Match, Term, overlaps, split_terms
+from noppa.search.terms import Match, Term, overlaps, terms_of_tokens
 from noppa.text.tokenizer import Split
 from noppa.words.word_vectors import WordVectors
 
@@ -71,7 +71,7 @@ class Hit:
     def explain(self) -> HitExplanation:
         """Explain the score: which words of query and text are similar, and which terms both contain."""
         context = self.context
-        counts = Counter(split_terms(self.text, context.split))
+        counts = Counter(terms_of_tokens(context.split(self.text)))
         norm = context.norm[0] + context.norm[1] * counts.total()
         terms = {
             term.text: term.weight * counts[term.text] / (counts[term.text] + norm)

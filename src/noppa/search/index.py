@@ -145,20 +145,17 @@ class Index:
     @property
     def encoder(self) -> Any:
         """The encoder of texts and queries."""
-        self._require_encoder()
-        return self._encoder
-
-    def _require_encoder(self) -> None:
         if self._encoder is None:
             raise ParameterError(
                 f"{self.folder} was opened without its encoder", "open it with noppa.Index.open"
             )
+        return self._encoder
 
     @property
     def _split(self) -> Split:
         """The tokenizer that finds the terms of texts and queries."""
-        self._require_encoder()
-        return kernels.tokenize if self._words is None else self._words.tokens
+        has_words = isinstance(self.encoder, Encoder)
+        return self.encoder.words.lexicon.tokens if has_words else kernels.tokenize
 
     @property
     def folder(self) -> Path | None:
@@ -166,7 +163,7 @@ class Index:
         return None if self._storage is None else self._storage.folder
 
     def __len__(self) -> int:
-        return len(self._current())
+        return self._current().count
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and bool(self._current().locate([id]))
@@ -352,7 +349,7 @@ class Index:
             vectors = unit_vectors(encoder, queries, self.threads)
         results = []
         for number, text in enumerate(queries):
-            tokens, vector = split(text), None
+            tokens, vector = list(split(text)), None
             if vectors is not None and vectors[number].any() and self._has_meaning(tokens):
                 vector = vectors[number]
             hits = find_hits(
@@ -362,18 +359,17 @@ class Index:
             results.append(Hits(text, mode, hits, note))
         return results[0] if isinstance(query, str) else results
 
-    def _has_meaning(self, tokens: Sequence[str]) -> bool:
+    def _has_meaning(self, tokens: list[str]) -> bool:
         """Return whether a token is known as a whole, or by long pieces: single letters can mean anything."""
         words = self._words
         if words is None or not words.pieces:
             return True
-        for token in tokens:
-            if token in words:
-                return True
-            pieces, _ = words.lexicon.vocabulary.look_up_tokens([[token]])
-            if len(pieces) and len(token) / len(pieces) > LETTERS_PER_PIECE:
-                return True
-        return False
+        if (words.lexicon.known.look_up_tokens([tokens])[0] >= 0).any():
+            return True
+        _, bounds = words.lexicon.vocabulary.look_up_tokens([[token] for token in tokens])
+        pieces = np.diff(bounds)
+        letters = np.array([len(token) for token in tokens])
+        return bool((letters > LETTERS_PER_PIECE * pieces)[pieces > 0].any())
 
     def _why_nothing(
         self,
@@ -384,7 +380,7 @@ class Index:
         vector: Vectors | None,
     ) -> str:
         """Return the reason why a search has no hits."""
-        if len(collection.state) and not collection.count:
+        if collection.state.count and not collection.count:
             fields = collection.state.fields
             unknown = next((field for field in where or () if field not in fields), None)
             if unknown is None:
@@ -393,7 +389,7 @@ class Index:
             return f"no text has the field {short_repr(unknown)} of where: the fields are {known}"
         if not query.strip():
             return "the query is empty"
-        if not len(collection.state):
+        if not collection.state.count:
             return "the index is empty"
         if mode == MEANING or (mode == HYBRID and vector is None):
             return f"no word of {short_repr(query)} is known"
@@ -412,8 +408,8 @@ class Index:
         """Return a summary of the index as plain data."""
         state = self._current()
         facts = {
-            "texts": len(state),
-            "deleted": sum(len(part.segment) - part.count for part in state.parts),
+            "texts": state.count,
+            "deleted": int(state.starts[-1]) - state.count,
             "segments": len(state.parts),
             "dim": self.dim,
             "dtype": self.dtype,

@@ -7,8 +7,8 @@ once or one by one, after deletions, before or after compaction.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
+from math import log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,14 @@ from noppa import _native as kernels
 from noppa.methods.k_means import interrupt
 from noppa.search.hits import Hit, QueryContext
 from noppa.search.rows import Row
-from noppa.search.segment import State
+from noppa.search.segment import Segment, State
 from noppa.search.terms import (
     COMPARED,
     K1,
     B,
     Term,
-    has_distinct_vector,
-    inverse_frequency,
+    find_term,
+    have_distinct_vectors,
     overlaps,
     terms_of_tokens,
 )
@@ -60,14 +60,12 @@ class Collection:
         self.state, self.split = state, split
         self.parts, self.starts = state.parts, state.starts
         self.allowed = [part.allowed(conditions) for part in self.parts]
+        #: The number of rows that a search may return.
+        self.count = 0
+        for part, mask in zip(self.parts, self.allowed, strict=True):
+            self.count += part.segment.count if mask is None else int(mask.sum())
         #: BM25 saturates the count of a term by a constant plus a factor times the length of the text.
         self.norm = K1 * (1 - B), K1 * B / state.mean_length
-
-    @cached_property
-    def count(self) -> int:
-        """The number of rows that a search may return."""
-        masks = zip(self.parts, self.allowed, strict=True)
-        return sum(len(part.segment) if mask is None else int(mask.sum()) for part, mask in masks)
 
     # Meaning
 
@@ -87,17 +85,17 @@ class Collection:
         numbers, scores = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
         for part, mask, start in zip(self.parts, self.allowed, self.starts, strict=False):
             segment, compared = part.segment, None
-            stop = start + len(segment)
+            stop = start + segment.count
             if chosen is not None:
                 first, last = np.searchsorted(chosen, (start, stop))
                 compared = (chosen[first:last] - start).astype(np.int32)
             elif segment.cells is not None and not exact:
                 compared = segment.cells.candidates(query, mask, count, threads)
-            for low, high in row_blocks(len(segment if compared is None else compared)):
+            for low, high in row_blocks(segment.count if compared is None else len(compared)):
                 if compared is None:
                     table, rows, span = segment.slice(low, high), None, slice(low, high)
                 else:
-                    table, rows, span = segment.whole, compared[low:high], slice(0, len(segment))
+                    table, rows, span = segment.whole, compared[low:high], slice(0, segment.count)
                 found, values = kernels.nearest_rows(
                     table,
                     rows,
@@ -130,39 +128,34 @@ class Collection:
     def cosines(self, query: Vectors, numbers: Rows) -> NDArray[np.float64]:
         """Return the cosines of rows with a query (dim,)."""
         cosines = np.empty(len(numbers), np.float64)
-        for part, rows, places in self._by_part(numbers):
-            segment = self.parts[part].segment
+        for segment, rows, places in self._by_part(numbers):
             chosen = float_rows(segment.vectors, segment.scales, rows)
             cosines[places] = chosen @ query.astype(np.float64)
         return np.clip(cosines, -1, 1)
 
     # Words
 
-    def terms(self, tokens: Sequence[str]) -> list[Term]:
-        """Return the terms of a query with their weights, in alphabetical order."""
-        counts = Counter(terms_of_tokens(tokens))
-        texts, terms = len(self.state), []
-        for term in sorted(counts):
-            containing = 0
-            for part in self.parts:
-                rows, _ = part.segment.postings.find(term)
-                containing += len(rows) if part.alive is None else int(part.alive[rows].sum())
-            terms.append(Term(term, counts[term] * inverse_frequency(texts, containing)))
-        return terms
-
-    def bm25(self, terms: Sequence[Term], threads: int = 1) -> Scores:
-        """Return BM25 of every row (rows,); 0 for a row without any term, or if it is not allowed."""
+    def bm25(self, tokens: Sequence[str], threads: int = 1) -> tuple[list[Term], Scores]:
+        """Return the terms of a query in alphabetical order, and BM25 of every row (rows,); 0 if it is not allowed."""
+        counts, terms = Counter(terms_of_tokens(tokens)), []
         scores = np.zeros(self.starts[-1], np.float32)
-        for part, mask, start in zip(self.parts, self.allowed, self.starts, strict=False):
-            postings = part.segment.postings
-            block = scores[start : start + len(part.segment)]
-            for term in terms:
-                interrupt.get()()
-                found = postings.find(term.text)
-                kernels.add_term(block, *found, postings.lengths, term.weight, *self.norm, threads)
+        for text in sorted(counts):
+            interrupt.get()()
+            postings = [find_term(part.segment.arrays, text) for part in self.parts]
+            containing = 0
+            for part, (rows, _) in zip(self.parts, postings, strict=True):
+                containing += len(rows) if part.alive is None else int(part.alive[rows].sum())
+            # As in Lucene: never below 0.
+            rarity = log1p((self.state.count - containing + 0.5) / (containing + 0.5))
+            terms.append(Term(text, counts[text] * rarity))
+            for part, found, start in zip(self.parts, postings, self.starts, strict=False):
+                block = scores[start : start + part.segment.count]
+                lengths = part.segment.arrays["lengths"]
+                kernels.add_term(block, *found, lengths, terms[-1].weight, *self.norm, threads)
+        for mask, start in zip(self.allowed, self.starts, strict=False):
             if mask is not None:
-                block *= mask
-        return scores
+                scores[start : start + len(mask)] *= mask
+        return terms, scores
 
     def largest(self, scores: Scores, count: int) -> Ranking:
         """Return up to `count` rows with the largest scores (rows,) above 0."""
@@ -181,17 +174,18 @@ class Collection:
     def rows(self, numbers: Rows) -> list[Row]:
         """Return the rows with these numbers, in their order."""
         found: dict[int, Row] = {}
-        for part, rows, places in self._by_part(numbers):
-            table = self.parts[part].segment.table.rows(rows.tolist())
+        for segment, rows, places in self._by_part(numbers):
+            table = segment.table.rows(rows.tolist())
             found.update(zip(places.tolist(), map(table.__getitem__, rows.tolist()), strict=True))
         return [found[place] for place in range(len(numbers))]
 
-    def _by_part(self, numbers: Rows) -> Iterator[tuple[int, Rows, Rows]]:
-        """Yield each part that contains some of these rows: its number, the rows in it, and their places in `numbers`."""
-        parts = np.searchsorted(self.starts, numbers, "right") - 1
+    def _by_part(self, numbers: Rows) -> list[tuple[Segment, Rows, Rows]]:
+        """Return the segments that contain some of these rows, with the rows in each and their places in `numbers`."""
+        parts, found = np.searchsorted(self.starts, numbers, "right") - 1, []
         for part in np.unique(parts).tolist():
             places = np.flatnonzero(parts == part)
-            yield part, numbers[places] - self.starts[part], places
+            found.append((self.parts[part].segment, numbers[places] - self.starts[part], places))
+        return found
 
 
 def _top(numbers: Rows, scores: Scores, count: int) -> Ranking:
@@ -222,9 +216,8 @@ def find_hits(
     encoder uses, if any.
     """
     meaning = None if mode == WORDS else vector
-    terms = [] if mode == MEANING else collection.terms(tokens)
-    bm25 = collection.bm25(terms, threads) if terms else None
-    has_words = bm25 is not None and bool(bm25.any())
+    terms, bm25 = collection.bm25(() if mode == MEANING else tokens, threads)
+    has_words = bool(terms) and bool(bm25.any())
     if not collection.count or not (has_words or meaning is not None):
         return []
     is_compared = words is not None and meaning is not None and bool(terms)
@@ -233,12 +226,20 @@ def find_hits(
     if meaning is not None:
         count = max(first, NEAR) if has_words else first
         numbers, scores = collection.nearest(meaning, count, threads, exact or mode == HYBRID)
-    max_bm25 = sum(term.weight for term in terms)
-    best_cosine = float(scores[0]) if len(scores) else 0.0
-    uncertainty = 1 - semantic_confidence(best_cosine, terms, max_bm25, words)
+    max_bm25 = sum([term.weight for term in terms])
+    confidence = 0.0
+    if max_bm25 and len(scores):
+        known = max_bm25
+        if words is not None:
+            is_known = have_distinct_vectors(words, [term.text for term in terms]).tolist()
+            known = sum(
+                [term.weight for term, counts in zip(terms, is_known, strict=True) if counts]
+            )
+        confidence = (known / max_bm25) ** 2 * min(1.0, max(0.0, float(scores[0])))
+    uncertainty = 1 - confidence
     word_weight = WORD_WEIGHT * uncertainty**2 / max_bm25**0.5 if max_bm25 else 0.0
     word_weight = 1.0 if mode == WORDS else float(word_weight)
-    if bm25 is not None and has_words and word_weight:
+    if has_words and word_weight:
         bonus = bm25 * np.float32(word_weight)
         if meaning is None or not len(numbers):
             numbers, scores = collection.largest(bonus, first)
@@ -257,7 +258,7 @@ def find_hits(
     order = np.lexsort((numbers, -scores))[:n]
     chosen, nothing = numbers[order], np.full(len(order), np.nan)
     cosines = nothing if meaning is None else collection.cosines(meaning, chosen)
-    word_scores = nothing if bm25 is None else bm25[chosen]
+    word_scores = bm25[chosen] if terms else nothing
     score_parts = (scores[order], cosines, word_scores, overlap[order])
     context = QueryContext(
         query,
@@ -272,20 +273,10 @@ def find_hits(
     return [
         Hit(row.id, score, row.text, row.metadata, cosine, word_score, shared, context)
         for row, (score, cosine, word_score, shared) in zip(
-            (rows[place] for place in order.tolist()),
+            map(rows.__getitem__, order.tolist()),
             np.stack(score_parts, axis=1, dtype=np.float64).tolist(),
             strict=True,
         )
         # A score of 0 belongs to a text without a known word, which fills a place if little else is there.
         if score
     ]
-
-
-def semantic_confidence(
-    best_cosine: float, terms: Sequence[Term], max_bm25: float, words: WordVectors | None
-) -> float:
-    """Return how certain the meaning of a query is: 1 if a text means the same and all terms have distinct vectors."""
-    if not max_bm25:
-        return 0.0
-    known = sum(term.weight for term in terms if has_distinct_vector(words, term.text)) / max_bm25
-    return float(known**2 * min(1.0, max(0.0, best_cosine)))

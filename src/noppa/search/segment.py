@@ -15,7 +15,7 @@ from noppa import _native as kernels
 from noppa.errors import FileError, ParameterError
 from noppa.io import schema, storage
 from noppa.search.rows import Row, RowTable
-from noppa.search.terms import POSTING_ARRAYS, Postings, build_postings, check_postings
+from noppa.search.terms import POSTING_ARRAYS, build_postings, check_postings
 from noppa.search.vectors import CELL_ARRAYS, EXACT, Cells, build_cells, check_cells
 from noppa.search.where import Condition
 from noppa.text.tokenizer import Split
@@ -47,8 +47,8 @@ class Segment:
         self.arrays, self.table, self.checksum = arrays, table, checksum
         self.vectors = arrays["vectors"]
         self.scales = arrays.get("scales")
-        self.postings = Postings(arrays)
-        self.whole = self.slice(0, len(self.vectors))
+        self.count = len(self.vectors)
+        self.whole = self.slice(0, self.count)
         self.cells = Cells(arrays) if "centroids" in arrays else None
 
     @classmethod
@@ -56,16 +56,13 @@ class Segment:
         cls,
         rows: Sequence[Row],
         vectors: Mapping[str, NDArray[Any]],
-        split: Split = kernels.tokenize,
+        split: Split,
     ) -> Segment:
         """Build a segment in memory, from vectors as `to_stored` returns them; `split` gives the tokens of a text."""
         arrays = {**vectors, **build_postings((row.text for row in rows), split)}
         if len(rows) > EXACT:
             arrays.update(build_cells(vectors))
         return cls(arrays, RowTable.from_rows(rows))
-
-    def __len__(self) -> int:
-        return len(self.vectors)
 
     def slice(self, start: int, stop: int) -> Any:
         """Return the vectors of consecutive rows, as the kernels take them."""
@@ -123,24 +120,24 @@ class Part:
     @cached_property
     def count(self) -> int:
         """The number of live rows."""
-        return len(self.segment) if self.alive is None else int(np.count_nonzero(self.alive))
+        return self.segment.count if self.alive is None else int(np.count_nonzero(self.alive))
 
     @cached_property
     def length(self) -> int:
         """The number of terms in all live texts."""
-        lengths = self.segment.postings.lengths
+        lengths = self.segment.arrays["lengths"]
         return int((lengths if self.alive is None else lengths[self.alive]).sum(dtype=np.int64))
 
     def allowed(self, conditions: Sequence[Condition]) -> Mask | None:
         """Return which rows are alive and satisfy all conditions; None for all rows."""
         if not conditions:
             return self.alive
-        mask = self.segment.table.mask(conditions, len(self.segment))
+        mask = self.segment.table.mask(conditions, self.segment.count)
         return mask if self.alive is None else mask & self.alive
 
     def without(self, rows: list[int]) -> Part:
         """Return the part after some rows were deleted."""
-        alive = np.ones(len(self.segment), np.bool_) if self.alive is None else self.alive.copy()
+        alive = np.ones(self.segment.count, np.bool_) if self.alive is None else self.alive.copy()
         alive[rows] = False
         return replace(self, alive=alive, alive_name="")
 
@@ -152,18 +149,20 @@ class State:
     parts: tuple[Part, ...] = ()
     next_id: int = 0
 
-    def __len__(self) -> int:
-        return sum(part.count for part in self.parts)
+    @cached_property
+    def count(self) -> int:
+        """The number of live rows."""
+        return sum([part.count for part in self.parts])
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
         """The number of the first row of each part, and the number of all rows, (parts + 1,)."""
-        return np.cumsum([0, *(len(part.segment) for part in self.parts)])
+        return np.cumsum([0, *[part.segment.count for part in self.parts]])
 
     @cached_property
     def mean_length(self) -> float:
         """The mean number of terms in a live text; 1 if there are none."""
-        return sum(part.length for part in self.parts) / max(1, len(self)) or 1.0
+        return sum([part.length for part in self.parts]) / max(1, self.count) or 1.0
 
     @property
     def fields(self) -> list[str]:
@@ -228,7 +227,7 @@ class State:
         """
         for limit in reversed(SMALL):
             start = len(self.parts)
-            while start and len(self.parts[start - 1].segment) <= limit:
+            while start and self.parts[start - 1].segment.count <= limit:
                 start -= 1
             if len(self.parts) - start >= FAN:
                 merged = merge(self.parts[start:], split)

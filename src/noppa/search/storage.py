@@ -186,7 +186,7 @@ class IndexStorage:
                 )
             alive = None
             if alive_name:
-                alive = folder.read({alive_name: "b1 rows"}, {"rows": len(segment)})[alive_name]
+                alive = folder.read({alive_name: "b1 rows"}, {"rows": segment.count})[alive_name]
             parts.append(Part(segment, alive, name, alive_name or ""))
         self.header = fixed
         return State(tuple(parts), folder.header["next id"])

@@ -10,20 +10,16 @@ every text like this would take too long, so only the first hits are compared.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain
-from math import log1p
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa import _native as kernels
 from noppa.io import schema
 from noppa.text.characters import has_digit, is_word_character, lower
 from noppa.text.tokenizer import Split
@@ -49,21 +45,15 @@ COMPARED = 30
 MOST_WORDS, MOST_CHARACTERS = 64, 1024
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A term of a query, and the weight of a text that contains it: higher for rare and for repeated terms."""
 
     text: str
     weight: float
 
 
-def split_terms(text: str, split: Split = kernels.tokenize) -> list[str]:
-    """Return the terms of a text, in order."""
-    return terms_of_tokens(split(text))
-
-
 def terms_of_tokens(tokens: Iterable[str]) -> list[str]:
-    """Return the tokens that are terms, in lower case."""
+    """Return the tokens that are terms, in lower case and in order."""
     return [
         lower(token)
         for token in tokens
@@ -75,23 +65,16 @@ def terms_of_tokens(tokens: Iterable[str]) -> list[str]:
     ]
 
 
-def inverse_frequency(texts: int, containing: int) -> float:
-    """Return the weight of a term that `containing` of all texts contain, as in Lucene: never below 0."""
-    return log1p((texts - containing + 0.5) / (containing + 0.5))
-
-
 # Postings
 
 
-def build_postings(
-    texts: Iterable[str], split: Split = kernels.tokenize
-) -> dict[str, NDArray[Any]]:
+def build_postings(texts: Iterable[str], split: Split) -> dict[str, NDArray[Any]]:
     """Return the arrays of `POSTING_ARRAYS` for the texts of a segment."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     flat, lengths = array("i"), array("I")
     for text in texts:
-        terms = split_terms(text, split)
+        terms = terms_of_tokens(split(text))
         lengths.append(len(terms))
         flat.extend([numbers[term] for term in terms])
     ordered = sorted(numbers)
@@ -118,43 +101,31 @@ def check_postings(arrays: Mapping[str, NDArray[Any]], file: Path) -> None:
     schema.check_bounds(arrays["posting_bounds"], len(arrays["posting_rows"]), file)
 
 
-class Postings:
-    """The postings of one segment: which rows contain a term, and how often."""
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.lengths: NDArray[np.uint32] = arrays["lengths"]
-        self._terms = _Terms(arrays["terms"], arrays["term_bounds"])
-        self._bounds = arrays["posting_bounds"]
-        self._rows, self._counts = arrays["posting_rows"], arrays["posting_counts"]
-
-    def find(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        """Return the rows that contain a term, ascending, and its count in each."""
-        wanted = term.encode("utf-8", "replace")
-        place = bisect_left(self._terms, wanted)
-        if place == len(self._terms) or self._terms[place] != wanted:
-            return self._rows[:0], self._counts[:0]
-        start, stop = self._bounds[place : place + 2]
-        return self._rows[start:stop], self._counts[start:stop]
-
-
-class _Terms(Sequence[bytes]):
-    """The sorted terms of a segment, each read on access."""
-
-    def __init__(self, content: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
-        self.content, self.bounds = content, bounds
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.content[self.bounds[index] : self.bounds[index + 1]].tobytes()
+def find_term(
+    arrays: Mapping[str, NDArray[Any]], term: str
+) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    """Return the rows of a segment that contain a term, ascending, and its count in each."""
+    wanted, content, bounds = (
+        term.encode("utf-8", "replace"),
+        arrays["terms"],
+        arrays["term_bounds"],
+    )
+    low, high = 0, len(bounds) - 1
+    while low < high:  # a binary search that reads only the terms that it compares
+        middle = (low + high) // 2
+        if content[bounds[middle] : bounds[middle + 1]].tobytes() < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    is_known = content[slice(*bounds[low : low + 2])].tobytes() == wanted
+    start, stop = arrays["posting_bounds"][low : low + 2] if is_known else (0, 0)
+    return arrays["posting_rows"][start:stop], arrays["posting_counts"][start:stop]
 
 
 # Overlap
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """A word of one side, the nearest word of the other side, and the share of the overlap that this gives."""
 
     word: str
@@ -162,27 +133,20 @@ class Match:
     share: float
 
 
-@dataclass(frozen=True)
-class Overlap:
+class Overlap(NamedTuple):
     """A query and a text, compared word by word.
 
+    score: from 0 to 2, 1 for each side whose words are all on the other side.
     query, text: the distinct words of both. cosines (query, text): 1 for the same word, 0 for a word without a vector, never
     negative. query_weights, text_weights: the weights of the words of each side, which add up to 1.
     """
 
+    score: float
     query: list[str]
     text: list[str]
     cosines: NDArray[np.float32]
     query_weights: NDArray[np.float64]
     text_weights: NDArray[np.float64]
-
-    @property
-    def score(self) -> float:
-        """A score from 0 to 2: 1 for each side whose words are all on the other side."""
-        if not self.cosines.size:
-            return 0.0
-        query, text = self.cosines.max(axis=1), self.cosines.max(axis=0)
-        return float(query @ self.query_weights + text @ self.text_weights)
 
     @property
     def matches(self) -> list[Match]:
@@ -200,12 +164,10 @@ class Overlap:
         ]
 
 
-def has_distinct_vector(words: WordVectors | None, word: str) -> bool:
-    """Return whether a word is known as a whole and is no number: numbers have similar vectors.
-
-    True for every word of an encoder without word vectors.
-    """
-    return words is None or (word in words and not has_digit(word))
+def have_distinct_vectors(words: WordVectors, names: list[str]) -> NDArray[np.bool_]:
+    """Return which words are known as a whole and are no numbers, (names,): numbers have similar vectors."""
+    is_known = words.lexicon.known.look_up_tokens([names])[0] >= 0
+    return is_known & [name.isalpha() or not has_digit(name) for name in names]
 
 
 def overlaps(
@@ -219,7 +181,7 @@ def overlaps(
     heaviest = nsmallest(MOST_WORDS, terms, key=lambda term: (-term.weight, term.text))
     query = [term.text for term in heaviest]
     text_words = [
-        list(dict.fromkeys(split_terms(text[:MOST_CHARACTERS], split)))[:MOST_WORDS]
+        list(dict.fromkeys(terms_of_tokens(split(text[:MOST_CHARACTERS]))))[:MOST_WORDS]
         for text in texts
     ]
     # The words of the query come first, so that their numbers are rows of the cosines.
@@ -233,7 +195,11 @@ def overlaps(
         cosines = np.clip(directions[: len(query)] @ directions[columns].T, 0, 1)
         is_same = columns < len(query)
         cosines[columns[is_same], is_same] = 1
-        results.append(Overlap(query, text, cosines, query_weights, _shares(lengths[columns])))
+        text_weights, score = _shares(lengths[columns]), 0.0
+        if cosines.size:
+            sides = cosines.max(axis=1) @ query_weights, cosines.max(axis=0) @ text_weights
+            score = float(sum(sides))
+        results.append(Overlap(score, query, text, cosines, query_weights, text_weights))
     return results
 
 
@@ -243,9 +209,9 @@ def _directions(
     """Return unit vectors of words, zeros for those without a distinct vector, and the lengths of the vectors (words,)."""
     rows = words.lexicon.known.look_up_tokens([names])[0].astype(np.int64)
     vectors = np.zeros((len(names), words.dim), np.float32)
-    vectors[rows >= 0] = words.vectors(rows[rows >= 0])
+    vectors[rows >= 0] = words.rows.vectors(rows[rows >= 0])
     lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
-    is_distinct = (lengths > 0) & [not has_digit(name) for name in names]
+    is_distinct = (lengths > 0) & [name.isalpha() or not has_digit(name) for name in names]
     factors = np.divide(1, lengths, where=is_distinct, out=np.zeros_like(lengths))
     return (vectors * factors[:, None]).astype(np.float32), lengths
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder.models import unit_rows
-from noppa.extras import needs
 from noppa.methods.k_means import interrupt, k_means, nearest
 
 #: Numbers in a block: some megabytes, some hundredths of a second.
@@ -233,12 +232,3 @@ def group_plane(rows: Vectors, labels: Labels) -> Float:
     axes = np.linalg.svd(means - centre, full_matrices=False)[2][:2]
     axes = axes * np.where(axes[[0, 1], np.abs(axes).argmax(axis=1)] < 0, -1, 1)[:, None]
     return np.asarray((rows - centre) @ axes.T)
-
-
-def umap_plane(rows: NDArray[np.floating[Any]]) -> Float:
-    """Project at least 3 rows to UMAP's plane (rows, 2) for cosine distances, with a fixed seed."""
-    with needs("umap", "layout='umap'", ", or choose layout='pca'"):
-        from umap import UMAP
-    neighbours = min(15, len(rows) - 1)
-    fitted = UMAP(n_components=2, n_neighbors=neighbours, metric="cosine", random_state=0, n_jobs=1)
-    return np.asarray(fitted.fit_transform(rows), float)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -139,11 +139,15 @@ class Lexicon:
         bounds, how = self.bounds[: self.whole_words + 1], self.tokenizer.scanner_options
         return kernels.Vocabulary(self.text, bounds, self.slots, CASE[self.case], unknown, how=how)
 
-    def tokens(self, text: str) -> list[str]:
-        """Split a text for these words."""
+    @property
+    def tokens(self) -> Callable[[str], list[str]]:
+        """Return the function that splits a text for these words."""
         if self._base is not None:
-            return self._base.tokens(text)
-        return self.tokenizer.segment_runs(self.vocabulary.tokenize(text))
+            return self._base.tokens
+        tokenize, tokenizer = self.vocabulary.tokenize, self.tokenizer
+        if not tokenizer.uses_package:
+            return tokenize
+        return lambda text: tokenizer.segment_runs(tokenize(text))
 
     def look_up(self, texts: list[str], threads: int, seen: list[int] | None = None) -> Ids:
         """Look texts up by the policy.
