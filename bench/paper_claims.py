@@ -340,7 +340,7 @@ def stop_word_rank(row: dict[str, Any]) -> str:
 
 
 def attention_share(row: dict[str, Any]) -> str:
-    return f"{row['share']:.2f} % (place {row['place']} of {row['of']}) with {SHORT[row['vectors']]}, {row['position']} positions"
+    return f"{row['share']:.2f} % (rank {row['place']} of {row['of']}) with {SHORT[row['vectors']]}, {row['position']} positions"
 
 
 def attention_rows(figure: int, **fields: object) -> list[dict[str, Any]]:
@@ -355,7 +355,7 @@ def causes() -> Claim:
     verdict = f"held with {names(held)}, did not hold with {names(failed)}"
     return Claim(
         'Attention finds causes: "bleeding" gives "injured" 4.8 %, its third-highest share after itself and "right" (Figure 3)',
-        f"Share, and place among all other words: {'; '.join(map(attention_share, rows))}. The available words of GloVe 840B lack both words.",
+        f"Share, and rank among all other words: {'; '.join(map(attention_share, rows))}. The available words of GloVe 840B lack both words.",
         FAILED if not held else HELD if not failed else verdict,
     )
 
