@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "found(by, what): a fault that this test failed on; docs/reliability.md lists them",
+        "found(by, what): the fault that this test reproduces, and what found it",
     )
 
 
