@@ -115,7 +115,7 @@ def test_the_tree_names_every_module() -> None:
         named = {line.split()[0].rstrip("/") for line in lines if not line.startswith("    ")}
         folder = ROOT / "src" / top
         there = {
-            path.name if path.suffix == ".py" else path.stem
+            path.name
             for path in folder.iterdir()
             if path.name[:2] != "__" and path.suffix in ("", ".py", ".cpp")
         }

@@ -39,8 +39,10 @@ class NoppaTransformer(TransformerMixin, BaseEstimator):
     An encoder that is not fitted yet is fitted on the training texts, as a copy; `encoder_` is the one in use.
 
     Args:
-        a, k: Parameters of the encoder's method. With either, `fit` learns what the method needs, such as noise removal,
-            from the training texts only; None keeps those of the model.
+        model: A preset's name, a path or an `Encoder`; None for the embedded model.
+        a: Parameter of the encoder's method; None keeps the model's. If `a` or `k` is given, `fit` learns what the method
+            needs, such as noise removal, from the training texts only.
+        k: Parameter of the encoder's method; None keeps the model's.
         normalize: Scale each vector to length one.
         on_error: "empty" treats a missing value as an empty text.
         threads: Number of threads; choose 1 if `n_jobs` already uses all processors.
