@@ -72,7 +72,7 @@ def edited(line: str, kind: int, place: float) -> str:
 
 def measure_recall(lines: list[str]) -> None:
     """Record which of the rows that comparing all pairs removes are also removed by comparing inside cells."""
-    from noppa.dedupe.near_duplicates import NearDuplicates
+    from noppa.dedupe.deduplicate import NearDuplicates
 
     vectors = noppa.load("similarity").encode(list(dict.fromkeys(lines)), normalize=True)
     cells = NearDuplicates(vectors, exact=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from noppa import _native as kernels
-from noppa.dedupe.near_duplicates import NearDuplicates
+from noppa.dedupe.deduplicate import NearDuplicates
 from noppa.errors import ParameterError
 from tests import oracle
 

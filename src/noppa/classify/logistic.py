@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,8 +198,8 @@ class Design:
         """The number of parameters of a model."""
         return (len(self.variances) + self.ngrams.width) * self.columns
 
-    def log_ratios(self, weights: Array) -> Array:
-        """Return the square root of each n-gram's log-count ratio, (models, width, columns), for row weights (models, n)."""
+    def folds(self, weights: Array) -> Folds:
+        """Return sets of rows to train on, by weights (folds, n) of 0 and 1."""
         of_class = self.targets[:, None] * weights.T[:, :, None]
         of_class = np.concatenate([of_class, weights.T[:, :, None]], axis=2)  # and of all rows
         flat = of_class.reshape(len(of_class), -1)
@@ -207,20 +208,18 @@ class Design:
         inside, outside = counts[:, :, :-1], counts[:, :, -1:] - counts[:, :, :-1] + 1.0
         inside = inside / inside.sum(axis=1, keepdims=True)
         outside = outside / outside.sum(axis=1, keepdims=True)
-        return np.asarray(np.sqrt(np.abs(np.log(inside / outside))), np.float32)
+        ratios = np.sqrt(np.abs(np.log(inside / outside)))
+        return Folds(weights, np.asarray(ratios, np.float32))
 
 
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """Sets of rows to train on, as weights (folds, n) of 0 and 1, and the log-count ratios in each."""
+class Folds(NamedTuple):
+    """Sets of rows to train on, as weights (folds, n) of 0 and 1.
+
+    ratios (folds, width, columns): the square root of each n-gram's log-count ratio.
+    """
 
     weights: Array
     ratios: Array
-
-    @classmethod
-    def from_weights(cls, design: Design, weights: Array) -> Folds:
-        """Compute the log-count ratios of each fold."""
-        return cls(weights, design.log_ratios(weights))
 
 
 class Models:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from noppa.classify import logistic
 from noppa.classify.explain import plain_label
-from noppa.classify.logistic import Folds, fit_temperature, probabilities
+from noppa.classify.logistic import fit_temperature, probabilities
 from noppa.classify.training import Training
 from noppa.display import Displayed, dataclass_repr, text_table
 from noppa.encoder.models import unit_rows
@@ -170,8 +170,7 @@ def _curve(training: Training) -> list[tuple[int, float]]:
             weights.append(chosen)
             sizes.append(int(chosen.sum()))
     l2 = np.tile(np.array(choice.l2), (len(weights), 1))
-    subsets = Folds.from_weights(design, np.stack(weights))
-    models = logistic.fit(design, subsets, np.arange(len(weights)), l2)
+    models = logistic.fit(design, design.folds(np.stack(weights)), np.arange(len(weights)), l2)
     logits = models.logits().astype(np.float64)
     curve = []
     for number in range(len(SHARES)):

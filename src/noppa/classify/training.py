@@ -176,7 +176,7 @@ def learn(
     sparse = features.sparse(texts, threads)
     design = Design(blocks, sparse, labels.targets(members), labels.softmax, threads)
     choice = choose_penalties(design, held_out, train, l2)
-    all_rows = Folds.from_weights(design, train[None].astype(np.float32))
+    all_rows = design.folds(train[None].astype(np.float32))
     models = logistic.fit(
         design, all_rows, np.zeros(1, np.int64), np.array([choice.l2]), choice.start[None]
     )
@@ -202,7 +202,7 @@ def choose_penalties(
     for fold, rows in enumerate(held_out):
         fold_of[rows] = fold
     weights = np.stack([train & (fold_of != fold) for fold in range(len(held_out))])
-    folds = Folds.from_weights(design, weights.astype(np.float32))
+    folds = design.folds(weights.astype(np.float32))
     climb = _Climb(design, folds, fold_of, fixed)
     trials = climb.run()
     logits = np.full(design.targets.shape, np.nan)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa import _native as kernels
-from noppa.dedupe.near_duplicates import NearDuplicates, Progress, Vectors
 from noppa.display import Displayed, cut, dataclass_repr
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import External, Model, resolve_model, unit_vectors
 from noppa.errors import InputError, ParameterError
 from noppa.io.tables import arrow_table, write_table
 from noppa.parameters import number, whole
+from noppa.search.vectors import spherical_k_means
 from noppa.text.characters import is_word_character, lower
 from noppa.text.tokenizer import Split
+from noppa.threads import thread_count
 from noppa.words.texts import texts_of
 
 THRESHOLD = 0.9
@@ -35,8 +36,21 @@ BLOCK = 4096
 CHECKSUM_BYTES = 16
 #: Removed rows that `print` shows, and characters of a text there.
 SHOWN, WIDTH = 10, 50
+#: Up to this many rows, each row is compared with all kept rows before it; of more rows, with those in cells of near rows.
+EXACT = 50_000
+#: The number of cells a row is compared with, and the number of cells a kept row is in; docs/dedupe.md has the recall.
+PROBES, HOMES = 12, 2
+#: The largest dimension for which products of 8-bit codes add up without overflow in 32 bits.
+MOST_DIMENSIONS = 1 << 16
+#: k-means: sampled rows per cell, and rounds.
+SAMPLE, ROUNDS = 40, 6
+#: Rows between two calls of `progress`.
+STEP = 1 << 14
 
 Rows = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+#: Called with the name of the step, the number of finished rows, and the number of all rows.
+Progress = Callable[[str, int, int], None]
 
 
 def deduplicate(
@@ -78,11 +92,29 @@ def compare(
     progress: Progress | None = None,
 ) -> Comparison:
     """Encode the distinct texts; with a folder, the vectors are in a file there instead of in memory."""
-    all_texts = [*reference, *texts] if folder is None else _Concatenated(reference, texts)
-    firsts = first_occurrences(all_texts)
+    firsts = first_occurrences(chain(reference, texts))
     distinct = np.flatnonzero(firsts == np.arange(len(firsts)))
-    vectors = _vectors(all_texts, distinct, encoder, folder, threads, progress)
-    near = NearDuplicates(vectors, int(np.searchsorted(distinct, len(reference))))
+    before = len(reference)
+
+    def blocks() -> Iterator[Vectors]:
+        for start in range(0, len(distinct), BLOCK):
+            if progress is not None:
+                progress("encode", start, len(distinct))
+            rows = distinct[start : start + BLOCK].tolist()
+            block = [reference[row] if row < before else texts[row - before] for row in rows]
+            yield np.ascontiguousarray(unit_vectors(encoder, block, threads))
+
+    if not len(distinct):
+        vectors = np.empty((0, 1), np.float32)
+    elif folder is None:
+        vectors = np.concatenate(list(blocks()))
+    else:
+        # Written first and mapped afterwards: writing to a map on a full disk would kill the process.
+        with (folder / "vectors").open("wb") as file:
+            for block in blocks():
+                file.write(block.data)
+        vectors = np.memmap(folder / "vectors", np.float32, "r").reshape(len(distinct), -1)
+    near = NearDuplicates(vectors, int(np.searchsorted(distinct, before)))
     split = encoder.other_split if isinstance(encoder, Encoder) else None
     return Comparison(texts, reference, firsts, distinct, near, split, threads, progress)
 
@@ -298,43 +330,50 @@ def first_occurrences(texts: Iterable[str]) -> Rows:
     return firsts
 
 
-class _Concatenated(Sequence[str]):
-    """Two sequences of texts as one, without a copy."""
+class NearDuplicates:
+    """Rows of length 1 or 0 whose cosine with an earlier row reaches a threshold; the first `reference` rows are always kept.
 
-    def __init__(self, first: Sequence[str], second: Sequence[str]) -> None:
-        self.first, self.second = first, second
+    Up to `exact` rows, all pairs are compared.
+    """
 
-    def __len__(self) -> int:
-        return len(self.first) + len(self.second)
+    def __init__(
+        self, vectors: Vectors, reference: int = 0, exact: int = EXACT, probes: int = PROBES
+    ) -> None:
+        if vectors.shape[1] > MOST_DIMENSIONS:
+            raise ParameterError(
+                f"vectors of {vectors.shape[1]} dimensions cannot be compared, at most {MOST_DIMENSIONS}",
+                "use a model with fewer dimensions",
+            )
+        self.vectors, self.reference = vectors, reference
+        self.cells = 1 if len(vectors) <= exact else int(2 * len(vectors) ** 0.5)
+        self.probes, self.homes = min(probes, self.cells), min(HOMES, probes, self.cells)
 
-    def __getitem__(self, index: Any) -> Any:
-        rest = index - len(self.first)
-        return self.first[index] if rest < 0 else self.second[rest]
+    def leaders(
+        self, threshold: float, threads: int | None = None, progress: Progress | None = None
+    ) -> tuple[NDArray[np.int64], Vectors]:
+        """Return, for each row, the most similar kept row before it (-1 if the row is kept), and their cosine.
 
-
-def _vectors(
-    texts: Sequence[str],
-    rows: Rows,
-    encoder: Encoder | External,
-    folder: Path | None,
-    threads: int | None,
-    progress: Progress | None,
-) -> Vectors:
-    """Encode some rows as unit vectors (rows, dim), in memory or in a file of the folder."""
-
-    def blocks() -> Iterator[Vectors]:
-        for start in range(0, len(rows), BLOCK):
+        Ties go to the first row. The result is the same for any number of threads.
+        """
+        count, rows = thread_count(threads), len(self.vectors)
+        leaders, cosines = np.empty(rows, np.int64), np.empty(rows, np.float32)
+        search = kernels.Leaders(
+            self.vectors, self.centroids, self.probes, self.homes, threshold, self.reference
+        )
+        for start in range(0, rows, STEP):
             if progress is not None:
-                progress("encode", start, len(rows))
-            block = [texts[row] for row in rows[start : start + BLOCK].tolist()]
-            yield np.ascontiguousarray(unit_vectors(encoder, block, threads))
+                progress("compare", start, rows)
+            block = slice(start, start + STEP)
+            leaders[block], cosines[block] = search.advance(STEP, count)
+        return leaders, cosines
 
-    if not len(rows):
-        return np.empty((0, 1), np.float32)
-    if folder is None:
-        return np.concatenate(list(blocks()))
-    # Written first and mapped afterwards: writing to a map on a full disk would kill the process.
-    with (folder / "vectors").open("wb") as file:
-        for block in blocks():
-            file.write(block.data)
-    return np.memmap(folder / "vectors", np.float32, "r").reshape(len(rows), -1)
+    @cached_property
+    def centroids(self) -> Vectors:
+        """The centroids of the cells, unit vectors (cells, dim), learnt from a sample of the rows."""
+        rows = self.vectors
+        if self.cells == 1:
+            return np.ones((1, rows.shape[1]), np.float32)
+        size = min(len(rows), SAMPLE * self.cells)
+        sample = np.ascontiguousarray(rows[np.linspace(0, len(rows) - 1, size).astype(np.int64)])
+        chosen = np.random.default_rng(0).permutation(size)[: self.cells]
+        return spherical_k_means(sample, sample[np.sort(chosen)], ROUNDS)

@@ -144,22 +144,21 @@ class HitExplanation:
     def __str__(self) -> str:
         lines, context = [str(self.hit)], self.hit.context
         if self.terms:
-            parts = ", ".join(f"{term} {share:.2f}" for term, share in self._largest_terms)
+            largest = sorted(self.terms.items(), key=lambda item: -item[1])
+            parts = ", ".join(f"{term} {share:.2f}" for term, share in largest)
             total = f"{self.hit.bm25:.2f} x {context.word_weight:.2g}"
             lines.append(f"  words, BM25 {total}: {parts}")
         if self.pair is not None:
             pairs = [f"{a}~{b} {share:+.3f}" for a, b, share in self.aligned[:SHOWN_PAIRS]]
             lines.append(f"  meaning, cosine {self.hit.cosine:.3f}: {', '.join(pairs)}")
         if self.nearest:
-            largest = sorted(self.nearest, key=lambda match: -match.share)[:SHOWN_PAIRS]
-            shares = [f"{one.word}→{one.nearest} {one.share:.3f}" for one in largest if one.share]
+            best = sorted(self.nearest, key=lambda match: -match.share)[:SHOWN_PAIRS]
+            shares = [
+                f"{match.word}→{match.nearest} {match.share:.3f}" for match in best if match.share
+            ]
             total = f"{self.hit.overlap:.3f} x {context.overlap_weight:.2g}"
             lines.append(f"  word by word, overlap {total}: {', '.join(shares)}")
         return "\n".join(lines)
-
-    @property
-    def _largest_terms(self) -> list[tuple[str, float]]:
-        return sorted(self.terms.items(), key=lambda item: -item[1])
 
 
 class Hits(Displayed, Sequence[Hit]):
