@@ -127,7 +127,6 @@ def test_the_words_of_a_model_and_their_counts(model: Path) -> None:
     assert words.words == ["the", "cake", "Straße"]
     assert words.report is not None
     assert words.report.format == "fastText model"
-    assert words.report.dropped == ["</s>"]
     assert words.probabilities == pytest.approx(np.array([60, 3, 1]) / 74)
     assert noppa.WordVectors.load(model, keep=["cake", "the"]).words == ["the", "cake"]
     opened = FastText.open(model)

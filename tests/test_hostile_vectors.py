@@ -15,7 +15,7 @@ import pytest
 
 from noppa import NoppaError, NoppaWarning, WordVectors
 from noppa.io.compression import whole_lines
-from noppa.words.formats import sniff, text
+from noppa.words.formats import text
 from noppa.words.formats.arrays import read_words
 
 MATRIX = np.float32([[1, 2], [3, 4], [5, 6]])
@@ -50,9 +50,9 @@ def test_binary_header_that_no_file_holds(tmp_path, count, dim):
 
 def test_a_wide_first_line_may_be_longer_than_the_sample(tmp_path):
     path = tmp_path / "v"
-    row = " ".join(["0.25"] * (sniff.SAMPLE // 4))
-    path.write_text(f"1 {sniff.SAMPLE // 4}\ncake {row}\n")
-    assert WordVectors.load(path, header=True).dim == sniff.SAMPLE // 4
+    row = " ".join(["0.25"] * (text.SAMPLE // 4))
+    path.write_text(f"1 {text.SAMPLE // 4}\ncake {row}\n")
+    assert WordVectors.load(path, header=True).dim == text.SAMPLE // 4
 
 
 @pytest.mark.parametrize("number", ["1e-9999999", "-1e-99999999999999999999", "1" * 1_000_000])
@@ -80,8 +80,8 @@ def test_blank_lines_at_the_beginning(tmp_path):
     assert WordVectors.load(path).words == ["cake", "the"]
     path.write_bytes(b"\xef\xbb\xbf\n\n")
     refused(path, "is empty")
-    path.write_bytes(b"\n" * sniff.SAMPLE + b"cake 1 2\n")
-    refused(path, f"begins with {sniff.SAMPLE} blank bytes")
+    path.write_bytes(b"\n" * text.SAMPLE + b"cake 1 2\n")
+    refused(path, f"begins with {text.SAMPLE} blank bytes")
 
 
 def test_many_bad_lines_are_numbered_in_linear_time(tmp_path):

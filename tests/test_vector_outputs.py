@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from noppa import NoppaError, WordVectors
 from noppa.cli import program
+from noppa.io.atomic import scratch_folder
 from noppa.words import formats as files
 from reliability.faults import each_fault
 
@@ -158,9 +159,12 @@ def test_a_file_that_may_not_grow(tmp_path, name):
 
 def test_scratch_that_may_not_grow(tmp_path):
     rows = text_file(tmp_path / "v.txt")
-    waiting = r"cannot write the temporary file .*: File too large"
-    with small_disk(), pytest.raises(NoppaError, match=waiting):
-        files.read(rows, files.Options(scratch=tmp_path))
+    with (
+        small_disk(),
+        pytest.raises(NoppaError, match=r"cannot write .*: File too large"),
+        scratch_folder(tmp_path / "out") as scratch,
+    ):
+        files.read(rows, files.Options(scratch=scratch))
 
 
 def text_file(path):

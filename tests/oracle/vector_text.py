@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.constants import LARGEST_VALUE
-from noppa.words.formats.sniff import NUMBER
+from noppa.words.formats.text import NUMBER
 
 SMALLEST, SMALLEST_NORMAL = 2.0**-149, 2.0**-126
 SEPARATORS = b" \t"

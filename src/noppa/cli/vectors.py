@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -96,7 +96,7 @@ def convert(
         else:
             with bytes_bar("read") as progress:
                 words = WordVectors.from_loaded(
-                    formats.read(source, options.with_progress(progress))
+                    formats.read(source, replace(options, progress=progress))
                 )
         if tokenizer is not None:
             words = words.with_tokenizer(split)

@@ -24,15 +24,6 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
 }
 
-#: Documents that are zip archives are recognized by one of their members.
-DOCUMENTS = (
-    "xl/workbook.xml",
-    "word/document.xml",
-    "ppt/presentation.xml",
-    "META-INF/manifest.xml",
-    "META-INF/container.xml",
-)
-
 BUFFER = 1 << 20
 #: Compressed bytes read at a time. zstd expands them up to 32768 times at once; the others bound their output.
 PIECE, ZSTD_PIECE = 1 << 17, 1 << 12
@@ -262,15 +253,6 @@ def _open_zip(file: IO[bytes], name: str, member: str | None) -> tuple[IO[bytes]
         names = [inside for inside in archive.namelist() if not inside.endswith("/")]
     except Exception as error:  # a damaged directory raises errors of many kinds
         raise FileError(f"{name} {damage(error)}: fetch it again") from error
-    if any(inside.endswith("data.pkl") for inside in names):
-        raise FileError(
-            f"{name} is a PyTorch file, which is a pickle",
-            "save its matrix with numpy.save and its words, one per line",
-        )
-    if any(inside in names for inside in DOCUMENTS):
-        raise FileError(
-            f"{name} is an office document or an e-book", "save its content as plain text or CSV"
-        )
     listed = ", ".join(inside if inside.isprintable() else repr(inside) for inside in names[:10])
     if member is None and len(names) != 1:
         raise FileError(

@@ -16,8 +16,7 @@ from noppa.constants import LARGEST_VALUE
 from noppa.errors import FileError
 from noppa.extras import needs
 from noppa.io.paths import read_bytes
-from noppa.words.formats.rows import Options, Rows
-from noppa.words.formats.sniff import LARGEST_DIM
+from noppa.words.formats.rows import LARGEST_DIM, Options, Rows
 
 BLOCK = 1 << 14
 #: The names of the table and of the scales of its rows in a safetensors file.

@@ -25,8 +25,7 @@ from noppa.io.compression import Source
 from noppa.text.characters import lower
 from noppa.threads import thread_count
 from noppa.words.formats.arrays import add_matrix
-from noppa.words.formats.rows import Options, Rows
-from noppa.words.formats.sniff import LARGEST_DIM
+from noppa.words.formats.rows import LARGEST_DIM, Options, Rows
 from noppa.words.frequencies import Probabilities, filled
 from noppa.words.lexicon import Ids, Lexicon
 from noppa.words.ngram_vectors import (
@@ -55,7 +54,6 @@ def read_fasttext(path: Path, plain: Source, rows: Rows) -> FastText:
         with _unpacked(path, plain, options) as file:
             model = FastText(_File(path, file))
     words, numbers = model.select(options.keep)
-    rows.report.declared = len(model.lexicon)
     add_matrix(words, _Vectors(model, words, numbers, thread_count(options.threads)), None, rows)
     model.file.forget_pages()
     return model

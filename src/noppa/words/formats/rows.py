@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -24,8 +23,10 @@ if TYPE_CHECKING:
 #: Called with the bytes read so far and the bytes in all.
 Progress = Callable[[int, int], None]
 
+#: A row takes up to 4 MB.
+LARGEST_DIM = 1 << 20
 DTYPES = ("float32", "float16", "int8")
-#: How many skipped lines and words a report lists.
+#: How many skipped lines a report lists.
 LISTED = 100
 
 
@@ -59,9 +60,6 @@ class Options:
         one_of(self.header, "header", (True, False, None))
         one_of(self.on_error, "on_error", ("raise", "skip"))
 
-    def with_progress(self, progress: Progress) -> Options:
-        return replace(self, progress=progress)
-
 
 @dataclass
 class Report:
@@ -70,17 +68,11 @@ class Report:
     path: str
     format: str = ""
     compression: str = "none"
-    rows: int = 0
-    declared: int | None = None
-    """The number of rows according to the header."""
     skipped_count: int = 0
     skipped: list[str] = field(default_factory=list)
     """The first skipped lines, each with its reason."""
-    zero: list[str] = field(default_factory=list)
-    """The first words whose vector is all zeros; they are kept."""
     zero_count: int = 0
-    dropped: list[str] = field(default_factory=list)
-    """Words skipped by `drop`."""
+    """How many vectors are all zeros; they are kept."""
     truncated: bool = False
 
     @property
@@ -158,7 +150,7 @@ class Rows:
             text = text[: int(lengths.sum())]
         if not len(matrix):
             return
-        self._report_zeros(text, lengths, matrix)
+        self.report.zero_count += int(np.count_nonzero(~matrix.any(axis=1)))
         self._text.append(text)
         self._lengths.append(lengths)
         self.count += len(matrix)
@@ -179,23 +171,12 @@ class Rows:
         words, rows = [], []
         for row, (begin, end) in enumerate(pairwise(bounds.tolist())):
             word = text[begin:end]
-            if row in invalid_rows:
-                continue
-            if word in self._drop:
-                self.report.dropped.append(word.decode())
-            elif self._keep is None or word in self._keep:
+            is_kept = self._keep is None or word in self._keep
+            if is_kept and word not in self._drop and row not in invalid_rows:
                 words.append(word)
                 rows.append(row)
         lengths = np.array([len(word) for word in words], np.int64)
         return b"".join(words), lengths, matrix[rows]
-
-    def _report_zeros(self, text: bytes, lengths: NDArray[np.int64], matrix: NDArray[Any]) -> None:
-        zero_rows = np.flatnonzero(~matrix.any(axis=1))
-        self.report.zero_count += len(zero_rows)
-        if len(zero_rows) and len(self.report.zero) < LISTED:
-            ends = np.cumsum(lengths)
-            for row in zero_rows[: LISTED - len(self.report.zero)].tolist():
-                self.report.zero.append(text[ends[row] - lengths[row] : ends[row]].decode())
 
     def finish(
         self,
@@ -245,22 +226,12 @@ class _ScratchFile:
         self.count = 0
 
     def add(self, matrix: NDArray[Any]) -> None:
-        with self._disk_errors(), self.path.open("ab") as file:
+        with self.path.open("ab") as file:
             write_array(file, matrix.astype(self.dtype, copy=False))
         self.count += len(matrix)
 
     def finish(self) -> NDArray[Any]:
-        with self._disk_errors():
-            return np.memmap(self.path, self.dtype, "r", shape=(self.count, self.dim))
-
-    @contextmanager
-    def _disk_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise FileError(
-                f"cannot write the temporary file {self.path}: {error.strerror or error}"
-            ) from error
+        return np.memmap(self.path, self.dtype, "r", shape=(self.count, self.dim))
 
 
 def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np.float32] | None]:

@@ -1,17 +1,55 @@
-"""GloVe text, word2vec text and binary, fastText `.vec`: a word and its numbers per line or record."""
+"""Recognize the format of a vector file by its first bytes, and read those with a word and its numbers per line or record.
+
+These are GloVe text, word2vec text and binary, and fastText `.vec`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
 
 from noppa import _native as kernels
-from noppa.errors import FileError
+from noppa.errors import FileError, ParameterError
 from noppa.io.compression import Source, damage, whole_lines
 from noppa.threads import thread_count
-from noppa.words.formats.rows import Rows
-from noppa.words.formats.sniff import LARGEST_DIM, NUMBER, Content
+from noppa.words.formats.rows import LARGEST_DIM, Rows
+
+NPY = b"\x93NUMPY"
+BOM = b"\xef\xbb\xbf"
+FASTTEXT_MODEL = b"\xba\x16O/"
+SAMPLE = 1 << 18
+LINES = 20
+
+#: Far above any real table and far below an overflow.
+LARGEST_COUNT = 1 << 40
+
+# Digits can end in one way only, so a long run of them is matched in linear time.
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_INTEGERS = re.compile(rb"[ \t]*([0-9]{1,99})[ \t]+([0-9]{1,99})[ \t\r]*\Z")
+_SPARSE = re.compile(rb"[0-9]+:[-+0-9.eE]+\Z")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+
+#: Files that are often mistaken for vector files: the pattern of their first bytes, and what to tell the user.
+IMPOSTORS: list[tuple[re.Pattern[bytes], str]] = [
+    (
+        re.compile(rb"\s*<(!doctype|html|\?xml)", re.I),
+        "is a web page and not a vector file: the download failed, fetch it again",
+    ),
+    (
+        re.compile(rb"version https://git-lfs\.github\.com/"),
+        "is a Git LFS pointer and not the file itself: run git lfs pull",
+    ),
+    (
+        re.compile(rb"\x80[\x02-\x05]"),
+        "is a Python pickle, which is not opened since it can run code: in gensim, "
+        "KeyedVectors.load(path).save_word2vec_format('vectors.bin', binary=True), or pass the object itself",
+    ),
+    (re.compile(rb"PAR1|\x89HDF|%PDF|\x7fELF|\x89PNG|7z\xbc\xaf|Rar!"), "is not a vector file"),
+]
 
 TEXT_BLOCK = 2 << 20
 RECORDS_BLOCK = 8 << 20
@@ -20,6 +58,120 @@ RECORDS_BLOCK = 8 << 20
 LONGEST_LINE = 32 * LARGEST_DIM
 #: In bytes; without a space for that long, the file is not a word2vec binary.
 LONGEST_WORD = 1 << 20
+
+
+@dataclass(frozen=True)
+class Content:
+    """A recognized format, and what its header declares."""
+
+    format: str
+    dim: int = 0
+    declared: int | None = None
+    header_bytes: int = 0
+
+
+def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
+    """Return the format of a file with the first bytes `sample`, or raise what the file is instead."""
+    if not sample.removeprefix(BOM).strip():
+        what = "is empty" if len(sample) < SAMPLE else f"begins with {SAMPLE} blank bytes"
+        raise FileError(f"{name} {what}: fetch it again")
+    for pattern, complaint in IMPOSTORS:
+        if pattern.match(sample[:4096]):
+            raise FileError(f"{name} {complaint}")
+    if sample.startswith(NPY):
+        return Content("npy")
+    if sample.startswith(FASTTEXT_MODEL):
+        return Content("fastText model")
+    if len(sample) > 9 and sample[8:9] == b"{" and int.from_bytes(sample[:8], "little") < 1 << 27:
+        return Content("safetensors")
+    return _text_or_binary(sample, name, header)
+
+
+def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
+    bom = len(BOM) if sample.startswith(BOM) else 0
+    is_whole = len(sample) < SAMPLE
+    first, newline, after = sample[bom:].partition(b"\n")
+    integers = _INTEGERS.match(first)
+    if integers and header is not False:
+        count, dim = int(integers[1]), int(integers[2])
+        begin = bom + len(first) + len(newline)
+        # A binary file has a control character among the floats of its first record.
+        if dim and _CONTROL.search(after[: 64 + 4 * dim]):
+            _check_header(count, dim, len(after) // 4 if is_whole else None, name)
+            return Content("word2vec binary", dim, count, begin)
+        lines = _lines(after)
+        if header is True or (lines and _fits(lines[0], dim)):
+            if header is None and dim == 1:
+                raise ParameterError(
+                    f"{name} begins with {first.strip().decode()!r}, which may be a header or a word with one number",
+                    "pass header=True or header=False",
+                )
+            _check_header(count, dim, _room(after, is_whole), name)
+            return Content("word2vec text", dim, count, begin)
+    elif header is True:
+        raise FileError(
+            f"{name}: header=True, but line 1 is not a count and a dimension, it begins with {first[:40]!r}"
+        )
+    if _CONTROL.search(sample[:1024]):
+        raise FileError(f"{name} is not a known vector file: it begins with {sample[:16]!r}")
+    return Content("GloVe text", _dimension(_lines(sample[bom:]), name), None, bom)
+
+
+def _check_header(count: int, dim: int, room: int | None, name: str) -> None:
+    """Raise if a header declares vectors of more than `room` values, or more than any file could hold."""
+    if not 0 < dim <= LARGEST_DIM or count > LARGEST_COUNT or (room is not None and dim > room):
+        raise FileError(
+            f"{name} declares {count} vectors of {dim} dimensions in its header, which it cannot hold: fetch it again"
+        )
+
+
+def _room(text: bytes, is_whole_file: bool) -> int | None:
+    """Return how many values the longest line can hold, each a digit and a separator; None if it may go on."""
+    if not is_whole_file and b"\n" not in text:
+        return None
+    return max(map(len, text.split(b"\n"))) // 2
+
+
+def _lines(text: bytes) -> list[bytes]:
+    """Return the first lines that are not blank; the last of the sample, which may be cut, only if it is the only one."""
+    *complete, last = (line.rstrip(b" \t\r") for line in text.split(b"\n"))
+    return list(islice(filter(None, complete), LINES)) or list(filter(None, [last]))
+
+
+def _fields(line: bytes) -> list[bytes]:
+    return re.split(rb"[ \t]+", line)
+
+
+def _fits(line: bytes, dim: int) -> bool:
+    fields = _fields(line)
+    if len(fields) < dim + 1 or not all(
+        NUMBER.match(value) for value in fields[len(fields) - dim :]
+    ):
+        return False
+    return len(fields) == dim + 1 or not NUMBER.match(fields[-dim - 1])
+
+
+def _dimension(lines: list[bytes], name: str) -> int:
+    """Return how many numbers most of the first lines end in."""
+    dimensions: Counter[int] = Counter()
+    for line in lines:
+        fields = _fields(line)
+        if len(fields) > 1 and all(_SPARSE.match(field) for field in fields[1:]):
+            raise FileError(f"{name} is in a sparse format (index:value), which is not supported")
+        numbers = 0
+        while numbers < len(fields) - 1 and NUMBER.match(fields[-1 - numbers]):
+            numbers += 1
+        dimensions[numbers] += 1
+    dim = dimensions.most_common(1)[0][0] if dimensions else 0
+    if dim == 0:
+        raise FileError(
+            f"{name} is not a known vector file: a line should be a word and its numbers, and line 1 is "
+            f"{lines[0][:60].decode('utf-8', 'replace')!r}"
+        )
+    return dim
+
+
+# Reading
 
 
 def read_text(source: Source, content: Content, rows: Rows) -> None:
