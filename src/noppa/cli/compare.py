@@ -26,12 +26,9 @@ from noppa.threads import thread_count
 
 
 def compare(
-    data: Annotated[str, typer.Argument(help="A file with labelled rows.", show_default=False)],
-    text: Annotated[
-        str,
-        typer.Option("--text", "--column", "-c", help="Column with the texts.", show_default=False),
-    ],
-    label: Annotated[str, typer.Option(help="Column with the labels.", show_default=False)],
+    data: Annotated[str, typer.Argument(help="A file with labelled rows.")],
+    text: Annotated[str, typer.Option("--text", "--column", "-c", help="Column with the texts.")],
+    label: Annotated[str, typer.Option(help="Column with the labels.")],
     vectors: Vectors = None,
     counts: Counts = None,
     tokenizer: TokenizerName = None,

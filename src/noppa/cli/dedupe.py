@@ -32,28 +32,22 @@ def dedupe(
     reference: Annotated[
         list[str] | None,
         typer.Option(
-            help="A file of records to remove too, such as a test set; it is not changed.",
-            show_default=False,
+            help="A file of records to remove too, such as a test set; it is not changed."
         ),
     ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
-            help=f"Cosine from which a text is a duplicate, {LOWEST:g} to 1.  [default: {THRESHOLD:g}]",
-            show_default=False,
+            help=f"Cosine from which a text is a duplicate, {LOWEST:g} to 1.  [default: {THRESHOLD:g}]"
         ),
     ] = None,
     keep: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Keep at most this many, instead of a threshold.", show_default=False
-        ),
+        int | None, typer.Option(min=1, help="Keep at most this many, instead of a threshold.")
     ] = None,
     removed: Annotated[
         Path | None,
         typer.Option(
-            help="A .csv, .jsonl or .parquet file for the removed records and the reasons.",
-            show_default=False,
+            help="A .csv, .jsonl or .parquet file for the removed records and the reasons."
         ),
     ] = None,
     column: Column = None,

@@ -37,12 +37,10 @@ def distill(
         "distilled"
     ),
     beside: Annotated[
-        list[str] | None,
-        typer.Option(help="A further model, whose columns are appended.", show_default=False),
+        list[str] | None, typer.Option(help="A further model, whose columns are appended.")
     ] = None,
     vocabulary: Annotated[
-        Path | None,
-        typer.Option(help="The words, one per line, most frequent first.", show_default=False),
+        Path | None, typer.Option(help="The words, one per line, most frequent first.")
     ] = None,
     size: Annotated[int, typer.Option(min=1, help="Words to take from the texts.")] = 50_000,
     dim: Annotated[int, typer.Option(min=1, help="Columns of each model.")] = 256,
@@ -52,13 +50,10 @@ def distill(
     cache: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the model's vectors; next to the output and deleted at the end if not given.",
-            show_default=False,
+            help="Folder for the model's vectors; next to the output and deleted at the end if not given."
         ),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Processes that run the model.", show_default=False)
-    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes that run the model.")] = None,
     tokenizer: TokenizerName = None,
     column: Column = None,
     form: Format = None,

@@ -44,33 +44,27 @@ def encode(
     method: Annotated[
         str | None,
         typer.Option(
-            help="Another method over the model's words: its name, or package.module:Class.",
-            show_default=False,
+            help="Another method over the model's words: its name, or package.module:Class."
         ),
     ] = None,
     output: Output = "-",
     to: Annotated[
         str | None,
         typer.Option(
-            "--to",
-            help=f"Output format: {', '.join(WRITERS)}; by the file name if not given.",
-            show_default=False,
+            "--to", help=f"Output format: {', '.join(WRITERS)}; by the file name if not given."
         ),
     ] = None,
     column: Column = None,
     keep: Annotated[
         str | None,
         typer.Option(
-            help="Input columns to write next to the vectors, separated by commas, or all.",
-            show_default=False,
+            help="Input columns to write next to the vectors, separated by commas, or all."
         ),
     ] = None,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="Scale each vector to length one.")
     ] = False,
-    dim: Annotated[
-        int | None, typer.Option(help="Keep only the first dimensions.", show_default=False)
-    ] = None,
+    dim: Annotated[int | None, typer.Option(help="Keep only the first dimensions.")] = None,
     resume: Resume = False,
     overwrite: Overwrite = False,
     form: Format = None,

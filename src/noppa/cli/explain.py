@@ -28,18 +28,14 @@ MOST_ROWS = 60
 
 
 def explain(
-    text: Annotated[str, typer.Argument(help="The text to explain.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="The text to explain.")],
     against: Annotated[
-        str | None,
-        typer.Option(help="A second text: explain the similarity of both.", show_default=False),
+        str | None, typer.Option(help="A second text: explain the similarity of both.")
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output",
-            "-o",
-            help="A picture (.png, .svg, .html) or all numbers (.json).",
-            show_default=False,
+            "--output", "-o", help="A picture (.png, .svg, .html) or all numbers (.json)."
         ),
     ] = None,
     model: Model = None,

@@ -33,9 +33,7 @@ METHOD_NAMES = f"{', '.join(noppa.METHODS)}, or package.module:Class"
 def fit(
     inputs: Inputs = None,
     *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the encoder.", show_default=False)
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the encoder.")],
     model: Model = None,
     vectors: Vectors = None,
     counts: Counts = None,
@@ -44,18 +42,12 @@ def fit(
     ] = False,
     method: Annotated[
         str | None,
-        typer.Option(
-            help=f"One of {METHOD_NAMES}; noppa with --vectors, else the model's own.",
-            show_default=False,
-        ),
+        typer.Option(help=f"One of {METHOD_NAMES}; noppa with --vectors, else the model's own."),
     ] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Option(
-            "--parameter",
-            "-p",
-            help="A parameter of the method, such as a=0.05; repeat for more.",
-            show_default=False,
+            "--parameter", "-p", help="A parameter of the method, such as a=0.05; repeat for more."
         ),
     ] = None,
     tokenizer: TokenizerName = None,

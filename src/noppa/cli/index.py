@@ -30,7 +30,7 @@ Id = Annotated[
     str | None,
     typer.Option("--id", help="Field with the id of each text; running numbers if not given."),
 ]
-Folder = Annotated[Path, typer.Argument(help="Folder of an index.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(help="Folder of an index.")]
 
 
 class _MakeByDefault(TyperGroup):
@@ -60,9 +60,7 @@ def index() -> None:
 def make(
     inputs: Inputs = None,
     *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the index.", show_default=False)
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the index.")],
     model: Model = None,
     column: Column = None,
     id_column: Id = None,

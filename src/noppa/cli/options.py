@@ -30,7 +30,6 @@ Format = Annotated[
         "--from",
         help=f"Input format: {', '.join(FORMATS)}; by the file name if not given. Settings follow a colon, as in "
         "csv:delimiter=;,header=no,encoding=cp1252.",
-        show_default=False,
     ),
 ]
 OnError = Annotated[
@@ -43,7 +42,6 @@ Model = Annotated[
         "--model",
         "-m",
         help="A preset (default, similarity, small), a saved encoder's folder, or hf:owner/name@revision.",
-        show_default=False,
     ),
 ]
 Output = Annotated[
@@ -53,15 +51,13 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted 
 Engine = Annotated[
     Literal["dask", "spark"] | None,
     typer.Option(
-        help="Run on a cluster, one task per input file; the output is a folder of parts.",
-        show_default=False,
+        help="Run on a cluster, one task per input file; the output is a folder of parts."
     ),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(
-        help="With --engine, a running cluster, such as tcp://host:8786 or spark://host:7077.",
-        show_default=False,
+        help="With --engine, a running cluster, such as tcp://host:8786 or spark://host:7077."
     ),
 ]
 Overwrite = Annotated[
@@ -71,18 +67,15 @@ Count = Annotated[int, typer.Option("--count", "-n", min=1, help="How many to sh
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Vectors = Annotated[
     Path | None,
-    typer.Option("--vectors", "-v", help="Word vectors, instead of a model.", show_default=False),
+    typer.Option("--vectors", "-v", help="Word vectors, instead of a model."),
 ]
-Counts = Annotated[
-    Path | None, typer.Option(help="Word counts: `word count` lines.", show_default=False)
-]
+Counts = Annotated[Path | None, typer.Option(help="Word counts: `word count` lines.")]
 TokenizerName = Annotated[
     str | None,
     typer.Option(
         "--tokenizer",
         help="How texts are split: a language such as de, fr or zh, or a tokenizer with settings, as in "
         "plain:form=NFKC. Saved with the words.",
-        show_default=False,
     ),
 ]
 

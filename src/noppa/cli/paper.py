@@ -42,20 +42,15 @@ from noppa.threads import thread_count
 
 group = typer.Typer(no_args_is_help=True)
 
-Data = Annotated[Path, typer.Option(help="SentEval's data folder.", show_default=False)]
+Data = Annotated[Path, typer.Option(help="SentEval's data folder.")]
 Tasks = Annotated[
     str | None,
-    typer.Option(
-        "--tasks", help="Names separated by commas; default: all in the folder.", show_default=False
-    ),
+    typer.Option("--tasks", help="Names separated by commas; default: all in the folder."),
 ]
 Parameters = Annotated[
     list[str] | None,
     typer.Option(
-        "--parameter",
-        "-p",
-        help="With --vectors: a parameter of the method, as in a=0.05; repeat.",
-        show_default=False,
+        "--parameter", "-p", help="With --vectors: a parameter of the method, as in a=0.05; repeat."
     ),
 ]
 Jobs = Annotated[
@@ -78,12 +73,8 @@ def paper() -> None:
 
 @group.command("prepare")
 def prepare_(
-    data: Annotated[
-        Path, typer.Argument(help="SentEval's folder, or published files.", show_default=False)
-    ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write.", show_default=False)
-    ] = None,
+    data: Annotated[Path, typer.Argument(help="SentEval's folder, or published files.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write.")] = None,
     selected: Tasks = None,
 ) -> None:
     """Check the files of the tasks; with -o, write them in the form that SentEval's scripts produce.
@@ -171,28 +162,22 @@ def _candidates(
 @group.command("run")
 def run_(
     data: Data,
-    vectors: Annotated[
-        list[Path],
-        typer.Option("--vectors", "-v", help="Word vectors; repeat.", show_default=False),
-    ],
+    vectors: Annotated[list[Path], typer.Option("--vectors", "-v", help="Word vectors; repeat.")],
     counts: Counts = None,
     corpus: Annotated[
         Path | None,
         typer.Option(
-            help="Sentences, one per line, for FastSent and Sent2Vec, which are left out without it.",
-            show_default=False,
+            help="Sentences, one per line, for FastSent and Sent2Vec, which are left out without it."
         ),
     ] = None,
     encoded: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Vectors of another program: NAME.npy, with one text per line in NAME.txt; repeat.",
-            show_default=False,
+            help="Vectors of another program: NAME.npy, with one text per line in NAME.txt; repeat."
         ),
     ] = None,
     part: Annotated[
-        list[str] | None,
-        typer.Option(help=f"{', '.join(study.PARTS)}; repeat. Default: all.", show_default=False),
+        list[str] | None, typer.Option(help=f"{', '.join(study.PARTS)}; repeat. Default: all.")
     ] = None,
     selected: Tasks = None,
     quick: Annotated[
@@ -315,10 +300,9 @@ def _write(
 
 @group.command("report")
 def report_(
-    results: Annotated[list[Path], typer.Argument(help="Files of results.", show_default=False)],
+    results: Annotated[list[Path], typer.Argument(help="Files of results.")],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="An HTML page with plots.", show_default=False),
+        Path | None, typer.Option("--output", "-o", help="An HTML page with plots.")
     ] = None,
 ) -> None:
     """Print tables of results in Markdown, or write one HTML page with plots.
@@ -336,9 +320,7 @@ def report_(
 
 @group.command("figures")
 def figures_(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder to write.", show_default=False)
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
     model: Model = None,
     vectors: Vectors = None,
     counts: Counts = None,

@@ -37,18 +37,13 @@ MOST_REASONS = 12
 
 
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(help="A classifier's folder, or hf:owner/name.", show_default=False),
-    ],
+    model: Annotated[Path, typer.Argument(help="A classifier's folder, or hf:owner/name.")],
     inputs: Inputs = None,
     output: Output = "-",
     to: Annotated[
         str | None,
         typer.Option(
-            "--to",
-            help="Output format: jsonl, csv, parquet; by the file name if not given.",
-            show_default=False,
+            "--to", help="Output format: jsonl, csv, parquet; by the file name if not given."
         ),
     ] = None,
     text: TextColumns = None,
@@ -59,8 +54,7 @@ def predict(
     explain: Annotated[
         str | None,
         typer.Option(
-            help="Explain the label of this text, instead of reading files; -o for .html or .json.",
-            show_default=False,
+            help="Explain the label of this text, instead of reading files; -o for .html or .json."
         ),
     ] = None,
     as_json: AsJson = False,

@@ -24,7 +24,6 @@ def serve(
             help="A preset, the folder of a saved encoder or classifier, or hf:owner/name; all presets by default.",
             envvar=f"{PREFIX}_MODEL",
             show_envvar=False,
-            show_default=False,
         ),
     ] = None,
     index: Annotated[str | None, option("The folder of an index to search.")] = None,

@@ -12,7 +12,7 @@ from noppa.cli.output import print_json, print_table
 
 
 def similarity(
-    texts: Annotated[list[str], typer.Argument(help="Two texts or more.", show_default=False)],
+    texts: Annotated[list[str], typer.Argument(help="Two texts or more.")],
     model: Model = None,
     as_json: AsJson = False,
 ) -> None:

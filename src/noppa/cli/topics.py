@@ -47,19 +47,13 @@ def topics(
     count: Annotated[
         int | None,
         typer.Option(
-            "--count",
-            "-n",
-            min=1,
-            help="How many topics; found automatically if not given.",
-            show_default=False,
+            "--count", "-n", min=1, help="How many topics; found automatically if not given."
         ),
     ] = None,
     outliers: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            help="List this many texts that are most unlike all others, instead of topics.",
-            show_default=False,
+            min=1, help="List this many texts that are most unlike all others, instead of topics."
         ),
     ] = None,
     output: Annotated[
@@ -68,7 +62,6 @@ def topics(
             "--output",
             "-o",
             help="A page with a map (.html), the topics (.json), or a table of all records (.csv, .jsonl, .parquet).",
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,

@@ -42,43 +42,27 @@ NONE = "none"
 
 
 def train(
-    inputs: Annotated[
-        list[str], typer.Argument(help="Files with labelled rows.", show_default=False)
-    ],
-    label: Annotated[str, typer.Option(help="Column with the label.", show_default=False)],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the classifier.", show_default=False)
-    ],
+    inputs: Annotated[list[str], typer.Argument(help="Files with labelled rows.")],
+    label: Annotated[str, typer.Option(help="Column with the label.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the classifier.")],
     text: TextColumns = None,
     separator: Annotated[
-        str | None,
-        typer.Option(help="Separates the labels of a row that has several.", show_default=False),
+        str | None, typer.Option(help="Separates the labels of a row that has several.")
     ] = None,
     dev: Annotated[
         str | None,
-        typer.Option(
-            help="A file of rows that choose the regularization, instead of folds.",
-            show_default=False,
-        ),
+        typer.Option(help="A file of rows that choose the regularization, instead of folds."),
     ] = None,
     report: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Also write the report as .html, .json or .txt; repeat for more.",
-            show_default=False,
-        ),
+        typer.Option(help="Also write the report as .html, .json or .txt; repeat for more."),
     ] = None,
     audit: Annotated[
         bool, typer.Option("--audit", help="Also find near-duplicates with different labels.")
     ] = False,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            help="As for `noppa encode`; none for n-grams only.",
-            show_default=False,
-        ),
+        typer.Option("--model", "-m", help="As for `noppa encode`; none for n-grams only."),
     ] = None,
     ngrams: Annotated[
         str, typer.Option(help="Words of the shortest and the longest n-gram, or none.")

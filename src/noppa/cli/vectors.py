@@ -215,8 +215,7 @@ def counts(
 @vectors.command()
 def get(
     name: Annotated[
-        str | None,
-        typer.Argument(help="Name of a set; without one, all sets are listed."),
+        str | None, typer.Argument(help="Name of a set; without one, all sets are listed.")
     ] = None,
     to: Annotated[
         Path | None, typer.Option(help="Folder for the file; noppa's cache folder if not given.")
