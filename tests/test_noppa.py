@@ -196,7 +196,7 @@ def test_parts_are_the_two_halves(words: noppa.WordVectors) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"a": 0}, "a .None for no frequency weight. must be a number above 0, not 0"),
+        ({"a": 0}, "a must be a number above 0, not 0"),
         ({"a": "x"}, "must be a number above 0"),
         ({"a": float("nan")}, "must be a number above 0"),
         ({"k": -1}, "k must be a whole number of at least 0, not -1"),

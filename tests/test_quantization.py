@@ -10,10 +10,10 @@ import pytest
 
 import noppa
 from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
-from noppa.encoder.models import write_model
 from noppa.words.formats import write
 from tests import oracle
 from tests.conftest import made_texts, made_words
+from tools.build_default_model.write_model import write_model
 
 WORDS = made_words(dim=50, extra=30)
 TEXTS = made_texts(30, WORDS)

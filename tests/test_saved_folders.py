@@ -335,7 +335,7 @@ def test_each_header_is_opened_once_in_a_load(
 
 def test_each_header_of_the_embedded_model_is_opened_once_in_a_load() -> None:
     headers = opened_headers("noppa.load()")
-    assert len(headers) == 3  # the list of presets, the preset, its words
+    assert len(headers) == 2  # the preset, its words
     assert len(set(headers)) == len(headers)
 
 

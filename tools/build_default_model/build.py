@@ -23,6 +23,7 @@ os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"
 
 import numpy as np
 from numpy.typing import NDArray
+from write_model import write_model
 
 import noppa
 from noppa.distill.pipeline import (
@@ -35,7 +36,6 @@ from noppa.distill.pipeline import (
     with_length,
 )
 from noppa.distill.teacher import Teacher, identity
-from noppa.encoder.models import write_model
 from noppa.io import storage
 
 Float = NDArray[np.float32]

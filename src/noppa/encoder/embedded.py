@@ -8,6 +8,7 @@ model/similarity/       another one
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,11 @@ FOLDER = Path(__file__).parent / "model"
 def presets() -> list[str]:
     """Return the names of the presets."""
     return list(_header()["presets"])
+
+
+def is_preset(name: str) -> bool:
+    """Return whether a name is that of a preset."""
+    return name.isidentifier() and name != "words" and name in os.listdir(FOLDER)
 
 
 def to_dict() -> dict[str, Any]:

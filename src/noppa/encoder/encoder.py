@@ -20,7 +20,7 @@ from noppa.encoder.fitting import learn, warn_of_uncounted
 from noppa.encoder.storage import IN_MEMORY, Contents, Fitted, Identity
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage as io_storage
-from noppa.methods.method import Ids, Method, Pooler, checked_ids
+from noppa.methods.method import Ids, Method, Pooler, checked_ids, checked_width
 from noppa.parameters import boolean, short_repr, whole
 from noppa.progress_bar import with_progress
 from noppa.refine import Map, Moments, Refinement
@@ -101,6 +101,8 @@ class Encoder:
         self.tokenizer: Split | None = tokenizer
         self.identity = IN_MEMORY
         method.check(words)
+        #: Length of a pooled vector.
+        self._width = checked_width(method, words)
         steps = None
         if not method.learns:
             steps = refining.steps_without_text(self._refinements, self._width)
@@ -136,11 +138,6 @@ class Encoder:
     def path(self) -> Path | None:
         """The folder that holds this encoder, None for one in memory."""
         return self.identity.path
-
-    @cached_property
-    def _width(self) -> int:
-        """Length of a pooled vector."""
-        return self.method.width(self.words)
 
     @property
     def _refinements(self) -> tuple[Refinement, ...]:

@@ -18,7 +18,7 @@ from noppa.methods.method import (
     Ids,
     Learnt,
     Method,
-    check_width,
+    checked_width,
     known_tokens,
 )
 from noppa.parameters import MOST_REFINED
@@ -56,7 +56,7 @@ def learn(
     If nothing is `refined`, the moments are only a count of sentences.
     """
     if refined:
-        check_width(method, words, MOST_REFINED)
+        checked_width(method, words, MOST_REFINED)
     counted = Counted(blocks, len(words))
     learnt: dict[str, NDArray[Any]] = {}
     with closing(Corpus(counted)) if method.learns else nullcontext(counted) as sentences:

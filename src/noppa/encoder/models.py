@@ -8,7 +8,7 @@ noppa.external("models/all-MiniLM-L6-v2")                    # a sentence-transf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder import embedded
-from noppa.encoder import storage as encoder_storage
 from noppa.encoder.encoder import Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.extras import needs
@@ -27,7 +26,6 @@ from noppa.io.atomic import previous_if_missing
 from noppa.parameters import short_repr
 from noppa.text.tokenizer import Split, Tokenizer
 from noppa.words.texts import texts_of
-from noppa.words.word_vectors import WordVectors
 
 #: The preset whose cosines measure how similar two texts are.
 SIMILARITY = "similarity"
@@ -62,21 +60,20 @@ def load(
         verify: Compare the checksums of large files too, which reads them completely.
         refresh: Ask the hub again which commit a branch or tag refers to.
     """
-    presets = embedded.presets()
     if name_or_path is None:
         name_or_path = embedded.DEFAULT
     if not isinstance(name_or_path, (str, PathLike)):
         raise ParameterError(
             f"a model is the name of a preset, the path of a folder or hf:owner/name, not {short_repr(name_or_path)}"
         )
-    if isinstance(name_or_path, str) and name_or_path in presets:
+    if isinstance(name_or_path, str) and embedded.is_preset(name_or_path):
         verified = storage.EVERY_BYTE if verify else storage.INSTALLED
         return Encoder.open_folder(embedded.FOLDER / name_or_path, tokenizer, verified)
     name_or_path = hub.locate(name_or_path, refresh)
     if not previous_if_missing(Path(name_or_path)).exists():
         raise FileError(
             f"{name_or_path} does not exist",
-            f"give the folder of a saved encoder, or one of the presets {', '.join(presets)}",
+            f"give the folder of a saved encoder, or one of the presets {', '.join(embedded.presets())}",
         )
     return Encoder.load(name_or_path, tokenizer, verify)
 
@@ -204,49 +201,3 @@ def sentence_transformer(path: str) -> Callable[..., Any]:
             "give the folder or the name of one of its models",
         ) from error
     return partial(model.encode, show_progress_bar=False)
-
-
-def write_model(
-    folder: str | PathLike[str], words: WordVectors, presets: Mapping[str, Encoder]
-) -> None:
-    """Write a model like the embedded one: its words once, and each preset. The same input gives the same bytes.
-
-    Each encoder is fitted, has no tokenizer function, and uses `words` or `words.columns(start, stop)`, possibly
-    `with_scales`.
-    """
-    if embedded.DEFAULT not in presets:
-        raise ParameterError(f"a model needs a preset called {embedded.DEFAULT!r}")
-    columns = {name: _columns(name, encoder, words) for name, encoder in presets.items()}
-
-    def write_parts(new: Path) -> dict[str, Any]:
-        words.save(new / encoder_storage.WORDS)
-        for name, encoder in presets.items():
-            shared = words.columns(*columns[name]) if columns[name] else words
-            scales: Any = encoder.words.rows.scales
-            if np.array_equal(scales, shared.rows.scales):  # type: ignore[arg-type]
-                scales = None
-            encoder_storage.write_preset(new / name, encoder.contents, columns[name], scales)
-        return {}
-
-    header = {
-        "presets": [*presets],
-        "words": words.lexicon.whole_words,
-        "pieces": words.pieces,
-        "dim": words.dim,
-    }
-    storage.write_folder(folder, embedded.KIND, header, {}, write_parts)
-
-
-def _columns(name: str, encoder: Encoder, words: WordVectors) -> Any:
-    """Return the columns of the words that a preset uses, None for all."""
-    if not name.isidentifier() or name == encoder_storage.WORDS:
-        raise ParameterError(f"{name!r} cannot be the name of a preset", "choose a single word")
-    if encoder.tokenizer is not None:
-        raise ParameterError(f"the preset {name!r} has a tokenizer function, which no file holds")
-    place = encoder.words.rows.columns_in(words.rows)
-    if place is None or not encoder.words.shares_with(words):
-        raise ParameterError(
-            f"the preset {name!r} has other words than the model",
-            "create its encoder with `words` or `words.columns(start, stop)` of the words given here",
-        )
-    return None if place == (0, words.dim) else place

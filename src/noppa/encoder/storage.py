@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from os.path import normpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from noppa.display import dataclass_repr
@@ -162,52 +161,18 @@ def write(path: str | PathLike[str], contents: Contents) -> None:
         return {WORDS_CHECKSUM: storage.header_checksum(new / WORDS)}
 
     arrays = {**contents.fitted.learnt, **contents.fitted.step_arrays()}
-    _write(path, contents, {"words": WORDS}, arrays, write_words)
+    storage.write_folder(path, KIND, header(contents, {"words": WORDS}), arrays, write_words)
 
 
-def write_preset(
-    path: Path,
-    contents: Contents,
-    columns: tuple[int, int] | None,
-    scales: NDArray[np.float32] | None,
-) -> None:
-    """Write a folder without words: they are next to it, in `../words`.
-
-    The header stores the checksum of the words' header, so that a preset is never used with words of another version.
-    Steps are float32, as the native kernels apply them.
-
-    Args:
-        columns: The columns of the words that the preset uses; None for all.
-        scales: Scales of the vectors, if they differ from those of the words.
-    """
-    arrays = {
-        name: array.astype(np.float32) for name, array in contents.fitted.step_arrays().items()
-    }
-    if scales is not None:
-        arrays[SCALES] = scales
-    words = {
-        "words": f"../{WORDS}",
-        WORDS_CHECKSUM: storage.header_checksum(path.parent / WORDS),
-        "columns": columns,
-    }
-    _write(path, contents, words, {**contents.fitted.learnt, **arrays})
-
-
-def _write(
-    path: str | PathLike[str],
-    contents: Contents,
-    words: dict[str, Any],
-    arrays: dict[str, NDArray[Any]],
-    write_words: Callable[[Path], Mapping[str, Any]] | None = None,
-) -> None:
-    header = {
+def header(contents: Contents, words: dict[str, Any]) -> dict[str, Any]:
+    """Return the header of a folder; `words` describes where its words are."""
+    return {
         "method": registry.to_dict(contents.method),
         "refine": [registry.to_dict(refinement) for refinement in contents.refine],
         "tokenizer": "custom" if contents.custom else "noppa",
         **words,
         **contents.fitted.header(),
     }
-    storage.write_folder(path, KIND, header, arrays, write_words)
 
 
 # Reading
@@ -231,7 +196,7 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
     method = _build_part(registry.METHODS, header["method"], folder)
     refine = tuple(_build_part(REFINEMENTS, part, folder) for part in header["refine"])
     # from the method, not from the header, which may omit a default
-    values = registry.parameters(method).items()
+    values = registry.parameter_values(method).items()
     sizes = {name: value for name, value in values if type(value) is int}
     sizes |= {"words": len(words), "dim": words.dim}
     fitted = _read_fitted(folder, method.LEARNT, sizes, method.width(words))
@@ -302,11 +267,6 @@ def _build_part(table: Mapping[str, type[Any]], saved: dict[str, Any], folder: F
 
 def _damaged(folder: Folder, reason: str) -> FileError:
     return FileError(f"{folder.path / storage.HEADER} is damaged: {reason}")
-
-
-def words_folder(path: Path) -> Path:
-    """Return the folder with the words of a saved encoder."""
-    return _words_folder(storage.read_folder(path, KIND, FIELDS, storage.INSTALLED))
 
 
 def checksum(path: Path) -> str:

@@ -306,7 +306,6 @@ class Method:
 
     def check(self, words: WordVectors) -> None:
         """Raise if the words lack something that this method needs."""
-        check_width(self, words)
         if self.learns and words.ngrams is not None:
             raise ParameterError(
                 f"{type(self).__name__} learns about a fixed table of words, and these compose new words from n-grams",
@@ -358,14 +357,15 @@ def last_defined(kind: type, names: tuple[str, ...]) -> str:
     return next(name for base in kind.__mro__ for name in names if name in vars(base))
 
 
-def check_width(method: Method, words: WordVectors, most: int = MOST_DIMENSIONS) -> None:
-    """Raise if the method's vectors are longer than `most`."""
+def checked_width(method: Method, words: WordVectors, most: int = MOST_DIMENSIONS) -> int:
+    """Return the method's width, or raise if it is more than `most`."""
     width = method.width(words)
     if width > most:
         raise ParameterError(
             f"{method!r} makes vectors of {width} dimensions from words of {words.dim}; at most {most} are possible here",
             "choose smaller parameters",
         )
+    return width
 
 
 def _checked_row(row: Any, method: Method, width: int | None) -> Float:

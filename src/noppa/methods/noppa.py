@@ -116,7 +116,7 @@ class NoPPA(Method):
     def __post_init__(self) -> None:
         validate_fields(
             self,
-            a=optional(lambda a, name: positive(a, f"{name} (None for no frequency weight)")),
+            a=optional(positive),
             k=count,
             position=partial(one_of, choices=("paper", "reference", None)),
             noise=partial(one_of, choices=("paper", "reference")),
@@ -144,7 +144,8 @@ class NoPPA(Method):
         return self.parts == ("word",) and self.max_tokens is None
 
     def width(self, words: WordVectors) -> int:
-        return sum(self._widths(words.dim))
+        dim, pairs = words.dim, len([part for part in self.parts if part in PAIR_PARTS])
+        return pairs * self._pair_width(dim) + (len(self.parts) - pairs) * dim
 
     def check(self, words: WordVectors) -> None:
         if self.pair_columns is not None and self.pair_columns[1] > words.dim:
@@ -164,7 +165,8 @@ class NoPPA(Method):
         return slice(*(self.pair_columns or (None,)))
 
     def _pair_width(self, dim: int) -> int:
-        return len(range(dim)[self._compared])
+        start, stop = self.pair_columns or (0, dim)
+        return stop - start
 
     def refinements(self) -> tuple[Refinement, ...]:
         return (NoiseRemoval(self.k, self.noise),) if self.k else ()
@@ -274,8 +276,8 @@ def _valid_parts(value: Any, name: str) -> tuple[str, ...]:
         parts = () if isinstance(value, str) else tuple(value)
     except TypeError:
         parts = ()
-    are_known = all(isinstance(part, str) and part_number(part) >= 0 for part in parts)
-    if not parts or not are_known or len(set(parts)) < len(parts):
+    unknown = [part for part in parts if not isinstance(part, str) or part_number(part) < 0]
+    if not parts or unknown or len(set(parts)) < len(parts):
         raise ParameterError(
             f"{name} must be some of {', '.join(PARTS)}, dct1, dct2, … dct{MOST_COSINES}, each once, "
             f"not {short_repr(value)}"
@@ -285,7 +287,7 @@ def _valid_parts(value: Any, name: str) -> tuple[str, ...]:
 
 def _valid_columns(value: Any, name: str) -> tuple[int, int]:
     try:
-        start, stop = (count(column, f"a column of {name}") for column in value)
+        start, stop = [count(column, f"a column of {name}") for column in value]
     except (TypeError, ValueError):
         start = stop = 0
     if start >= stop:

@@ -130,11 +130,6 @@ def method_class(name: str) -> type[Method]:
     return kind
 
 
-def is_registered(part: Method | Refinement) -> bool:
-    """Return whether a saved folder can name the part."""
-    return type(part) in (*METHODS.values(), *REFINEMENTS.values())
-
-
 def to_dict(part: Method | Refinement) -> dict[str, Any]:
     """Return a method or refinement as plain data: its registered name and its parameters."""
     table: Mapping[str, type[Any]] = METHODS if isinstance(part, Method) else REFINEMENTS
@@ -145,26 +140,21 @@ def to_dict(part: Method | Refinement) -> dict[str, Any]:
             f"{short_repr(part)} cannot be saved, since nothing could load it",
             f"call noppa.register({kind.lower()!r}, {kind}) first",
         )
-    return {"name": name, **parameters(part)}
-
-
-def parameters(part: Method | Refinement) -> dict[str, Any]:
-    """Return the parameters of a method or refinement by name; raise if JSON cannot store one."""
-    values = {name: getattr(part, name) for name in parameter_names(part)}
-    for name, value in values.items():
+    values = parameter_values(part)
+    for parameter, value in values.items():
         if not is_plain(value):
             raise ParameterError(
-                f"{type(part).__name__} cannot be saved: its {name} is {short_repr(value)}",
+                f"{type(part).__name__} cannot be saved: its {parameter} is {short_repr(value)}",
                 "a parameter is a number, a text, None, or a list of these",
             )
-    return values
+    return {"name": name, **values}
 
 
-def parameter_names(part: Method | Refinement) -> list[str]:
-    """Return the fields of a dataclass, or the attributes of any other object."""
+def parameter_values(part: Method | Refinement) -> dict[str, Any]:
+    """Return the fields of a dataclass, or the attributes of any other object, by name."""
     if is_dataclass(part):
-        return [field.name for field in fields(part)]
-    return list(getattr(part, "__dict__", ()))
+        return {field.name: getattr(part, field.name) for field in fields(part)}
+    return dict(getattr(part, "__dict__", {}))
 
 
 def is_plain(value: Any) -> bool:

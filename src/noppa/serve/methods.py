@@ -15,7 +15,7 @@ from noppa.encoder.fitting import learn
 from noppa.errors import NoppaError
 from noppa.methods.method import TEXT as LEARNS_FROM_TEXT
 from noppa.methods.method import Ids
-from noppa.methods.registry import is_plain, parameter_names, to_dict
+from noppa.methods.registry import is_plain, parameter_values, to_dict
 from noppa.serve.errors import invalid
 from noppa.serve.models import Models
 
@@ -149,8 +149,8 @@ def _digest(lines: list[str]) -> bytes:
 def about(encoder: Encoder, field: MethodField | None, lines: list[str] | None = None) -> dict[str, Any]:  # fmt: skip
     """Describe the encoder that made an answer: method, parameters, dimensions, and what it was fitted on."""
     method = encoder.method
-    values = {name: getattr(method, name) for name in parameter_names(method)}
-    plain = {name: value if is_plain(value) else repr(value) for name, value in values.items()}
+    values = parameter_values(method).items()
+    plain = {name: value if is_plain(value) else repr(value) for name, value in values}
     note = None
     if field is not None and (encoder.method.refinements() or encoder.method.learns):
         count, source = encoder.fitted_on, "of your lines" if has_enough(lines) else "example sentences"  # fmt: skip
