@@ -22,7 +22,7 @@ import noppa
 from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import ProbeData, ProbeResult
 from noppa.paper import TASKS, Recipe, check, read, records, score
-from noppa.paper.probes import HELD_OUT, INNER_FOLDS, L2
+from noppa.paper.protocols import HELD_OUT, INNER_FOLDS, L2
 
 
 class Classifier:

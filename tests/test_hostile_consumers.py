@@ -11,10 +11,9 @@ import noppa
 from noppa import plot
 from noppa.distill.teacher import Teacher
 from noppa.distill.word_fit import Fit
-from noppa.errors import FileError, NoppaError, ParameterError
+from noppa.errors import FileError, NoppaError
 from noppa.export import export
-from noppa.paper import tuning as search
-from noppa.paper.records import Conditions
+from noppa.paper import TASKS, Fixed, Row, score
 
 from .test_hostile_parameters import HOSTILE
 
@@ -25,10 +24,11 @@ def model() -> noppa.Encoder:
     return noppa.Encoder(words, noppa.Average())
 
 
+ROWS = {"all": [Row(("ab"[row % 2],), row % 2) for row in range(40)]}
 CALLS: dict[str, Any] = {
-    "Conditions(seed)": lambda model, value: Conditions("data", seed=value),
-    "Plan(count)": lambda model, value: search.Plan(dict, (), value),
-    "Plan(select_on)": lambda model, value: search.Plan(dict, (), 1, value),
+    "score(seed)": lambda model, value: score(
+        TASKS["MR"], {"all": []}, Fixed(model, ""), seed=value
+    ),
     "Fit(epochs)": lambda model, value: Fit(epochs=value),
     "Fit(rate)": lambda model, value: Fit(rate=value),
     "Fit(pairs)": lambda model, value: Fit(pairs=value),
@@ -49,14 +49,6 @@ def test_every_parameter(model: noppa.Encoder, name: str) -> None:
         except NoppaError:
             refused += 1
     assert refused
-
-
-@pytest.mark.parametrize(
-    "text", ["a=nan:1", "a=2:1", "a=0:inf", "a=1e400:1", "k=3:0", "=1:2", "a", "k=²:3"]
-)
-def test_ranges_that_are_none(text: str) -> None:
-    with pytest.raises(ParameterError, match="is no range"):
-        search.Range.parse(text)
 
 
 def test_an_answer_that_is_damaged_is_named(tmp_path: Any) -> None:

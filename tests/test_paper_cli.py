@@ -18,7 +18,7 @@ import pytest
 
 import noppa
 from noppa.cli.output import warnings_once
-from noppa.paper import TASKS, read, records, report, study, tuning
+from noppa.paper import TASKS, read, records, report, study
 from noppa.paper.study import Search, Study, Words
 from tests.conftest import made_words
 from tests.made_senteval import BAD, GOOD, write_folder
@@ -148,10 +148,10 @@ def test_every_point_of_every_grid_is_a_method() -> None:
     words = made_words(dim=300)
     for item in study.tuned(Study("nowhere", [Words(words, words, {})], [TASKS["TREC"]])):
         assert isinstance(item, Search)
-        (part,) = item.plan.space
-        for choice in part.choices:
-            candidate = item.plan.make({part.name: choice})
-            assert candidate.to_dict()[part.name] == pytest.approx(float(choice))
+        ((name, choices),) = item.ranges.items()
+        for choice in choices:
+            candidate = item.make({name: choice})
+            assert candidate.to_dict()[name] == pytest.approx(float(choice))
 
 
 def test_warnings_that_differ_in_numbers_are_shown_once() -> None:
@@ -275,9 +275,10 @@ def test_without_optuna_the_install_line_is_named(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    plan = tuning.Plan(lambda values: None, (tuning.Range.parse("k=0:3"),))  # type: ignore[arg-type, return-value]
+    words = made_words(dim=8)
+    search, *_ = study.searches(Study(str(place), [Words(words, words, {})], [TASKS["CR"]]))
     with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[eval\]'"):
-        next(tuning.trials(TASKS["CR"], plan, records.Conditions(place)))
+        next(search.records([], map))
 
 
 # Compare

@@ -10,9 +10,9 @@ import pytest
 from noppa import _native
 from noppa.classify import probe
 from noppa.classify.labels import stratified_folds
-from noppa.classify.probe import ProbeData
-from noppa.paper import probes
-from noppa.paper.probes import PROBES, Stream, cosines, pearson, spearman, views
+from noppa.classify.probe import Probe, ProbeData
+from noppa.paper import protocols as probes
+from noppa.paper.protocols import Stream, cosines, pearson, spearman, views
 from tests import oracle
 
 
@@ -128,7 +128,7 @@ def test_the_twin_takes_the_step_of_the_formulas() -> None:
         {"labels": np.array([0, 2], np.int32)},
         {"labels": np.array([0], np.int32)},
         {"state": np.zeros((3, 8), np.float32)},
-        {"state": np.zeros((3, probes.network_size(4, 2)))},
+        {"state": probes.initial_state(4, 2, 0).astype(float)},
         {"batch": 0},
         {"classes": 1 << 40},
         {"l2": float("nan")},
@@ -158,7 +158,7 @@ def test_streams_in_company_are_streams_alone() -> None:
     for stream, found in zip(streams, together, strict=True):
         (alone,) = probes.train(rows, labels, [stream], (1e-2,), 3, 1)
         assert alone.accuracy[0] == found.accuracy[1]
-        assert alone.networks[0].first.tobytes() == found.networks[1].first.tobytes()
+        assert alone.parameters[0].tobytes() == found.parameters[1].tobytes()
 
 
 def test_the_best_check_is_kept() -> None:
@@ -173,32 +173,32 @@ def test_the_best_check_is_kept() -> None:
 # Both
 
 
-@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("train", [probe.probe, probes.senteval])
 @pytest.mark.parametrize("with_dev", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_classes_that_lie_apart_are_told_apart(name: str, with_dev: bool, classes: int) -> None:
+def test_classes_that_lie_apart_are_told_apart(train: Probe, with_dev: bool, classes: int) -> None:
     one = exam(classes, with_dev)
-    marks = PROBES[name](one)
+    marks = train(one)
     assert (marks.predicted == one.test[1]).mean() > 0.75
     assert marks.dev > 0.75
 
 
-@pytest.mark.parametrize("name", PROBES)
-def test_same_seed_same_bytes(name: str) -> None:
-    first, second = (PROBES[name](exam(3, with_dev=False, seed=7)) for _ in range(2))
+@pytest.mark.parametrize("train", [probe.probe, probes.senteval])
+def test_same_seed_same_bytes(train: Probe) -> None:
+    first, second = (train(exam(3, with_dev=False, seed=7)) for _ in range(2))
     assert first.l2 == second.l2
     assert first.dev == second.dev
     assert first.predicted.tobytes() == second.predicted.tobytes()
 
 
-@pytest.mark.parametrize("name", PROBES)
-def test_a_constant_feature_does_no_harm(name: str) -> None:
+@pytest.mark.parametrize("train", [probe.probe, probes.senteval])
+def test_a_constant_feature_does_no_harm(train: Probe) -> None:
     one = exam(2, with_dev=True)
     wide = [
         (np.hstack([x, np.zeros((len(x), 1), np.float32)]), y)
         for x, y in (one.train, one.dev, one.test)
     ]  # type: ignore[misc]
-    marks = PROBES[name](ProbeData(wide[0], wide[1], wide[2], 2, 1))
+    marks = train(ProbeData(wide[0], wide[1], wide[2], 2, 1))
     assert (marks.predicted == one.test[1]).mean() > 0.8
 
 

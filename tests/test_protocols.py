@@ -13,11 +13,11 @@ import pytest
 
 import noppa
 from noppa.errors import NoppaError
-from noppa.paper import TASKS, Fixed, Recipe, read, score, tuning
+from noppa.paper import TASKS, Fixed, Recipe, read, records, score
 from noppa.paper.protocols import PROTOCOLS, Encoded, PerFold
 from noppa.paper.records import Conditions, score_all
+from noppa.paper.study import Search
 from noppa.paper.tasks import CLASSIFICATION, Row
-from noppa.paper.tuning import SELECT_ON, Plan, Range, select, trials
 from noppa.processes import processes
 from tests.conftest import made_words
 from tests.made_senteval import write_folder
@@ -160,31 +160,20 @@ def test_vectors_from_elsewhere_are_looked_up(tmp_path: Path) -> None:
 # Search
 
 
-def plan(count: int, select_on: str) -> Plan:
+def search(made: Path, name: str, count: int, select_on: str = "dev") -> Search:
     words = made_words(dim=8)
-    return Plan(
-        lambda values: Recipe(words, noppa.NoPPA(**values), "NoPPA"),
-        (Range.parse("a=0.01:0.15"), Range.parse("k=0:6")),
-        count,
-        select_on,
-    )
 
+    def make(values: dict[str, Any]) -> Recipe:
+        return Recipe(words, noppa.NoPPA(**values), "NoPPA")
 
-def run_search(
-    made: Path,
-    name: str,
-    count: int,
-    done: Sequence[dict[str, Any]] = (),
-    select_on: str = "dev",
-) -> list[dict[str, Any]]:
-    conditions = Conditions(made, unchecked=True)
-    return list(trials(TASKS[name], plan(count, select_on), conditions, 3, done))
+    conditions, space = Conditions(made, unchecked=True), ("a=0.01:0.15", "k=0:6")
+    return Search(TASKS[name], conditions, {}, make, space, count, select_on, 3)
 
 
 @pytest.mark.parametrize("name", ["CR", "SICK-R"])
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(name: str, made: Path) -> None:
-    whole = run_search(made, name, 5)
-    again = whole[:3] + run_search(made, name, 5, whole[:3])
+    whole = list(search(made, name, 5).trials())
+    again = whole[:3] + list(search(made, name, 5).trials(whole[:3]))
     assert [row["trial"] for row in again] == [row["trial"] for row in whole]
     assert [row["score"] for row in again] == [row["score"] for row in whole]
     for row in whole:
@@ -206,8 +195,8 @@ def test_a_search_on_folds_follows_the_development_rows_of_each_fold_alone(
             strengths = [each.to_dict()["a"] for each in candidates[0].folds]
             yield {"dev_folds": [sign * strengths[0], *strengths[1:]]}
 
-        monkeypatch.setattr(tuning.records, "score_all", scored)
-        return [row["trial"]["parameters"] for row in run_search(made, "CR", 14)]
+        monkeypatch.setattr(records, "score_all", scored)
+        return [row["trial"]["parameters"] for row in search(made, "CR", 14).trials()]
 
     rising, falling = proposed(1), proposed(-1)
     assert [trial[1:] for trial in rising] == [trial[1:] for trial in falling]
@@ -230,28 +219,20 @@ def test_the_honest_choice_looks_at_development_rows_alone() -> None:
         }
 
     done = [trial(0, [90, 80], [50, 60]), trial(1, [80, 90], [70, 40]), trial(2, [0, 0], [99, 99])]
-    honest = select(done, plan(3, "dev"), 0)
+    honest = search(Path(), "TREC", 3).select(done)
     assert honest["folds"] == [50, 40]
     assert honest["selected_on"] == "dev"
-    paper = select(done, plan(3, "test"), 0)
+    paper = search(Path(), "TREC", 3, "test").select(done)
     assert paper["score"] == 99
     assert paper["selected_on"] == "test"
     assert paper["parameters"] == {"method": "noppa", "chosen": {"k": 2}}
 
 
 def test_test_selection_is_never_below_the_honest_one(made: Path) -> None:
-    done = run_search(made, "SICK-R", 6, select_on="test")
+    on_test = search(made, "SICK-R", 6, "test")
+    done = list(on_test.trials())
     assert all(row["selected_on"] == "test" for row in done)
-    honest, paper = (select(done, plan(6, select_on), 0) for select_on in SELECT_ON)
-    assert paper["score"] >= honest["score"]
-
-
-def test_ranges() -> None:
-    assert Range.parse("noise=paper|reference").choices == ("paper", "reference")
-    assert isinstance(Range.parse("k=0:24").high, int)
-    for wrong in ("a", "=1:2", "a=low:high"):
-        with pytest.raises(noppa.NoppaError, match="is no range"):
-            Range.parse(wrong)
+    assert on_test.select(done)["score"] >= search(made, "SICK-R", 6).select(done)["score"]
 
 
 def test_a_process_that_is_killed_ends_the_work_with_a_sentence() -> None:

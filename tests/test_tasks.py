@@ -10,8 +10,8 @@ import pytest
 
 import noppa
 from noppa.classify.labels import stratified_folds
-from noppa.paper import TASKS, check, prepare, read
-from noppa.paper.tasks import source_of, tasks_in
+from noppa.paper import TASKS, check, read
+from noppa.paper.tasks import cat_v, moses, penn, prepare, source_of, tasks_in
 from tests.made_senteval import write_folder
 
 
@@ -99,7 +99,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
 )
 def test_lines_are_those_of_cat_and_sed(raw: bytes, expected: str) -> None:
     """Written down from `cat -v | sed -f tokenizer.sed`."""
-    assert prepare.penn(prepare.cat_v(raw)) == expected
+    assert penn(cat_v(raw)) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,19 +117,17 @@ def test_lines_are_those_of_cat_and_sed(raw: bytes, expected: str) -> None:
 )
 def test_pairs_are_those_of_moses(raw: str, expected: str) -> None:
     """Written down from the Perl program."""
-    assert prepare.moses(raw) == expected
+    assert moses(raw) == expected
 
 
 @pytest.mark.parametrize("name", ["CR", "TREC", "SICK-E", "STS-B", "SST2"])
 def test_prepared_files_are_sentevals_hash_for_hash(
     name: str, shared: Callable[..., Path], tmp_path: Path
 ) -> None:
-    prepare.prepare(shared("senteval"), tmp_path, TASKS[name])
+    prepare(shared("senteval"), tmp_path, TASKS[name])
     hashes = check(tmp_path, TASKS[name])
     assert source_of(TASKS[name], hashes) == "senteval"
-    before = [
-        path.read_bytes() for path in prepare.prepare(tmp_path, tmp_path / "again", TASKS[name])
-    ]
+    before = [path.read_bytes() for path in prepare(tmp_path, tmp_path / "again", TASKS[name])]
     after = [(tmp_path / "downstream" / file.path).read_bytes() for file in TASKS[name].files]
     assert before == after  # what is prepared stays as it is
     if name == "CR":
@@ -141,7 +139,7 @@ def test_prepared_files_are_sentevals_hash_for_hash(
 
 def test_prepare_refuses_its_own_input(made: Path) -> None:
     with pytest.raises(noppa.NoppaError, match="is the folder to read"):
-        prepare.prepare(made, made, TASKS["CR"])
+        prepare(made, made, TASKS["CR"])
 
 
 def test_unknown_names() -> None:

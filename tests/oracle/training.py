@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.constants import PAIR_FACTOR, SPLITMIX_FACTORS, SPLITMIX_STEP
-from noppa.paper.probes import hidden_layer, views
+from noppa.paper.protocols import hidden_layer, views
 
 WHOLE = (1 << 64) - 1
 

@@ -31,7 +31,7 @@ from noppa.encoder import embedded
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.io.atomic import atomic_file
 from noppa.io.paths import folders_of, refuse_input_as_output
-from noppa.paper import figures, prepare, records, report, study, tasks
+from noppa.paper import figures, records, report, study, tasks
 from noppa.paper.protocols import Candidate, Encoded, Fixed, Recipe
 from noppa.paper.records import Conditions, Record
 from noppa.paper.study import Item, Study, Words
@@ -84,7 +84,7 @@ def prepare_(
     chosen = _tasks_in(data, selected)
     if output is not None:
         for task in chosen:
-            prepare.prepare(data, output, task)
+            tasks.prepare(data, output, task)
     good = [_check(output or data, task) for task in chosen]
     if selected is None and (absent := [name for name in TASKS if TASKS[name] not in chosen]):
         typer.echo(f"not found: {', '.join(absent)}")

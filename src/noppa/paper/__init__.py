@@ -1,9 +1,6 @@
 """Everything that exists only to reproduce the paper; nothing outside this package and its command imports it.
 
-prepare -> tasks -> protocols (probes) -> records -> report
-                    tuning: a search over the parameters of a method
-                    study: the paper's experiments
-                    figures: the paper's figures
+tasks -> protocols -> records -> report, study (the paper's experiments); figures (the paper's figures)
 """
 
 from __future__ import annotations

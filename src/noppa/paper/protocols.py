@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from noppa import _native as kernels
 from noppa.classify.labels import stratified_folds
-from noppa.classify.probe import OUTER_FOLDS, SEED, ProbeData
+from noppa.classify.probe import OUTER_FOLDS, SEED, ProbeData, ProbeResult, timed
+from noppa.classify.probe import probe as logistic
+from noppa.constants import HIDDEN_STRIDE, HIDDEN_UNITS
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SupportsEncode
 from noppa.errors import FileError, NoppaError
 from noppa.methods import registry
 from noppa.methods.method import Method
-from noppa.paper.probes import PROBES, cosines, pearson, spearman
 from noppa.paper.tasks import Row, Task
 from noppa.parameters import one_of, short_repr, whole
 from noppa.processes import Run
@@ -31,11 +33,23 @@ from noppa.refine import Refinement
 from noppa.words.word_vectors import WordVectors
 
 #: The names of the protocols: the probe that is trained on the vectors.
-PROTOCOLS = tuple(PROBES)
+PROTOCOLS = ("fast", "senteval")
 #: The range of NumPy's RandomState, which draws the folds.
 seed_number = partial(whole, most=(1 << 32) - 1)
 
-Vectors = NDArray[np.float32]
+Array = NDArray[np.float32]
+Float = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+#: SentEval's classifier.
+L2 = (1e-5, 1e-4, 1e-3, 1e-2)
+INNER_FOLDS = 10
+HELD_OUT = 0.05
+BATCH = 64
+EPOCH_SIZE = 4
+MAX_EPOCH = 200
+TENACITY = 5
+
 Parts = Mapping[str, Sequence[Row]]
 
 
@@ -88,7 +102,7 @@ class Fixed:
     def __init__(self, encoder: SupportsEncode, name: str) -> None:
         self.encoder = encoder
         self.name = name
-        self._rows: dict[str, Vectors] = {}
+        self._rows: dict[str, Array] = {}
 
     def to_dict(self) -> dict[str, Any]:
         return {"model": self.name}
@@ -96,7 +110,7 @@ class Fixed:
     def fitted(self, texts: Sequence[str]) -> SupportsEncode:
         return self
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
+    def encode(self, texts: Sequence[str]) -> Array:
         new = [text for text in dict.fromkeys(texts) if text not in self._rows]
         if new:
             self._rows |= zip(new, np.asarray(self.encoder.encode(new)), strict=True)
@@ -127,7 +141,7 @@ class Pretrained:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Vectors made by another program: NAME.npy (texts, dim), and NAME.txt with one text per line."""
+    """Array made by another program: NAME.npy (texts, dim), and NAME.txt with one text per line."""
 
     path: Path
     file: dict[str, str]
@@ -167,7 +181,7 @@ class Encoded:
             ) from error
         return {text: number for number, text in enumerate(lines)}
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
+    def encode(self, texts: Sequence[str]) -> Array:
         vectors = self.vectors  # raises if they do not match the texts
         for text in texts:
             if text not in self._row_numbers:
@@ -277,7 +291,8 @@ def score(
             encoding_seconds.append(time.process_time() - start)
             yield data
 
-    results = list(run(PROBES[protocol], probe_data()))
+    probe = logistic if protocol == "fast" else senteval
+    results = list(run(probe, probe_data()))
     cpu_seconds = sum(encoding_seconds) + sum(result.cpu_seconds for result in results)
     truths = [_codes(split.test, codes) for split in splits]
     accuracies = [
@@ -320,7 +335,7 @@ def _probe_data(
     return ProbeData((train, train_codes), dev, (test, test_codes), len(codes), seed)
 
 
-def features(encoder: SupportsEncode, rows: Sequence[Row]) -> Vectors:
+def features(encoder: SupportsEncode, rows: Sequence[Row]) -> Array:
     """Return the vector of each text; for pairs, |u - v| and u * v concatenated."""
     columns = [_encode(encoder, rows, column) for column in range(len(rows[0].texts))]
     if len(columns) == 1:
@@ -329,15 +344,15 @@ def features(encoder: SupportsEncode, rows: Sequence[Row]) -> Vectors:
     return np.hstack([np.abs(left - right), left * right])
 
 
-def _encode(encoder: SupportsEncode, rows: Sequence[Row], column: int) -> Vectors:
+def _encode(encoder: SupportsEncode, rows: Sequence[Row], column: int) -> Array:
     return np.asarray(encoder.encode([row.texts[column] for row in rows]), np.float32)
 
 
-def _codes(rows: Sequence[Row], codes: Mapping[float | str, int]) -> NDArray[np.int64]:
+def _codes(rows: Sequence[Row], codes: Mapping[float | str, int]) -> Index:
     return np.array([codes[row.label] for row in rows], np.int64)
 
 
-def _f1(predicted: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
+def _f1(predicted: Index, truth: Index) -> float:
     hits = int((predicted & truth).sum())
     return 2 * hits / max(int(predicted.sum() + truth.sum()), 1)
 
@@ -359,3 +374,191 @@ def _correlations(encoder: SupportsEncode, rows: Sequence[Row]) -> tuple[float, 
     predicted = cosines(_encode(encoder, rows, 0), _encode(encoder, rows, 1))
     human = [float(row.label) for row in rows]
     return spearman(predicted, human), pearson(predicted, human)
+
+
+# SentEval's classifier, which the paper uses: one hidden layer of sigmoids and a softmax, trained with Adam and early
+# stopping (scikit-learn's MLPClassifier has no such stopping rule). SentEval gives every network the same seed: all start
+# from the same weights, and those with equally many training rows shuffle them alike. The steps are native
+# (`kernels.network_steps`), one network after the other: its parameters and Adam's moments then fit the second-level
+# cache, which four networks side by side would not.
+
+
+@timed
+def senteval(data: ProbeData) -> ProbeResult:
+    """Train SentEval's network; choose l2 on the development rows or by ten folds, as SentEval does."""
+    (rows, labels), (test, _) = data.train, data.test
+    count = len(rows)
+    if data.dev is not None:
+        # SentEval retrains the chosen network from the same seed on the same rows, which gives this one again.
+        both = np.concatenate([rows, data.dev[0]])
+        both_labels = np.concatenate([labels, data.dev[1]])
+        stream = Stream(np.arange(count), np.arange(count, len(both)))
+        (final,) = train(both, both_labels, [stream], L2, data.classes, data.seed)
+        best = int(final.accuracy.argmax())
+        return ProbeResult(L2[best], final.accuracy[best], final.predict(test)[best])
+    streams = [Stream(*fold) for fold in stratified_folds(labels, INNER_FOLDS, data.seed)]
+    trained = train(rows, labels, streams, L2, data.classes, data.seed)
+    accuracy = np.mean([networks.accuracy for networks in trained], axis=0)
+    best = int(accuracy.round(4).argmax())
+    order = np.random.RandomState(data.seed).permutation(count)
+    held_out = int(HELD_OUT * count)
+    stream = Stream(order[held_out:], order[:held_out])
+    chosen = L2[best : best + 1]
+    (final,) = train(rows, labels, [stream], chosen, data.classes, data.seed, drawn=1)
+    return ProbeResult(L2[best], accuracy[best], final.predict(test)[0])
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The rows to train on, and the rows that decide when to stop."""
+
+    train: Index
+    dev: Index
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The best checkpoint for each l2: accuracy on the development rows (l2 values,), and parameters (l2 values, size)."""
+
+    accuracy: Float
+    parameters: Array
+    classes: int
+
+    def predict(self, rows: Array) -> Index:
+        """Return the most probable class, (l2 values, n), for rows (n, dim)."""
+        return np.array([_predict(flat, rows, self.classes) for flat in self.parameters])
+
+
+def _predict(flat: Array, rows: Array, classes: int) -> Index:
+    first, second, bias = views(flat, rows.shape[1], classes)
+    return np.asarray((hidden_layer(rows, first) @ second.T + bias).argmax(axis=1))
+
+
+class _Orders:
+    """Draws the permutations of each check; cached, since networks with equally many rows share them."""
+
+    def __init__(self, seed: int, skipped: Sequence[int]) -> None:
+        self.seed, self.skipped = seed, skipped
+        self.drawn: dict[int, tuple[np.random.RandomState, list[Index]]] = {}
+
+    def get(self, length: int, check: int) -> Index:
+        """Return `EPOCH_SIZE` permutations of `length` rows in one array."""
+        if length not in self.drawn:
+            random = np.random.RandomState(self.seed)
+            for count in self.skipped:
+                random.permutation(count)
+            self.drawn[length] = (random, [])
+        random, orders = self.drawn[length]
+        while len(orders) <= check:
+            orders.append(np.concatenate([random.permutation(length) for _ in range(EPOCH_SIZE)]))
+        return orders[check]
+
+
+def train(
+    rows: Array,
+    labels: Index,
+    streams: Sequence[Stream],
+    l2: Sequence[float],
+    classes: int,
+    seed: int,
+    drawn: int = 0,
+) -> list[Trained]:
+    """Train the networks of every stream on rows (n, dim) and labels (n,).
+
+    Args:
+        drawn: How many permutations of n SentEval draws from the same generator before training.
+    """
+    rows, codes = np.ascontiguousarray(rows, np.float32), labels.astype(np.int32)
+    orders = _Orders(seed, [len(rows)] * drawn)
+    results = []
+    for stream in streams:
+        networks = [_train_one(rows, codes, stream, value, classes, seed, orders) for value in l2]
+        accuracy, best = zip(*networks, strict=True)
+        results.append(Trained(np.array(accuracy), np.array(best), classes))
+    return results
+
+
+def views(
+    flat: NDArray[Any], dim: int, classes: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return views of parameters (size,): first layer with bias (dim + 1, units), second (classes, units), its bias."""
+    layers = flat[: (dim + 1 + classes) * HIDDEN_STRIDE].reshape(-1, HIDDEN_STRIDE)
+    bias = flat[layers.size :][:classes]
+    return layers[: dim + 1, :HIDDEN_UNITS], layers[dim + 1 :, :HIDDEN_UNITS], bias
+
+
+def hidden_layer(rows: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
+    """Return the sigmoids (n, units) of rows (n, dim)."""
+    sums = rows @ first[:-1] + first[-1]
+    with np.errstate(over="ignore"):  # exp overflows to infinity, whose reciprocal is the right 0
+        return np.asarray(1 / (1 + np.exp(-sums)))
+
+
+def initial_state(dim: int, classes: int, seed: int) -> Array:
+    """Return parameters and two zero moments (3, size); torch's initialization, uniform in ±1/sqrt(inputs)."""
+    random = np.random.default_rng(seed)
+    inner, outer = max(dim, 1) ** -0.5, HIDDEN_UNITS**-0.5
+    size = (dim + 1 + classes) * HIDDEN_STRIDE + -(-classes // 8) * 8
+    state = np.zeros((3, size), np.float32)
+    first, second, bias = views(state[0], dim, classes)
+    first[:dim] = random.uniform(-inner, inner, (dim, HIDDEN_UNITS))
+    first[dim] = random.uniform(-inner, inner, HIDDEN_UNITS)
+    second[:] = random.uniform(-outer, outer, (HIDDEN_UNITS, classes)).T
+    bias[:] = random.uniform(-outer, outer, classes)
+    return state
+
+
+def _train_one(
+    rows: Array,
+    labels: NDArray[np.int32],
+    stream: Stream,
+    l2: float,
+    classes: int,
+    seed: int,
+    orders: _Orders,
+) -> tuple[float, Array]:
+    """Return the best accuracy at a check, and the parameters of the network at that check."""
+    state = initial_state(rows.shape[1], classes, seed)
+    train, dev, truth = np.asarray(stream.train, np.int32), rows[stream.dev], labels[stream.dev]
+    best, failures, steps, length = -1.0, 0, 0, len(stream.train)
+    kept = state[0].copy()
+    for check in range(MAX_EPOCH // EPOCH_SIZE + 1):
+        order = train[orders.get(length, check)]
+        kernels.network_steps(state, rows, labels, order, length, BATCH, classes, l2, steps)
+        steps += EPOCH_SIZE * -(-length // BATCH)
+        accuracy = float((_predict(state[0], dev, classes) == truth).mean())
+        if accuracy > best:
+            best, kept = accuracy, state[0].copy()
+            continue
+        # SentEval counts all checks without a gain, consecutive or not, and stops at the sixth.
+        if failures >= TENACITY:
+            break
+        failures += 1
+    return best, kept
+
+
+def cosines(left: ArrayLike, right: ArrayLike) -> Float:
+    """Return the cosine of each row of `left` with its row of `right`, (n,); 0 if one of them is all zeros."""
+    a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return np.asarray(np.einsum("nd,nd->n", a, b) / np.where(lengths > 0, lengths, 1))
+
+
+def pearson(left: ArrayLike, right: ArrayLike) -> float:
+    """Return Pearson's correlation; 0 if one side is constant."""
+    a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    a, b = a - a.mean(), b - b.mean()
+    spread = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / spread) if spread > 0 else 0.0
+
+
+def spearman(left: ArrayLike, right: ArrayLike) -> float:
+    """Return Spearman's correlation: Pearson's of the ranks."""
+    return pearson(_ranks(left), _ranks(right))
+
+
+def _ranks(values: ArrayLike) -> Float:
+    """Return the rank of each value, (n,); ties share the mean of their ranks."""
+    _, code, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return np.asarray((last - (count - 1) / 2)[code])

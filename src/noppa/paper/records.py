@@ -24,7 +24,6 @@ from noppa.errors import FileError
 from noppa.paper import protocols, tasks
 from noppa.paper.protocols import Candidate
 from noppa.paper.tasks import Row, Task
-from noppa.parameters import one_of, validate_fields
 from noppa.processes import Run
 from noppa.threads import thread_count
 
@@ -54,10 +53,10 @@ class Conditions:
 
     Attributes:
         data: SentEval's data folder.
-        protocol: the probe, one of `PROTOCOLS`.
-        seed: of the folds and of the probe.
-        transductive: fit on test text too.
-        unchecked: accept files with other checksums.
+        protocol: The probe, one of `PROTOCOLS`.
+        seed: Of the folds and of the probe.
+        transductive: Fit on test text too.
+        unchecked: Accept files with other checksums.
     """
 
     data: str | PathLike[str]
@@ -65,10 +64,6 @@ class Conditions:
     seed: int = SEED
     transductive: bool = False
     unchecked: bool = False
-
-    def __post_init__(self) -> None:
-        one_of(self.protocol, "protocol", protocols.PROTOCOLS)
-        validate_fields(self, seed=protocols.seed_number)
 
     def load(self, task: Task) -> tuple[dict[str, list[Row]], dict[str, str]]:
         """Return the rows of a task, and the hashes of its files, which are checked unless `unchecked`."""

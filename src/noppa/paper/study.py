@@ -7,22 +7,26 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import prod
-from typing import Any, Protocol
+from itertools import product
+from typing import Any
 
 import numpy as np
 
+from noppa.classify.probe import OUTER_FOLDS
 from noppa.encoder.encoder import Encoder
+from noppa.extras import needs
 from noppa.methods import DCT, GEM, METHODS, S3E, SIF, USIF, VLAWE, Average, NoPPA
 from noppa.methods.method import Method
-from noppa.paper import records, tasks, tuning
-from noppa.paper.protocols import Candidate, Pretrained, Recipe
+from noppa.paper import records, tasks
+from noppa.paper.protocols import Candidate, PerFold, Pretrained, Recipe
 from noppa.paper.records import Conditions, Record
 from noppa.paper.tasks import CLASSIFICATION, Task
-from noppa.paper.tuning import Plan, Range
 from noppa.processes import Run
 from noppa.refine import CommonComponents, Whitening
 from noppa.words.word_vectors import WordVectors
+
+Parameters = dict[str, Any]
+Make = Callable[[Parameters], Candidate]
 
 #: The a and k of the ablations: in the middle of the range that the paper searched.
 A, K = 0.05, 12
@@ -31,15 +35,17 @@ SIMILARITY = ("STS-B", "SICK-R")
 GRID_A = (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
 GRID_K = (0, 1, 6, 12, 24)
 #: The grids in the papers of the baselines.
-BASELINES: dict[type[Any], tuple[str, ...]] = {
-    SIF: ("a=0.0001|0.0003|0.001|0.003|0.01",),
-    USIF: ("m=1|3|5",),
-    DCT: ("k=1|2|3|4|5|6",),
-    S3E: ("k=5|10|15|20",),
-    GEM: ("h=1|2|5",),
-    VLAWE: ("k=2|5|10",),
+BASELINES: dict[type[Any], str] = {
+    SIF: "a=0.0001|0.0003|0.001|0.003|0.01",
+    USIF: "m=1|3|5",
+    DCT: "k=1|2|3|4|5|6",
+    S3E: "k=5|10|15|20",
+    GEM: "h=1|2|5",
+    VLAWE: "k=2|5|10",
 }
+SPACE = ("a=0.01:0.15", "k=0:24")
 REPLAYED_SPACE = ("a=0.01:0.15", "k=1:23")
+TRIALS = 40
 #: Trials on a task with outer folds, where the network takes minutes for each.
 REPLAYED_FOLD_TRIALS = 8
 SPEED_RUNS = 10
@@ -64,13 +70,13 @@ class Study:
 
     Attributes:
         data: SentEval's data folder.
-        sources: word vectors.
-        tasks: the tasks to run.
-        corpus: texts for FastSent and Sent2Vec, which are left out without them.
-        corpus_file: name and hash of the file of these texts.
-        others: further rows of Table 1.
-        unchecked: accept files with other checksums.
-        quick: run few methods, trials and repetitions.
+        sources: Word vectors.
+        tasks: The tasks to run.
+        corpus: Texts for FastSent and Sent2Vec, which are left out without them.
+        corpus_file: Name and hash of the file of these texts.
+        others: Further rows of Table 1.
+        unchecked: Accept files with other checksums.
+        quick: Run few methods, trials and repetitions.
     """
 
     data: str
@@ -100,37 +106,38 @@ class Study:
         return replace(self, tasks=few, quick=True)
 
 
-# Items: each yields a few records, and knows which of them a file lacks.
-
-
-class Item(Protocol):
-    """A source of records."""
-
-    def missing(self, old: Sequence[Record]) -> int:
-        """Return how many records the old ones lack."""
-
-    def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
-        """Yield the missing records."""
-
-
 @dataclass(frozen=True)
-class Cell:
-    """One candidate on one task."""
+class Item:
+    """A source of records of one task, which knows which of them a file lacks."""
 
     task: Task
-    candidate: Candidate
     conditions: Conditions
     files: Record
 
+    @cached_property
+    def source(self) -> Record:
+        """The fields of a record that identify its task and its files."""
+        hashes = tasks.file_hashes(self.conditions.data, self.task)
+        return {"task": self.task.name, "data": hashes, **self.files}
+
     def missing(self, old: Sequence[Record]) -> int:
-        expected = {
-            "task": self.task.name,
-            "encoder": self.candidate.name,
-            "parameters": self.candidate.to_dict(),
-            "data": tasks.file_hashes(self.conditions.data, self.task),
-            **self.conditions.to_dict(),
-            **self.files,
-        }
+        """Return how many records the old ones lack."""
+        raise NotImplementedError
+
+    def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
+        """Yield the missing records."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Cell(Item):
+    """One candidate on one task."""
+
+    candidate: Candidate
+
+    def missing(self, old: Sequence[Record]) -> int:
+        parameters = {"encoder": self.candidate.name, "parameters": self.candidate.to_dict()}
+        expected = {**parameters, **self.conditions.to_dict(), **self.source}
         return int(not records.matching(old, expected))
 
     def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
@@ -139,71 +146,16 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Search:
-    """One search over the parameters of a method on one task."""
-
-    task: Task
-    plan: Plan
-    conditions: Conditions
-    files: Record
-    seed: int = 0
-
-    @cached_property
-    def _example(self) -> Candidate:
-        """The candidate at the upper end of the space."""
-        return self.plan.make({part.name: part.last for part in self.plan.space})
-
-    def _same_data(self, old: Sequence[Record]) -> list[Record]:
-        hashes = tasks.file_hashes(self.conditions.data, self.task)
-        return records.matching(old, {"task": self.task.name, "data": hashes, **self.files})
-
-    def _is_selected(self, rows: Sequence[Record]) -> bool:
-        """Return whether the record of the selection is there; the trials are then no longer needed."""
-        expected = {
-            "encoder": tuning.searched(self._example.name),
-            **self.conditions.to_dict(),
-            "selected_on": self.plan.select_on,
-            "search": self.plan.to_dict(self.seed),
-        }
-        fixed = self.plan.fixed(self._example.to_dict())
-        parameters = [
-            {key: value for key, value in row["parameters"].items() if key != "chosen"}
-            for row in records.matching(rows, expected)
-        ]
-        return json.loads(json.dumps(fixed)) in parameters
-
-    def missing(self, old: Sequence[Record]) -> int:
-        rows = self._same_data(old)
-        if self._is_selected(rows):
-            return 0
-        done = tuning.trials_among(rows, self.task, self.plan, self.conditions, self.seed)
-        return self.plan.count - len(done) + 1
-
-    def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
-        rows = self._same_data(old)
-        for row in tuning.search(self.task, self.plan, self.conditions, self.seed, rows, run):
-            yield row | self.files
-
-
-@dataclass(frozen=True)
-class Timing:
+class Timing(Item):
     """Seconds to encode the sentences of a task, several runs of one method on one thread."""
 
-    task: Task
     recipe: Recipe
-    conditions: Conditions
-    files: Record
     runs: int
 
     @cached_property
     def _identity(self) -> Record:
-        return {
-            "encoder": self.recipe.name,
-            "parameters": self.recipe.to_dict(),
-            "protocol": "speed",
-            "data": tasks.file_hashes(self.conditions.data, self.task),
-            **self.files,
-        }
+        parameters = {"encoder": self.recipe.name, "parameters": self.recipe.to_dict()}
+        return {**parameters, "protocol": "speed", **self.source}
 
     def missing(self, old: Sequence[Record]) -> int:
         done = records.matching(old, self._identity)
@@ -221,7 +173,6 @@ class Timing:
             encoder.encode(texts, threads=1)
             seconds.append(round(time.process_time() - start, 5))
         yield {
-            "task": self.task.name,
             "score": float(np.mean(seconds)),
             "metric": "CPU seconds",
             "folds": seconds,
@@ -231,6 +182,185 @@ class Timing:
             "checked": not self.conditions.unchecked,
             **self._identity,
         }
+
+
+@dataclass(frozen=True)
+class Search(Item):
+    """A search over the parameters of a method on a task: each trial is a record, and so is the selection.
+
+    Honest selection: each outer fold takes the trial with the best score on development rows inside its own training
+    part. On tasks with outer folds, each fold has a separate search guided by these rows alone, because the mean
+    development score over folds depends on rows that are test rows of other folds. A trial is then one proposal per fold,
+    which costs as much as one proposal for all. `select_on="test"` replays the paper: sampling and selection follow the
+    test score.
+
+    Attributes:
+        make: Creates a candidate from parameters.
+        space: Ranges `a=0.01:0.15`, `k=0:24` (whole numbers), or choices `k=5|10`.
+        count: Number of trials.
+        select_on: The rows whose score selects, "dev" or "test".
+        seed: Of the proposals.
+        exhaustive: Let trial n take the n-th of all combinations of choices.
+    """
+
+    make: Make
+    space: Sequence[str]
+    count: int = TRIALS
+    select_on: str = "dev"
+    seed: int = 0
+    exhaustive: bool = False
+
+    @cached_property
+    def ranges(self) -> dict[str, list[Any]]:
+        """The lowest and highest number of each parameter, or its choices, which stay text."""
+        pairs = (text.split("=") for text in self.space)
+        return {
+            name: list(map(json.loads, values.split(":"))) if ":" in values else values.split("|")
+            for name, values in pairs
+        }
+
+    def missing(self, old: Sequence[Record]) -> int:
+        rows = records.matching(old, self.source)
+        return 0 if self._is_selected(rows) else self.count - len(self._trials_among(rows)) + 1
+
+    def records(self, old: Sequence[Record], run: Run) -> Iterator[Record]:
+        done = self._trials_among(records.matching(old, self.source))
+        for trial in self.trials(tuple(done), run):
+            done.append(trial)
+            yield trial | self.files
+        yield self.select(done) | self.files
+
+    def _is_selected(self, rows: Sequence[Record]) -> bool:
+        """Return whether the record of the selection is there; the trials are then no longer needed."""
+        example = self.make({name: values[-1] for name, values in self.ranges.items()})
+        expected = {
+            "encoder": f"{example.name}, searched",
+            **self.conditions.to_dict(),
+            "selected_on": self.select_on,
+            "search": self._about,
+        }
+        parameters = [
+            {key: value for key, value in row["parameters"].items() if key != "chosen"}
+            for row in records.matching(rows, expected)
+        ]
+        return json.loads(json.dumps(self._fixed(example.to_dict()))) in parameters
+
+    @property
+    def _about(self) -> Record:
+        return {"trials": self.count, "seed": self.seed, "space": list(self.space)}
+
+    def _fixed(self, parameters: Parameters) -> Parameters:
+        """Return the parameters of a candidate that are not searched."""
+        return {name: value for name, value in parameters.items() if name not in self.ranges}
+
+    def _candidate(self, parameters: Parameters | list[Parameters]) -> Candidate:
+        """Return the candidate of a trial, given its parameters or a list with those of each fold."""
+        if isinstance(parameters, list):
+            return PerFold(tuple(map(self.make, parameters)))
+        return self.make(parameters)
+
+    def _trials_among(self, rows: Sequence[Record]) -> list[Record]:
+        return [row for row in rows if self._is_trial(row)][: self.count]
+
+    def _is_trial(self, row: Record) -> bool:
+        trial = row.get("trial")
+        if trial is None or trial["seed"] != self.seed or trial.get("space") != list(self.space):
+            return False
+        candidate = self._candidate(trial["parameters"])
+        expected = {
+            "encoder": candidate.name,
+            "parameters": candidate.to_dict(),
+            "selected_on": self.select_on,
+        }
+        return bool(records.matching([row], expected | self.conditions.to_dict()))
+
+    def trials(self, done: Sequence[Record] = (), run: Run = map) -> Iterator[Record]:
+        """Yield the trials that are not in `done`; a resumed search continues with the same proposals."""
+        with needs("eval", "the search"):
+            import optuna
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        per_fold = self.task.layout == "folds" and self.select_on == "dev" and not self.exhaustive
+        studies = [
+            optuna.create_study(direction="maximize") for _ in range(OUTER_FOLDS if per_fold else 1)
+        ]
+        kinds: dict[type, Callable[..., Any]] = {
+            str: lambda *choices: optuna.distributions.CategoricalDistribution(choices),
+            int: optuna.distributions.IntDistribution,
+            float: optuna.distributions.FloatDistribution,
+        }
+        distributions = {
+            name: kinds[type(values[0])](*values) for name, values in self.ranges.items()
+        }
+        for old in done:
+            for fold, study in enumerate(studies):
+                finished = optuna.trial.create_trial(
+                    params=_fold_parameters(old["trial"]["parameters"], fold),
+                    distributions=distributions,
+                    value=self._objective(old, fold if per_fold else None),
+                )
+                study.add_trial(finished)
+        combinations = list(product(*self.ranges.values()))
+        for number in range(len(done), self.count):
+            for study in studies:
+                if self.exhaustive:
+                    study.enqueue_trial(dict(zip(distributions, combinations[number], strict=True)))
+                study.sampler = optuna.samplers.TPESampler(seed=1000 * self.seed + number)
+            asked = [study.ask(distributions) for study in studies]
+            proposed = [trial.params for trial in asked]
+            parameters = proposed if per_fold else proposed[0]
+            candidate = self._candidate(parameters)
+            (record,) = records.score_all([self.task], [candidate], self.conditions, run)
+            about = {"number": number, "seed": self.seed, "space": list(self.space)}
+            record |= {
+                "selected_on": self.select_on,
+                "trial": about | {"parameters": parameters},
+            }
+            for fold, (study, trial) in enumerate(zip(studies, asked, strict=True)):
+                study.tell(trial, self._objective(record, fold if per_fold else None))
+            yield record
+
+    def _objective(self, record: Record, fold: int | None) -> float:
+        """Return the score to maximize: on test rows, on development rows, or on those of one fold."""
+        if fold is not None:
+            return float(record["dev_folds"][fold])
+        return float(record["score"] if self.select_on == "test" else record["dev"])
+
+    def select(self, done: Sequence[Record]) -> Record:
+        """Return the record of a whole search: the best trial of each fold, or the paper's single best test score."""
+        first = done[0]
+        if self.select_on == "test":
+            best = [int(np.argmax([trial["score"] for trial in done]))] * len(first["folds"])
+        else:
+            best = np.argmax([trial["dev_folds"] for trial in done], axis=0).tolist()
+        folds, dev_folds = (
+            [done[trial][key][fold] for fold, trial in enumerate(best)]
+            for key in ("folds", "dev_folds")
+        )
+        chosen = [
+            _fold_parameters(done[trial]["trial"]["parameters"], fold)
+            for fold, trial in enumerate(best)
+        ]
+        all_same = all(parameters == chosen[0] for parameters in chosen)
+        dropped = ("trial", "l2", "f1", "pearson")
+        return {key: value for key, value in first.items() if key not in dropped} | {
+            "score": round(float(np.mean(folds)), 4),
+            "encoder": f"{first['encoder']}, searched",
+            "folds": folds,
+            "dev_folds": dev_folds,
+            "dev": round(float(np.mean(dev_folds)), 4),
+            "parameters": {
+                **self._fixed(first["parameters"]),
+                "chosen": chosen[0] if all_same else chosen,
+            },
+            "selected_on": self.select_on,
+            "search": self._about,
+            "seconds": round(sum(trial["seconds"] for trial in done), 2),
+            "cpu_seconds": round(sum(trial.get("cpu_seconds", 0) for trial in done), 2),
+        }
+
+
+def _fold_parameters(parameters: Parameters | list[Parameters], fold: int) -> Parameters:
+    return parameters[fold] if isinstance(parameters, list) else parameters
 
 
 # The parts of the study.
@@ -267,7 +397,7 @@ def table_1(study: Study, protocol: str) -> list[Item]:
         rows = [(row, source.files) for row in study.thin(table_rows(study, source.words), 5)]
         if not number:
             rows += [(other, dict.fromkeys(source.files)) for other in study.others]
-        items += [Cell(task, row, conditions, files) for task in selected for row, files in rows]
+        items += [Cell(task, conditions, files, row) for task in selected for row, files in rows]
     return items
 
 
@@ -295,7 +425,7 @@ def ablations(study: Study) -> list[Item]:
             Recipe(words, plain, "NoPPA, whitened", (Whitening(),)),
         ]
         for recipe in [Recipe(words, plain, "CE+SFW"), *study.thin(rows)]:
-            items += [Cell(task, recipe, study.conditions(), source.files) for task in selected]
+            items += [Cell(task, study.conditions(), source.files, recipe) for task in selected]
     return items
 
 
@@ -305,9 +435,9 @@ def grid(study: Study) -> list[Item]:
     return [
         Cell(
             task,
-            Recipe(source.words, NoPPA(a=a, k=k), f"NoPPA(a={a:g}, k={k})"),
             study.conditions(),
             source.files,
+            Recipe(source.words, NoPPA(a=a, k=k), f"NoPPA(a={a:g}, k={k})"),
         )
         for task in study.select((*CLASSIFICATION, *SIMILARITY))
         for a in study.thin(GRID_A)
@@ -319,50 +449,38 @@ def tuned(study: Study) -> list[Item]:
     """Search each baseline over the grid of its paper; each fold takes the best on its development rows."""
     items: list[Item] = []
     for source in study.sources:
-        for kind, texts in study.thin([*BASELINES.items()]):
-            space = tuple(map(Range.parse, texts))
-            count = prod(len(part.choices) for part in space)
-            plan = Plan(_maker(source.words, kind), space, count, exhaustive=True)
-            items += [
-                Search(task, plan, study.conditions(), source.files)
-                for task in study.select(CLASSIFICATION)
-            ]
+        for kind, text in study.thin([*BASELINES.items()]):
+            make, count = _maker(source.words, kind), text.count("|") + 1
+            for task in study.select(CLASSIFICATION):
+                where = (task, study.conditions(), source.files)
+                items.append(Search(*where, make, (text,), count, exhaustive=True))
     return items
 
 
-def _maker(words: WordVectors, kind: type[Any], **fixed: Any) -> tuning.Make:
-    def make(values: dict[str, Any]) -> Candidate:
-        numbers = {name: _to_number(value) for name, value in values.items()}
+def _maker(words: WordVectors, kind: type[Any], **fixed: Any) -> Make:
+    def make(values: Parameters) -> Candidate:
+        numbers = {
+            name: json.loads(value) if isinstance(value, str) else value
+            for name, value in values.items()
+        }
         return Recipe(words, kind(**fixed | numbers), kind.__name__)
 
     return make
 
 
-def _to_number(value: Any) -> Any:
-    """Convert a choice of a grid, which is text, to a number."""
-    if not isinstance(value, str):
-        return value
-    return int(value) if value.isdecimal() else float(value)
-
-
 def searches(study: Study) -> list[Item]:
     """Search a and k with five seeds: on development rows, and as in the paper on test rows with test text."""
     source = study.sources[0]
-    space = tuple(map(Range.parse, tuning.SPACE))
     make = _maker(source.words, NoPPA)
-    count = 3 if study.quick else tuning.TRIALS
-    return [
-        Search(
-            task,
-            Plan(make, space, count, select_on),
-            study.conditions(transductive=select_on == "test"),
-            source.files,
-            seed,
-        )
-        for seed in study.thin(range(SEARCH_SEEDS), 1)
-        for task in study.select((*CLASSIFICATION, *SIMILARITY))
-        for select_on in tuning.SELECT_ON
-    ]
+    count = 3 if study.quick else TRIALS
+    items: list[Item] = []
+    for seed in study.thin(range(SEARCH_SEEDS), 1):
+        for task in study.select((*CLASSIFICATION, *SIMILARITY)):
+            for select_on in ("dev", "test"):
+                conditions = study.conditions(transductive=select_on == "test")
+                where = (task, conditions, source.files)
+                items.append(Search(*where, make, SPACE, count, select_on, seed))
+    return items
 
 
 def replay(study: Study) -> list[Item]:
@@ -376,15 +494,11 @@ def replay(study: Study) -> list[Item]:
     honest = _maker(source.words, NoPPA)
     items: list[Item] = []
     for task in study.select(CLASSIFICATION):
-        count = REPLAYED_FOLD_TRIALS if task.layout == "folds" else tuning.TRIALS
+        count = REPLAYED_FOLD_TRIALS if task.layout == "folds" else TRIALS
         count = 2 if study.quick else count
-        for make, space, select_on in (
-            (authors, REPLAYED_SPACE, "test"),
-            (honest, tuning.SPACE, "dev"),
-        ):
-            plan = Plan(make, tuple(map(Range.parse, space)), count, select_on)
+        for make, space, select_on in ((authors, REPLAYED_SPACE, "test"), (honest, SPACE, "dev")):
             conditions = study.conditions("senteval", transductive=select_on == "test")
-            items.append(Search(task, plan, conditions, source.files))
+            items.append(Search(task, conditions, source.files, make, space, count, select_on))
     return items
 
 
@@ -400,7 +514,7 @@ def speed(study: Study) -> list[Item]:
     }
     runs = 2 if study.quick else SPEED_RUNS
     return [
-        Timing(task, Recipe(source.words, method, name), study.conditions(), source.files, runs)
+        Timing(task, study.conditions(), source.files, Recipe(source.words, method, name), runs)
         for source in study.sources
         for task in study.select(("SICK-R",))
         for name, method in methods.items()
