@@ -26,9 +26,7 @@ def model() -> noppa.Encoder:
 
 ROWS = {"all": [Row(("ab"[row % 2],), row % 2) for row in range(40)]}
 CALLS: dict[str, Any] = {
-    "score(seed)": lambda model, value: score(
-        TASKS["MR"], {"all": []}, Fixed(model, ""), seed=value
-    ),
+    "score(seed)": lambda model, value: score(TASKS["MR"], ROWS, Fixed(model, ""), seed=value),
     "Fit(epochs)": lambda model, value: Fit(epochs=value),
     "Fit(rate)": lambda model, value: Fit(rate=value),
     "Fit(pairs)": lambda model, value: Fit(pairs=value),
