@@ -42,7 +42,7 @@ NOISE = 1 << 17
 
 @dataclass(frozen=True)
 class Trained(Method):
-    """Base class of both: vectors u of the corpus's words, trained from the word vectors.
+    """Base class of `FastSent` and `Sent2Vec`: vectors u of the words of a corpus, trained from the word vectors.
 
     Args:
         epochs: Passes over the corpus.
@@ -137,7 +137,6 @@ class FastSent(Trained):
 
     Args:
         autoencode: Also predict the sentence's own words (the paper's FastSent+AE).
-        epochs, rate, negatives, t, seed: See `Trained`.
     """
 
     uses_order = False
@@ -172,7 +171,6 @@ class Sent2Vec(Trained):
 
     Args:
         buckets: Rows for pairs of words; 0 for words only.
-        epochs, rate, negatives, t, seed: See `Trained`.
     """
 
     rate: float = 0.2
