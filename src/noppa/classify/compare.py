@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from noppa.classify.classifier import Classifier
-from noppa.classify.labels import stratified_folds
-from noppa.classify.probe import OUTER_FOLDS, SEED, Labels, ProbeData, probe
+from noppa.classify.labels import Rows, stratified_folds
+from noppa.classify.probe import OUTER_FOLDS, SEED, ProbeData, probe
 from noppa.encoder import embedded
 from noppa.encoder.encoder import Encoder
 from noppa.encoder.models import SupportsEncode, load
@@ -35,10 +34,10 @@ CLASSIFIERS: dict[str, dict[str, Any]] = {
 
 #: Returns an encoder fitted on some training texts.
 FitEncoder = Callable[[Sequence[str]], SupportsEncode]
+Folds = list[tuple[Rows, Rows]]
 
 
-@dataclass(frozen=True)
-class ComparedMethod:
+class ComparedMethod(NamedTuple):
     """One row of a comparison.
 
     Attributes:
@@ -77,20 +76,27 @@ def compare(
         seed: of the folds.
         run: a `map` function, such as that of a process pool.
     """
-    _check_labels(labels)
-    names = sorted({str(label) for label in labels})
-    codes = np.array([names.index(str(label)) for label in labels])
-    candidates = dict(_method_candidates(texts, words, methods))
+    counts = Counter(map(str, labels))
+    rare = [name for name, count in counts.items() if count < OUTER_FOLDS]
+    if len(counts) < 2 or rare:
+        raise ParameterError(
+            f"there are {len(counts)} labels"
+            + (f", and {rare[0]!r} is on only {counts[rare[0]]} rows" if rare else "")
+            + f": a comparison needs two labels or more, each on {OUTER_FOLDS} rows or more"
+        )
+    codes = np.unique(list(map(str, labels)), return_inverse=True)[1].astype(np.int64)
+    folds = stratified_folds(codes, OUTER_FOLDS, seed)
+    candidates = _candidates(texts, words, methods)
     if words is None and methods is None:
         candidates |= {f'noppa.load("{name}")': _preset(name) for name in embedded.presets()}
     rows = []
     for name, fit in candidates.items():
         try:
-            rows.append(_score_encoder(name, fit, texts, codes, seed, run))
+            rows.append(_score_encoder(name, fit, texts, codes, folds, seed, run))
         except NoppaError as error:
             warn(f"{name} is left out: {error}")
     if methods is None:
-        rows += [_score_classifier(name, texts, codes, seed, run) for name in CLASSIFIERS]
+        rows += [_score_classifier(name, texts, codes, folds, run) for name in CLASSIFIERS]
     return sorted(rows, key=lambda row: -row.accuracy)
 
 
@@ -103,40 +109,29 @@ def recommended(rows: Sequence[ComparedMethod]) -> ComparedMethod:
     )
 
 
-def _check_labels(labels: Sequence[Any]) -> None:
-    counts = Counter(map(str, labels))
-    rare = [name for name, count in counts.items() if count < OUTER_FOLDS]
-    if len(counts) < 2 or rare:
-        raise ParameterError(
-            f"there are {len(counts)} labels"
-            + (f", and {rare[0]!r} is on only {counts[rare[0]]} rows" if rare else "")
-            + f": a comparison needs two labels or more, each on {OUTER_FOLDS} rows or more"
-        )
-
-
-def _method_candidates(
+def _candidates(
     texts: Sequence[str], words: WordVectors | None, methods: Iterable[type[Any]] | None
-) -> Iterator[tuple[str, FitEncoder]]:
-    """Yield the name of each method with a function that fits it."""
-    words = (_embedded_words() if words is None else words).frozen(texts)
+) -> dict[str, FitEncoder]:
+    """Map the name of each method to a function that fits it."""
+    if words is None:
+        model = load()
+        # The columns that compare pairs: some methods make long vectors of all columns.
+        columns = getattr(model.method, "pair_columns", None)
+        words = model.words.columns(*columns) if columns else model.words
+    words = words.frozen(texts)
     if words.probabilities is None:
         # The methods need probabilities, and most files of vectors are sorted by frequency.
         warn("the words have no counts: their probabilities are estimated from their order")
         words = words.with_ranks()
-    for kind in METHODS.values() if methods is None else methods:
-        yield TITLES.get(kind.__name__, kind.__name__), partial(_fit, words, kind())
+    kinds = METHODS.values() if methods is None else methods
+    return {
+        TITLES.get(kind.__name__, kind.__name__): partial(_fit, words, kind()) for kind in kinds
+    }
 
 
 def _fit(words: WordVectors, method: Method, texts: Sequence[str]) -> SupportsEncode:
     encoder = Encoder(words, method)
     return encoder.fit(texts) if method.refinements() or method.learns else encoder
-
-
-def _embedded_words() -> WordVectors:
-    """Return the embedded words in the columns that compare pairs: some methods make long vectors of all columns."""
-    model = load()
-    columns = getattr(model.method, "pair_columns", None)
-    return model.words.columns(*columns) if columns else model.words
 
 
 def _preset(name: str) -> FitEncoder:
@@ -145,55 +140,54 @@ def _preset(name: str) -> FitEncoder:
 
 
 def _score_encoder(
-    name: str, fit: FitEncoder, texts: Sequence[str], codes: Labels, seed: int, run: Run
+    name: str,
+    fit: FitEncoder,
+    texts: Sequence[str],
+    codes: Rows,
+    folds: Folds,
+    seed: int,
+    run: Run,
 ) -> ComparedMethod:
-    folds = stratified_folds(codes, OUTER_FOLDS, seed)
-
     def fold_data() -> Iterator[ProbeData]:
         for train, test in folds:
-            train_texts = [texts[row] for row in train]
-            encoder = fit(train_texts)
-            train_rows = np.asarray(encoder.encode(train_texts), np.float32)
-            test_rows = np.asarray(encoder.encode([texts[row] for row in test]), np.float32)
-            classes = int(codes.max()) + 1
-            yield ProbeData(
-                (train_rows, codes[train]), None, (test_rows, codes[test]), classes, seed
+            encoder = fit([texts[row] for row in train])
+            train_data, test_data = (
+                (np.asarray(encoder.encode([texts[row] for row in rows]), np.float32), codes[rows])
+                for rows in (train, test)
             )
+            yield ProbeData(train_data, None, test_data, int(codes.max()) + 1, seed)
 
-    results = run(probe, fold_data())
     accuracies = [
         100 * float((result.predicted == codes[test]).mean())
-        for result, (_, test) in zip(results, folds, strict=True)
+        for result, (_, test) in zip(run(probe, fold_data()), folds, strict=True)
     ]
     encoder = fit(texts)
     start = time.perf_counter()
     vectors = np.asarray(encoder.encode(list(texts)))
-    seconds = time.perf_counter() - start
-    return _row(name, accuracies, seconds / len(texts), vectors.shape[1])
+    return _row(name, accuracies, (time.perf_counter() - start) / len(texts), vectors.shape[1])
 
 
 def _score_classifier(
-    name: str, texts: Sequence[str], codes: Labels, seed: int, run: Run
+    name: str, texts: Sequence[str], codes: Rows, folds: Folds, run: Run
 ) -> ComparedMethod:
-    folds = [
-        (CLASSIFIERS[name], [texts[row] for row in train], codes[train], [texts[row] for row in test], codes[test])
-        for train, test in stratified_folds(codes, OUTER_FOLDS, seed)
-    ]  # fmt: skip
-    accuracies = list(run(_fold_accuracy, folds))
+    tasks = (
+        (name, *(([texts[row] for row in rows], codes[rows].tolist()) for rows in fold))
+        for fold in folds
+    )
+    accuracies = list(run(_fold_accuracy, tasks))
     model = Classifier(**CLASSIFIERS[name]).fit(texts, codes.tolist())
     start = time.perf_counter()
     model.predict(texts)
     seconds = time.perf_counter() - start
     features = model.contents.features
-    dim = features.ngram_columns + (0 if features.encoder is None else features.encoder.dim)
-    return _row(name, accuracies, seconds / len(texts), dim)
+    return _row(name, accuracies, seconds / len(texts), features.ngram_columns + features.dim)
 
 
-def _fold_accuracy(fold: tuple[dict[str, Any], list[str], Labels, list[str], Labels]) -> float:
+def _fold_accuracy(task: tuple[str, tuple[Any, Any], tuple[Any, Any]]) -> float:
     """Return the accuracy of a classifier on the test rows of a fold, in percent."""
-    parameters, train_texts, train_codes, test_texts, test_codes = fold
-    model = Classifier(**parameters, threads=1).fit(train_texts, train_codes.tolist())
-    return 100 * float(model.score(test_texts, test_codes.tolist()))
+    name, train, test = task
+    model = Classifier(**CLASSIFIERS[name], threads=1).fit(*train)
+    return 100 * model.score(*test)
 
 
 def _row(name: str, accuracies: Sequence[float], seconds: float, dim: int) -> ComparedMethod:

@@ -268,7 +268,7 @@ def _suspicious(training: Training, count: int) -> list[SuspiciousLabel]:
         else:
             suggested = plain_label(labels.from_members(p[row : row + 1] >= 0.5)[0])
             reason = "models that did not see it would give other labels"
-        found.append(_suspicious_label(training, row, own[row], suggested, reason))
+        found.append(_suspicious_label(training, row, own, suggested, reason))
     return found
 
 
@@ -282,7 +282,7 @@ def _conflicts(training: Training) -> list[SuspiciousLabel]:
             label = _label(training, earlier)
             how = "repeats" if cosine >= 1 else f"nearly repeats, with a cosine of {cosine:.3f},"
             reason = f"it {how} record {training.number(earlier)}, whose label is {label!s}"
-            found[row] = _suspicious_label(training, row, own[row], label, reason)
+            found[row] = _suspicious_label(training, row, own, label, reason)
     return [found[row] for row in sorted(found)]
 
 
@@ -315,13 +315,8 @@ def _label(training: Training, row: int) -> Any:
 
 
 def _suspicious_label(
-    training: Training, row: int, probability: float, suggested: Any, reason: str
+    training: Training, row: int, own: Float, suggested: Any, reason: str
 ) -> SuspiciousLabel:
-    return SuspiciousLabel(
-        training.number(row),
-        training.texts.item(row),
-        _label(training, row),
-        float(probability),
-        suggested,
-        reason,
-    )
+    number, text = training.number(row), training.texts.item(row)
+    label, probability = _label(training, row), float(own[row])
+    return SuspiciousLabel(number, text, label, probability, suggested, reason)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from noppa.classify import logistic
 from noppa.classify.features import Features, Texts, learn_ngrams
 from noppa.classify.labels import Labels, require_memory, same_length, stratified_folds
-from noppa.classify.logistic import Axes, Design, Folds, LinearModel, fit_temperature, row_losses
+from noppa.classify.logistic import Axes, Design, LinearModel, fit_temperature, row_losses
 from noppa.classify.storage import LONGEST, Contents
 from noppa.display import dataclass_repr
 from noppa.encoder import embedded
@@ -69,8 +69,7 @@ def _checked_lengths(ngrams: Any) -> tuple[int, int] | None:
     return shortest, longest
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(NamedTuple):
     """One pair of penalties: the logits of every row by the model that was not trained on it (n, columns), and the mean loss
     of each fold at the best temperature.
     """
@@ -78,10 +77,6 @@ class Trial:
     l2: tuple[float, float]
     logits: Float
     losses: Float
-
-    @property
-    def loss(self) -> float:
-        return float(self.losses.mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,103 +191,83 @@ def choose_penalties(
 ) -> Choice:
     """Choose the penalties that `fixed` leaves open.
 
+    Climbs along the penalties of the n-grams, then along those of the vectors, each until neither neighbour is better.
+
     held_out: the rows of each fold. train (n,): the rows that may be trained on.
     """
-    fold_of = np.full(len(design.targets), -1)
+    fold_of, count = np.full(len(design.targets), -1), len(held_out)
     for fold, rows in enumerate(held_out):
         fold_of[rows] = fold
-    weights = np.stack([train & (fold_of != fold) for fold in range(len(held_out))])
+    weights = np.stack([train & (fold_of != fold) for fold in range(count)])
     folds = design.folds(weights.astype(np.float32))
-    climb = _Climb(design, folds, fold_of, fixed)
-    trials = climb.run()
+    widths = (len(design.variances) - 1, design.ngrams.width)
+    axes = [axis for axis in (NGRAMS, VECTORS) if fixed[axis] is None and widths[axis]]
+    grids = [
+        GRIDS[axis] if axis in axes else (fixed[axis] or START_VECTORS,)
+        for axis in (VECTORS, NGRAMS)
+    ]
+    starts = (START_VECTORS, START_NGRAMS / float(folds.weights[0].sum()))
+    vectors, ngrams = (
+        int(np.abs(np.log(np.array(grid) / start)).argmin())
+        for grid, start in zip(grids, starts, strict=True)
+    )
+    place = (vectors, ngrams)
+    trials: dict[tuple[int, int], Trial] = {}
+    #: The solutions of every fold for some penalties, to start others from, (folds, parameters).
+    points: NDArray[np.float32] | None = None
+
+    def neighbours(axis: int, *steps: int) -> list[tuple[int, int]]:
+        last = len(grids[axis]) - 1
+        moved = [min(max(place[axis] + step, 0), last) for step in steps]
+        return [(place[0], index) if axis else (index, place[1]) for index in moved]
+
+    def fit(places: Sequence[tuple[int, int]]) -> None:
+        """Fit every fold at the places of the grid that were not tried yet."""
+        nonlocal points
+        new = [other for other in dict.fromkeys(places) if other not in trials]
+        if not new:
+            return
+        l2 = np.array([[grids[axis][other[axis]] for axis in (0, 1)] for other in new])
+        start = None if points is None else np.tile(points, (len(new), 1))
+        numbers = np.tile(np.arange(count), len(new))
+        models = logistic.fit(design, folds, numbers, np.repeat(l2, count, axis=0), start)
+        points = models.points[:count]
+        logits = models.logits().reshape(len(new), count, len(fold_of), -1)
+        for number, other in enumerate(new):
+            trials[other] = _trial(design, fold_of, l2[number], logits[number])
+
+    fit([*neighbours(0, -1, 0, 1), *neighbours(1, -1, 0, 1)])
+    for axis in axes:
+        while True:
+            around = neighbours(axis, -1, 1)
+            fit(around)
+            better = min(around, key=lambda other: trials[other].losses.mean())
+            if not _is_clearly_better(trials[better].losses, trials[place].losses):
+                break
+            place = better
     logits = np.full(design.targets.shape, np.nan)
     for fold, rows in enumerate(held_out):
-        others = [other for other in range(len(held_out)) if other != fold] or [fold]
-        best = min(trials, key=lambda trial: trial.losses[others].mean())
+        others = [other for other in range(count) if other != fold] or [fold]
+        best = min(trials.values(), key=lambda trial: trial.losses[others].mean())
         logits[rows] = best.logits[rows]
     held = fold_of >= 0
     temperature = fit_temperature(logits[held], design.targets[held], design.softmax)
-    assert climb.points is not None
-    return Choice(climb.best.l2, temperature, logits, fold_of, climb.points.mean(axis=0))
+    assert points is not None
+    return Choice(trials[place].l2, temperature, logits, fold_of, points.mean(axis=0))
 
 
-class _Climb:
-    """A climb along the penalties of the n-grams, then along those of the vectors, each until neither neighbour is better."""
-
-    def __init__(
-        self,
-        design: Design,
-        folds: Folds,
-        fold_of: Rows,
-        fixed: tuple[float | None, float | None],
-    ) -> None:
-        self.design, self.folds, self.fold_of = design, folds, fold_of
-        widths = (len(design.variances) - 1, design.ngrams.width)
-        self.axes = [axis for axis in (NGRAMS, VECTORS) if fixed[axis] is None and widths[axis]]
-        self.grids = [
-            GRIDS[axis] if axis in self.axes else (fixed[axis] or START_VECTORS,)
-            for axis in (VECTORS, NGRAMS)
-        ]
-        rows = float(folds.weights[0].sum())
-        starts = (START_VECTORS, START_NGRAMS / rows)
-        distances = [
-            np.abs(np.log(np.array(grid) / start))
-            for grid, start in zip(self.grids, starts, strict=True)
-        ]
-        self.place = int(distances[VECTORS].argmin()), int(distances[NGRAMS].argmin())
-        self.trials: dict[tuple[int, int], Trial] = {}
-        #: The solutions of every fold for some penalties, to start others from, (folds, parameters).
-        self.points: NDArray[np.float32] | None = None
-
-    @property
-    def best(self) -> Trial:
-        return self.trials[self.place]
-
-    def run(self) -> list[Trial]:
-        """Climb, and return all trials."""
-        self._try([self._neighbour(axis, step) for axis in (0, 1) for step in (-1, 0, 1)])
-        for axis in self.axes:
-            while True:
-                around = [self._neighbour(axis, step) for step in (-1, 1)]
-                self._try(around)
-                better = min(around, key=lambda place: self.trials[place].loss)
-                if not _is_clearly_better(self.trials[better].losses, self.best.losses):
-                    break
-                self.place = better
-        return list(self.trials.values())
-
-    def _neighbour(self, axis: int, step: int) -> tuple[int, int]:
-        place = list(self.place)
-        place[axis] = min(max(place[axis] + step, 0), len(self.grids[axis]) - 1)
-        return place[0], place[1]
-
-    def _try(self, places: Sequence[tuple[int, int]]) -> None:
-        """Fit every fold at the places of the grid that were not tried yet."""
-        new = [place for place in dict.fromkeys(places) if place not in self.trials]
-        if not new:
-            return
-        count = len(self.folds.weights)
-        l2 = np.array([[self.grids[axis][place[axis]] for axis in (0, 1)] for place in new])
-        folds = np.tile(np.arange(count), len(new))
-        start = None if self.points is None else np.tile(self.points, (len(new), 1))
-        penalties = np.repeat(l2, count, axis=0)
-        models = logistic.fit(self.design, self.folds, folds, penalties, start)
-        self.points = models.points[:count]
-        logits = models.logits().reshape(len(new), count, len(self.fold_of), -1)
-        for number, place in enumerate(new):
-            self.trials[place] = self._trial(l2[number], logits[number])
-
-    def _trial(self, l2: Float, logits: NDArray[np.float32]) -> Trial:
-        design, held = self.design, np.flatnonzero(self.fold_of >= 0)
-        folds = self.fold_of[held]
-        out_of_fold = logits[folds, held].astype(np.float64)
-        targets = design.targets[held]
-        temperature = fit_temperature(out_of_fold, targets, design.softmax)
-        losses = row_losses(out_of_fold / temperature, targets, design.softmax)
-        every = np.full(design.targets.shape, np.nan)
-        every[held] = out_of_fold
-        means = np.bincount(folds, losses) / np.bincount(folds)
-        return Trial((float(l2[0]), float(l2[1])), every, means)
+def _trial(design: Design, fold_of: Rows, l2: Float, logits: NDArray[np.float32]) -> Trial:
+    """Score the logits (folds, n, columns) of the models of one pair of penalties."""
+    held = np.flatnonzero(fold_of >= 0)
+    folds = fold_of[held]
+    out_of_fold = logits[folds, held].astype(np.float64)
+    targets = design.targets[held]
+    temperature = fit_temperature(out_of_fold, targets, design.softmax)
+    losses = row_losses(out_of_fold / temperature, targets, design.softmax)
+    every = np.full(design.targets.shape, np.nan)
+    every[held] = out_of_fold
+    means = np.bincount(folds, losses) / np.bincount(folds)
+    return Trial((float(l2[0]), float(l2[1])), every, means)
 
 
 def _is_clearly_better(losses: Float, others: Float) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple
 from typing import Annotated
 
 import typer
@@ -63,10 +62,10 @@ def compare(
         lines = comparison.compare(rows.texts, rows.labels, words, methods, run=run)
     choice = comparison.recommended(lines)
     if as_json:
-        print_json({"lines": [asdict(line) for line in lines], "choice": choice.name})
+        print_json({"lines": [line._asdict() for line in lines], "choice": choice.name})
         return
     head = ["method", "accuracy %", "± error", "µs a text", "dim"]
-    print_table(head, [astuple(line) for line in lines], [0, 2, 2, 1, 0])
+    print_table(head, lines, [0, 2, 2, 1, 0])
     typer.echo(
         f"Take {choice.name}: the smallest vectors ({choice.dim}) among the methods within one standard error "
         "of the best."
