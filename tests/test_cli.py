@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from noppa.cli import COMMANDS, in_shell_words, main
 from noppa.cli.options import input_files, parse_method
 from noppa.encoder import embedded
 from noppa.errors import ParameterError
-from noppa.methods import registry
 from tests.command import run_command
 from tests.conftest import made_texts, made_words
 from tools.command_page import PAGE, page
@@ -213,12 +211,6 @@ def test_a_table_in_a_pipe_is_plain():
     ]
 
 
-def test_a_summary_ends_encode():
-    done = run_command("encode t.txt -m model -o v.npy")
-    summary = r"noppa: v.npy: 2 rows, 0 of 3 tokens unknown \(0.0%\), \d+\.\d s\n"
-    assert re.fullmatch(summary, done.errors)
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -265,27 +257,6 @@ def test_parameters_have_the_type_of_their_field():
             parse_method("noppa", [pair])
     with pytest.raises(ParameterError, match="the method has no parameters"):
         parse_method("average", ["k=1"])
-
-
-def test_a_method_of_the_user_from_the_current_folder(monkeypatch):
-    Path("users_module.py").write_text(
-        "import noppa\n"
-        "from dataclasses import dataclass\n"
-        "@dataclass(frozen=True)\n"
-        "class Power(noppa.Method):\n"
-        "    exponent: float = 1\n"
-        "    times: int = 2\n"
-        "    def pool(self, vectors, weights):\n"
-        "        return self.times * (vectors**self.exponent).mean(axis=0)\n"
-    )
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
-    monkeypatch.setattr(registry, "METHODS", dict(registry.METHODS))
-    method = parse_method("users_module:Power", ["exponent=2", "times=3"])
-    words = noppa.WordVectors(["a", "cake"], [[1.0, 2.0], [3.0, 4.0]])
-    assert noppa.Encoder(words, method).encode("a cake").tolist() == [15.0, 30.0]
-    done = run_command("encode t.txt -m model --method users_module:Power -o v.npy")
-    assert done.code == 0, done.errors
-    assert np.load("v.npy").tolist() == [[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
 
 
 # Explanations
@@ -338,23 +309,6 @@ def test_pictures(noppa_model, name, start):
         assert Path(name).read_bytes().startswith(start)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("''", "the text is empty: give at least one word"),
-        ("a --against ' '", "--against is empty: give at least one word"),
-        ("a -o it.gif", "it.gif ends in .gif: give a name in"),
-        ("a -o no/it.png", "no/it.png cannot be written"),
-        ("a -m nowhere", "nowhere"),
-    ],
-)
-def test_mistakes_are_one_sentence(arguments, message):
-    done = run_command(f"explain {arguments}")
-    assert done.code != 0
-    assert message in done.errors
-    assert done.errors.count("\n") == 1
-
-
 # The state of the installation
 
 
@@ -381,12 +335,6 @@ def test_info_reports_a_damaged_model_and_a_missing_folder(monkeypatch, tmp_path
     assert "checksum" in facts["preset default"]
     assert any("pip install" in problem for problem in facts["problems"])
     assert any("TMPDIR" in problem for problem in facts["problems"])
-
-
-def test_info_names_the_line_that_installs_an_extra(monkeypatch):
-    monkeypatch.setattr("noppa.cli.info._is_installed", lambda name: name != "pyarrow")
-    facts = json.loads(run_command("info --check --json").output)
-    assert facts["extra parquet"] == "pip install 'noppa[parquet]'"
 
 
 def test_commands_run_where_the_output_is_not_utf8():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import pty
@@ -170,22 +169,6 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(folder):
 @pytest.mark.parametrize(
     "command",
     [
-        "encode texts.txt -m model",
-        "search texts.txt cake -m model",
-    ],
-)
-def test_a_full_standard_output(folder, command):
-    inputs(folder)
-    with open("/dev/full", "wb") as full:
-        done = run(*command.split(), stdout=full)
-    assert done.returncode == 1
-    assert b"No space left on device" in done.stderr
-    assert done.stderr.count(b"\n") == 1, done.stderr.decode()
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
         "encode texts.txt -m model --to csv",
         "search texts.txt cake -m model --json",
         "similarity a cake -m model",
@@ -208,47 +191,7 @@ def test_a_full_device_is_one_sentence(folder, command):
     assert "Traceback" not in done.errors
 
 
-def test_ctrl_c_while_parquet_is_written(folder):
-    """In a process of its own: what is printed when objects are collected at its end counts too."""
-    (folder / "texts.txt").write_text("a cake is a cake\n" * 40_000)
-    code = (
-        "import os, signal\n"
-        "from noppa.cli import main\n"
-        "from noppa.files.write import Parquet\n"
-        "real, calls = Parquet.write, []\n"
-        "def interrupted(self, *arguments):\n"
-        "    real(self, *arguments)\n"
-        "    calls.append(1)\n"
-        "    if len(calls) == 2: os.kill(os.getpid(), signal.SIGINT)\n"
-        "Parquet.write = interrupted\n"
-        "main()\n"
-    )
-    command = [sys.executable, "-c", code, "encode", "texts.txt", "-m", "model", "-o", "v.parquet"]
-    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 130
-    assert done.stderr == b"noppa: interrupted: nothing was written\n"
-    assert {path.name for path in folder.iterdir()} == {"model", "texts.txt"}
-
-
 # Damaged files
-
-
-@pytest.mark.parametrize("command", ["encode", "fit", "index", "vectors counts", "search"])
-@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "txt"])
-def test_a_cut_archive_is_named(folder, command, form):
-    inputs(folder)
-    text = ("cake\n" if form == "txt" else "text\n") + "".join(
-        f"cake {os.urandom(8).hex()}\n" for _ in range(9000)
-    )
-    (folder / f"t.{form}.gz").write_bytes(gzip.compress(text.encode())[:-3000])
-    more = {"encode": "-m model -o v.npy --on-error skip", "fit": "-v glove.txt --ranks -p k=0 -o f --on-error skip",
-            "index": "-m model -o i --on-error skip", "vectors counts": "--on-error skip",
-            "search": "cake -m model --on-error skip"}  # fmt: skip
-    result = CliRunner().invoke(
-        program(), [*command.split(), f"t.{form}.gz", *more[command].split()]
-    )
-    assert f"t.{form}.gz is damaged or cut short" in str(result.exception)
-    assert "fetch it again" in str(result.exception)
 
 
 # A terminal

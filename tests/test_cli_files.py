@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -73,65 +72,6 @@ def test_lines_come_out_while_the_pipe_is_open(model):
     finally:
         process.communicate()
     assert process.returncode == 0
-
-
-def test_file_to_file(model, tmp_path):
-    (tmp_path / "t.csv").write_text('id,body\n1,"a, cake"\n2,girl\n')
-    done = run(
-        "encode",
-        tmp_path / "t.csv",
-        "--column",
-        "body",
-        "-m",
-        model,
-        "-o",
-        tmp_path / "v.npy",
-        "--normalize",
-    )
-    assert (done.returncode, done.stdout) == (0, b"")
-    summary = rf"noppa: {tmp_path}/v.npy: 2 rows, 1 of 4 tokens unknown \(25.0%\), [0-9.]+ s\n"
-    assert re.fullmatch(summary, done.stderr.decode())
-    expected = noppa.load(model).encode(["a, cake", "girl"], normalize=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), expected)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["none.txt"], 1, "noppa: none.txt does not exist"),
-        (["--to", "npy"], 2, "cannot be written to standard output"),
-        (["--to", "xml"], 2, "must be one of"),
-        (["--on-error", "ignore"], 2, "'ignore' is not one of 'raise', 'skip', 'empty'"),
-        (["-o", "v.xyz"], 2, "must end in"),
-        (["--wrong"], 2, "No such option"),
-        (["--dim", "2"], 2, "the presets similarity, small"),
-    ],
-)
-def test_mistakes_are_one_line_and_no_traceback(model, arguments, code, message):
-    done = run("encode", *arguments, "-m", model, given=b"a cake\n")
-    assert done.returncode == code
-    assert message in done.stderr.decode()
-    assert "Traceback" not in done.stderr.decode()
-
-
-def test_missing_model(tmp_path):
-    done = run("encode", "-m", tmp_path / "none", given=b"a\n")
-    assert done.returncode == 1
-    assert done.stderr.decode().startswith("noppa: ")
-
-
-def test_bad_records(model, tmp_path):
-    given = b"a cake\n\xff\n"
-    failed = run("encode", "-m", model, "-o", tmp_path / "v.npy", given=given)
-    assert failed.returncode == 1
-    assert b"standard input, line 2: it is not UTF-8" in failed.stderr
-    assert not (tmp_path / "v.npy").exists()
-    done = run("encode", "-m", model, "-o", tmp_path / "v.npy", "--on-error", "empty", given=given)
-    assert done.returncode == 0
-    assert done.stderr.decode().splitlines()[:2] == [
-        "noppa: 1 of 2 records were bad and treated as empty:",
-        "  standard input, line 2: it is not UTF-8 (pass encoding='cp1252', or what it is)",
-    ]
 
 
 def test_closed_pipe_is_quiet(model, tmp_path):
@@ -250,25 +190,6 @@ def test_fit(glove, tmp_path):
     np.testing.assert_array_equal(fitted.encode(["a girl"]), ours.encode(["a girl"]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["-p", "q=1"], 2, "a name from a, k, position"),
-        (["-p", "a"], 2, "give name=value"),
-        (["-p", "k=-1"], 2, "k must be a whole number"),
-        (["--method", "bert"], 2, "there is no method"),
-        ([], 2, "NoPPA needs word probabilities: give --counts FILE"),
-        (["--ranks", "-p", "k=5"], 2, "noppa: "),
-    ],
-)
-def test_fit_mistakes(glove, tmp_path, arguments, code, message):
-    done = run("fit", "-v", glove, "-o", tmp_path / "m", *arguments, given=b"a cake\nthe girl\n")
-    assert done.returncode == code, done.stderr
-    assert message in done.stderr.decode()
-    assert "Traceback" not in done.stderr.decode()
-    assert not (tmp_path / "m").exists()
-
-
 # vectors
 
 
@@ -307,8 +228,3 @@ def test_nearest_coverage_and_counts(glove, tmp_path):
     assert message.endswith("2\tzzqx\n")
     assert run("vectors", "counts", given=b"a cake a\nb\n").stdout == b"a 2\ncake 1\nb 1\n"
     assert run("vectors", "nearest", glove, "zzqx").returncode == 1
-
-
-def test_get_lists_and_refuses():
-    assert b"glove.840B.300d" in run("vectors", "get").stdout
-    assert run("vectors", "get", "none").returncode == 2

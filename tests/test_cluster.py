@@ -174,17 +174,6 @@ def test_vectors_of_a_spark_frame(model) -> None:
     assert vectors.tobytes() == noppa.load(model).encode(TEXTS[:20]).tobytes()
 
 
-@pytest.mark.parametrize(("engine", "module"), [("dask", "distributed"), ("spark", "pyspark.sql")])
-def test_a_missing_engine_names_the_install_line(
-    tmp_path, model, inputs, monkeypatch, engine, module
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(noppa.NoppaError, match=rf"pip install 'noppa\[{engine}\]'"):
-        cluster.run_parts(
-            partial(Job, noppa.load(model)), Input(inputs), tmp_path / "out", engine=engine
-        )
-
-
 # Parts, in one process
 
 

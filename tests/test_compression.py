@@ -95,13 +95,6 @@ def test_a_changed_byte_is_seen(tmp_path, kind):
         content_of(path)
 
 
-def test_skippable_frames_of_zstd(tmp_path):
-    path = tmp_path / "v"
-    skipped = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"notes"
-    path.write_bytes(PACK["zst"](TEXT) + skipped)
-    assert content_of(path) == TEXT
-
-
 # Archives
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from html.parser import HTMLParser
 
@@ -81,22 +80,6 @@ def test_html_is_whole_and_nothing_of_a_user_is_markup(objects):
     assert "&lt;/td&gt;&lt;script&gt;" in objects["10 Hits"]._repr_html_()
 
 
-def test_colours_leave_text_readable_on_light_and_dark():
-    """Contrast of at least 4.5 with the strongest tint below black on white and white on near-black."""
-
-    def luminance(colour):
-        parts = [part / 255 for part in colour]
-        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    for text, paper in (((0, 0, 0), (255, 255, 255)), ((230, 237, 243), (17, 17, 17))):
-        for share in (1.0, -1.0):
-            *tint, alpha = map(float, re.findall(r"[\d.]+", display._tints([share])[0]))
-            below = [alpha * t + (1 - alpha) * p for t, p in zip(tint, paper, strict=True)]
-            low, high = sorted((luminance(text), luminance(below)))
-            assert (high + 0.05) / (low + 0.05) > 4.5
-
-
 def test_frames(objects):
     explanation, pair = objects["3 Explanation"], objects["4 PairExplanation"]
     frame = explanation.to_pandas()
@@ -123,20 +106,6 @@ def test_frames(objects):
     assert objects["8 TrainingReport"].to_pandas().columns[0] == "row"
 
 
-def test_a_frame_without_pandas_names_the_extra(objects, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[pandas\]'"):
-        objects["10 Hits"].to_pandas()
-
-
-def test_a_long_table_is_cut():
-    columns = {"name": [f"r{number}" for number in range(97)], "share": [0.5] * 97}
-    text = display.text_table(columns)
-    assert "r11" in text
-    assert "r12" not in text
-    assert text.endswith("… and 85 more")
-
-
 def test_nothing_found_is_shown_as_that():
     hits = noppa.Index().search("anything")
     assert "no hits" in hits._repr_html_()
@@ -158,19 +127,6 @@ def test_batches_and_bars_change_no_byte(size, capfd):
     assert barred.tobytes() == whole.tobytes()
     assert model.encode(iter(texts), show_progress_bar=True).tobytes() == whole.tobytes()
     assert capfd.readouterr().err == ""  # neither a terminal nor a notebook
-
-
-def test_odd_batches():
-    model = noppa.load("similarity")
-    assert model.encode([], batch_size=3, show_progress_bar=True).shape == (0, model.dim)
-    assert model.encode("a", batch_size=3, show_progress_bar=False).shape == (model.dim,)
-    for size in (-1, 0):
-        with pytest.raises(
-            noppa.NoppaError, match="batch_size must be a whole number of at least 1"
-        ):
-            model.encode(["a"], batch_size=size)
-    with pytest.raises(noppa.NoppaError, match="show_progress_bar must be True or False"):
-        model.encode("a", show_progress_bar="yes")
 
 
 def test_a_bar_on_a_terminal(monkeypatch):

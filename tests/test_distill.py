@@ -193,14 +193,6 @@ def test_words_that_are_pulled_stay_near_their_start() -> None:
     assert np.linalg.norm(tied - start) < np.linalg.norm(free - start) / 2
 
 
-def test_too_few_texts_to_fit_on() -> None:
-    start, ids, offsets, targets = made_fit(20)
-    with pytest.raises(noppa.NoppaError, match="20 texts with a known word are too few"):
-        fit_words(start, ids, offsets, targets)
-    assert Fit().for_texts(100).held_out == 10
-    assert Fit().for_texts(1_000_000) == Fit()
-
-
 def test_distilled_vectors_follow_the_teacher(made: Path, tmp_path: Path) -> None:
     texts = made_sentences(800)
     teacher = Teacher(str(made), tmp_path / "kept")
@@ -249,15 +241,6 @@ def test_command_line(made: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
     invoke(str(made), str(text), "--beside", "model", "-o", str(out), "--dim", "5")
     assert noppa.load(out).dim == 10
-
-
-def test_command_line_with_a_vocabulary_alone(made: Path, tmp_path: Path) -> None:
-    words = tmp_path / "words.txt"
-    words.write_text("ba\nkuku\nba\nna\n")
-    out = tmp_path / "encoder"
-    invoke(str(made), "--vocabulary", str(words), "-o", str(out), "--dim", "2", "--cache", str(tmp_path / "kept"))  # fmt: skip
-    assert noppa.load(out).encode("kuku na").shape == (2,)
-    assert list((tmp_path / "kept").iterdir())
 
 
 def test_command_line_refuses(made: Path, tmp_path: Path) -> None:

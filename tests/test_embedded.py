@@ -10,10 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import noppa
-from noppa.cli import program
 from noppa.encoder import embedded
 from noppa.words.formats import in_dtype
 from tests.conftest import VOCABULARY, made_texts
@@ -105,13 +103,6 @@ def test_a_preset_saved_stands_alone(model: Path, tmp_path: Path) -> None:
     assert small < (tmp_path / "default" / "words" / "matrix.npy").stat().st_size
 
 
-def test_a_preset_travels_as_its_path(model: Path) -> None:
-    encoder = noppa.load("similarity")
-    sent = pickle.dumps(encoder)
-    assert len(sent) < 1000
-    assert pickle.loads(sent).encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
-
-
 def test_the_same_input_gives_the_same_bytes(model: Path, tmp_path: Path) -> None:
     words = made_model_words()
     write_model(tmp_path / "again", words, made_presets(words))
@@ -177,48 +168,6 @@ def test_small_and_large_folders_give_the_same(
     assert np.load(tmp_path / "exact" / "probabilities.npy").dtype == np.float64
 
 
-def test_a_preset_and_other_words_do_not_go_together(model: Path) -> None:
-    made_model_words().with_ranks().save(model / "words")
-    with pytest.raises(noppa.NoppaError, match="was written for other words"):
-        noppa.load()
-
-
-def test_a_damaged_model_is_noticed_when_asked(model: Path) -> None:
-    file = model / "words" / "matrix.npy"
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
-    noppa.load()
-    with pytest.raises(noppa.NoppaError, match="its checksum does not match"):
-        noppa.load(verify=True)
-    file.write_bytes(content[:-1])
-    with pytest.raises(noppa.NoppaError, match="is damaged"):
-        noppa.load()
-
-
-def test_the_command_line_takes_presets(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = CliRunner()
-    told = run.invoke(program(), ["info"]).output
-    assert "embedded model   18 words, 2 pieces, 13 dimensions" in told
-    assert "presets: default, similarity" in told
-    pair = TEXTS[:2]
-    for arguments, name in (([], "similarity"), (["--model", "default"], "default")):
-        found = run.invoke(program(), ["similarity", *pair, *arguments]).output
-        assert float(found) == pytest.approx(noppa.load(name).similarity(*pair), abs=1e-4)
-    (tmp_path / "texts").write_text("\n".join(TEXTS))
-    target = tmp_path / "rows.npy"
-    done = run.invoke(
-        program(), ["encode", str(tmp_path / "texts"), "-m", "similarity", "-o", str(target)]
-    )
-    assert done.exit_code == 0
-    assert (np.load(target) == noppa.load("similarity").encode(TEXTS)).all()
-    assert isinstance(
-        run.invoke(program(), ["similarity", *pair, "-m", "x"]).exception, noppa.NoppaError
-    )
-
-
 class TestColumns:
     words = made_model_words()
 
@@ -253,13 +202,6 @@ class TestColumns:
         wanted = noppa.Encoder(words, noppa.Average()).encode("a d")[3:7]
         assert (found == wanted).all()
 
-    @pytest.mark.parametrize(("start", "stop"), [(-1, 3), (3, 3), (0, 14), (5, 2)])
-    def test_columns_that_are_not_there(self, start: int, stop: int) -> None:
-        with pytest.raises(
-            noppa.NoppaError, match=r"are not within the 13|whole number of at least 0"
-        ):
-            self.words.columns(start, stop)
-
     def test_files_have_the_columns_alone(self, tmp_path: Path) -> None:
         view = self.words.columns(3, 9)
         for name in ("v.npy", "v.safetensors", "v.txt", "v"):
@@ -268,19 +210,6 @@ class TestColumns:
             assert (again["cake"] == view["cake"]).all()
         few = noppa.WordVectors.load(tmp_path / "v", keep=["cake"], dtype="int8")
         assert (few["cake"] == view["cake"]).all()
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"blocks": (1, 1), "scales": np.ones((1, 2))}, "do not add up to 3"),
-            ({"blocks": (1, 2), "scales": np.ones(1)}, r"one per row and block: \(1, 2\)"),
-            ({"blocks": (1, 2)}, "blocks belong to the scales"),
-            ({"blocks": (0, 3), "scales": np.ones((1, 2))}, "blocks"),
-        ],
-    )
-    def test_bad_blocks(self, options: dict[str, object], message: str) -> None:
-        with pytest.raises(noppa.NoppaError, match=message):
-            noppa.WordVectors(["a"], np.ones((1, 3), np.int8), **options)  # type: ignore[arg-type]
 
 
 def test_a_preset_with_scales_of_its_own(tmp_path: Path) -> None:

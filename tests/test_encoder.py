@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import multiprocessing
 import os
 import pickle
@@ -114,12 +113,6 @@ def test_dim_is_known_before_and_after_fitting() -> None:
         assert encoder.encode(TEXTS).shape == (300, dim)
 
 
-def test_nothing_known_stays_zero_through_every_refinement() -> None:
-    encoder = fitted(refine=noppa.Whitening())
-    with pytest.warns(noppa.NoppaWarning):
-        assert (encoder.encode("zzz") == 0).all()
-
-
 def test_a_tokenizer_of_ones_own() -> None:
     encoder = noppa.Encoder(WORDS, noppa.NoPPA(k=0), tokenizer=lambda text: text.split("|"))
     plain = noppa.Encoder(WORDS, noppa.NoPPA(k=0))
@@ -127,27 +120,6 @@ def test_a_tokenizer_of_ones_own() -> None:
     wrong = noppa.Encoder(WORDS, noppa.NoPPA(k=0), tokenizer=lambda text: "the")
     with pytest.raises(noppa.NoppaError, match="the tokenizer gave a str for item 0"):
         wrong.encode("the girl")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((["a"], noppa.NoPPA()), "words must be a WordVectors, not a list"),
-        ((WORDS, "noppa"), "method must be a noppa.Method"),
-        ((WORDS, noppa.NoPPA(), "whiten"), "is not a noppa.Refinement"),
-        ((WORDS, noppa.NoPPA(), None, "split"), "there is no tokenizer 'split'"),
-        ((WORDS, noppa.NoPPA(), None, 5), "tokenizer must be a name or a function"),
-    ],
-)
-def test_bad_construction(arguments: tuple[object, ...], message: str) -> None:
-    with pytest.raises(noppa.NoppaError, match=message):
-        noppa.Encoder(*arguments)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
-def test_bad_thread_counts(threads: object) -> None:
-    with pytest.raises(noppa.NoppaError, match="threads must be a whole number of at least 1"):
-        fitted().encode("a", threads=threads)  # type: ignore[arg-type]
 
 
 class TestFiles:
@@ -231,20 +203,6 @@ class TestFiles:
         with pytest.raises(noppa.NoppaError, match="holds a saved words, not a saved encoder"):
             noppa.load(tmp_path / "words")
 
-    def test_a_failed_save_leaves_the_old_one(self, tmp_path: Path) -> None:
-        encoder = fitted()
-        encoder.save(tmp_path / "model")
-        before = {file.name: file.read_bytes() for file in (tmp_path / "model").glob("*.*")}
-        with (
-            mock.patch(
-                "noppa.io.storage.write_array", side_effect=OSError(28, "No space left on device")
-            ),
-            pytest.raises(noppa.NoppaError, match="No space left on device"),
-        ):
-            encoder.fit(TEXTS[:50]).save(tmp_path / "model")
-        assert {file.name: file.read_bytes() for file in (tmp_path / "model").glob("*.*")} == before
-        assert os.listdir(tmp_path) == ["model"]
-
     def test_only_its_own_kind_is_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "thesis").mkdir()
         (tmp_path / "thesis" / "chapter").write_text("years of work")
@@ -293,12 +251,6 @@ class TestFiles:
         ):
             assert again.encode(TEXTS).tobytes() == rows
 
-    def test_a_preset_travels_as_its_name(self) -> None:
-        message = pickle.dumps(noppa.load("similarity"))
-        assert str(Path(noppa.__file__).parent).encode() not in message
-        rows = noppa.load("similarity").encode(TEXTS[:5])
-        assert pickle.loads(message).encode(TEXTS[:5]).tobytes() == rows.tobytes()
-
     def test_a_copy_is_fitted_apart(self) -> None:
         encoder = fitted()
         rows = encoder.encode(TEXTS).tobytes()
@@ -306,19 +258,6 @@ class TestFiles:
             again.fit(TEXTS[:60])
             assert again.encode(TEXTS).tobytes() != rows
         assert encoder.encode(TEXTS).tobytes() == rows
-
-    def test_an_encoder_in_memory_travels_whole(self) -> None:
-        encoder = fitted()
-        again = pickle.loads(pickle.dumps(encoder))
-        assert again.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
-
-    def test_the_header_is_readable(self, tmp_path: Path) -> None:
-        fitted().save(tmp_path / "model")
-        text = (tmp_path / "model" / "noppa.json").read_text()
-        header = json.loads(text[: text.rindex("}") + 1])
-        assert header["kind"] == "encoder"
-        assert header["method"]["a"] == 0.05
-        assert header["sentences"] == 300
 
     def test_a_golden_folder_still_loads(self, tmp_path: Path) -> None:
         """Written by version 0.1.0; every later version must read it."""

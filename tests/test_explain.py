@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import noppa
 from noppa import _native as kernels
-from noppa.errors import InputError, NotFittedError, ParameterError
+from noppa.errors import InputError, ParameterError
 from noppa.methods import noppa as equations
 from noppa.methods.clusters import CANCELLED, power_terms
 
@@ -178,13 +178,6 @@ def test_what_refinement_removed() -> None:
     assert np.linalg.norm(scaled[-1].after) == pytest.approx(1)
 
 
-def test_the_maximum_belongs_to_the_word_that_has_it() -> None:
-    encoder = noppa.Encoder(made_words(), noppa.NoPPA(k=0, a=None, parts=("max",)))
-    told = encoder.explain("the girl eats the")
-    assert ((told.contributions != 0).sum(axis=0) == 1).all()
-    assert not told.contributions[3].any()  # the first of two equal words has it
-
-
 def test_residuals_that_cancel_are_named() -> None:
     residual = np.array([[0.3, 1.0], [0.1, -1.0], [-0.4 + 1e-12, 0.5]])
     terms, cancelled = power_terms(residual, np.zeros(3, np.int32), 1, 0.5)
@@ -199,14 +192,6 @@ def test_residuals_that_cancel_are_named() -> None:
     told = encoder.explain("up down")
     assert list(told.remainders) == [CANCELLED]
     assert told.vector == pytest.approx([-1, 0])
-
-
-def test_a_tokenizer_of_the_users_own() -> None:
-    encoder = noppa.Encoder(made_words(), noppa.NoPPA(k=0), tokenizer=lambda text: text.split("+"))
-    told = encoder.explain("the+girl+is not one")
-    assert told.tokens == ("the", "girl", "is not one")
-    assert told.known.tolist() == [True, True, False]
-    assert_close(told.vector, encoder.encode("the+girl+is not one").astype(float))
 
 
 def test_a_word_by_its_pieces() -> None:
@@ -235,13 +220,6 @@ def test_bounds_on_the_length() -> None:
         strict.explain("the girl eats")
     with pytest.raises(InputError, match="has 2001 tokens, and an explanation takes up to 2000"):
         noppa.Encoder(made_words(), noppa.Average()).explain("cake " * 2001)
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, match="item 0 is missing"):
-        encoder_of("average").explain(None)
-    with pytest.raises(NotFittedError, match=r"call fit\(texts\) first"):
-        noppa.Encoder(made_words(), noppa.NoPPA(k=2)).explain("the girl")
 
 
 def test_an_explanation_is_frozen_and_becomes_json() -> None:

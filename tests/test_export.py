@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 import noppa
 from noppa.cli import program
 from noppa.errors import MissingPackageError, NoppaError, ParameterError
-from noppa.export import FORMATS, export
+from noppa.export import export
 from noppa.export.means import mean_words
-from noppa.methods import METHODS
 from tests.conftest import made_texts, made_words
 
 
@@ -51,10 +50,6 @@ def test_a_last_scaling_is_left_to_the_reader() -> None:
     unit = noppa.Encoder(words, noppa.SIF(), noppa.Normalize()).fit(texts)
     rows = noppa.Encoder(mean_words(unit), noppa.Average()).encode(texts, normalize=True)
     np.testing.assert_allclose(rows, unit.encode(texts), atol=1e-5)
-
-
-def test_which_methods_are_means() -> None:
-    assert {name for name, kind in METHODS.items() if kind().is_mean} == {"average", "sif", "usif"}
 
 
 class Half(noppa.Method):
@@ -136,10 +131,7 @@ def test_a_model2vec_folder_is_complete(tmp_path: Path) -> None:
         (["default", "--to", "safetensors", "-o", "d.safetensors", "--words-only"], 0, "1212 dim"),
         (["similarity", "--to", "model2vec", "-o", "s"], 0, "s: model2vec"),
         (["default", "--to", "word2vec", "-o", "d.bin"], 1, "words_only"),
-        (["default", "--to", "tensorflow", "-o", "d"], 2, "must be one of"),
         (["similarity", "--to", "word2vec", "-o", "s.txt"], 1, "name it s.bin"),
-        (["nowhere", "--to", "word2vec", "-o", "s.bin"], 1, "does not exist"),
-        (["similarity", "--to", "word2vec", "-o", "no/s.bin"], 1, "the folder"),
     ],
 )
 def test_the_command(
@@ -150,21 +142,6 @@ def test_the_command(
     assert result.exit_code == code
     assert said in " ".join(f"{result.output} {result.exception}".split())
     assert code == 0 or list(tmp_path.iterdir()) == []
-
-
-def test_other_encoders_and_formats(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="not an encoder or classifier"):
-        export(noppa.external(lambda texts: [[1.0]] * len(texts)), "word2vec", tmp_path / "x.bin")
-    with pytest.raises(ParameterError, match="to must be one of"):
-        export(noppa.load(), "pickle", tmp_path / "x")
-    assert list(FORMATS) == ["model2vec", "word2vec", "safetensors", "onnx"]
-
-
-def test_a_graph_needs_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'noppa\[onnx\]'"):
-        export(noppa.load(), "onnx", tmp_path / "m.onnx")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import os
-import pickle
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -118,14 +116,6 @@ def test_the_contract_holds_for_methods_of_others(method: Any, named: bool) -> N
     check_method(method)
 
 
-def test_a_method_does_what_it_says() -> None:
-    words = made_words()
-    vectors = words.vectors(words.vocabulary.look_up(["the girl"], 1)[0]).astype(float)
-    weights = 0.05 / (words.probabilities[words.vocabulary.look_up(["the girl"], 1)[0]] + 0.025)
-    expected = PowerMean().pool(vectors, weights)
-    assert np.allclose(noppa.Encoder(words, PowerMean()).encode("the girl"), expected, rtol=1e-6)
-
-
 def test_a_subclass_keeps_the_kernel_of_its_base_unless_it_pools_anew() -> None:
     words = made_words()
     pooler = LongerSIF().pooler(words, {})
@@ -176,12 +166,6 @@ def test_saved_by_the_registered_name(tmp_path: Path) -> None:
         noppa.load(tmp_path / "saved")
 
 
-def test_parameters_that_json_cannot_hold_are_refused(tmp_path: Path) -> None:
-    noppa.register("broken", Broken)
-    with pytest.raises(ParameterError, match=r"its result is .*: a parameter is a number"):
-        noppa.Encoder(made_words(), Broken(np.zeros(7))).save(tmp_path / "no")
-
-
 def test_an_installed_package_offers_a_method_as_an_entry_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,13 +205,6 @@ def test_what_cannot_be_saved_is_not_half_saved(tmp_path: Path) -> None:
 def test_names_that_are_refused(name: Any, kind: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         noppa.register(name, kind)
-
-
-def test_a_name_stays_with_its_class() -> None:
-    noppa.register("mine", PowerMean)
-    noppa.register("mine", PowerMean)
-    with pytest.raises(ParameterError, match=r"belongs to .*PowerMean"):
-        noppa.register("mine", Ramp)
 
 
 def test_a_method_from_its_place() -> None:
@@ -294,23 +271,6 @@ def test_values_beyond_float32_are_bounded() -> None:
     row = noppa.Encoder(made_words(), Broken(np.full(7, 1e300))).encode("the girl")
     assert np.isfinite(row).all()
     assert row.max() > 1e38
-
-
-def test_a_loaded_encoder_outlives_its_folder(tmp_path: Path) -> None:
-    """Pickled, copied and deep-copied after its folder has gone."""
-    noppa.Encoder(made_words(), noppa.NoPPA(k=1)).fit(TEXTS).save(tmp_path / "saved")
-    loaded = noppa.load(tmp_path / "saved")
-    assert loaded.identity.kind == "folder"
-    assert loaded.identity.is_on_disk
-    rows = loaded.encode(TEXTS).tobytes()
-    whole = pickle.dumps(loaded)
-    (tmp_path / "saved").rename(tmp_path / "gone")
-    assert not loaded.identity.is_on_disk
-    for again in (pickle.loads(pickle.dumps(loaded)), copy.copy(loaded), copy.deepcopy(loaded)):
-        assert again.encode(TEXTS).tobytes() == rows
-    assert len(whole) < 1000
-    with pytest.raises(FileError, match="cannot be loaded here"):
-        pickle.loads(whole)
 
 
 def test_commands_know_what_a_named_module_registers(tmp_path: Path) -> None:

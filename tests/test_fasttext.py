@@ -302,15 +302,6 @@ def test_what_needs_a_table_says_so(model: Path, tmp_path: Path) -> None:
         noppa.WordVectors.load(tmp_path / "plain", unknown="ngrams")
 
 
-def test_n_grams_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "made.bin"
-    content = bytearray(made_model())
-    content[-11 * 3 * 4 :] = np.full(33, np.nan, "<f4").tobytes()
-    path.write_bytes(content)
-    with pytest.raises(noppa.NoppaError, match="not finite"):
-        noppa.WordVectors.load(path)["Kuchen"]
-
-
 @pytest.mark.parametrize("suffix", ["gz", "xz"])
 def test_a_compressed_model_is_unpacked(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str

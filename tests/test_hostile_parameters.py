@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -23,46 +23,29 @@ TEXTS = ["a b c", "b c d e", "a d", "c e a b", "e", "d d a"]
 
 HOSTILE: list[Any] = [
     2**62,
-    2**31,
-    10**400,
     10**5000,
     -1,
     0,
     2,
-    -(2**63),
     1e-320,
-    5e-324,
     1e308,
     float("nan"),
     float("inf"),
-    -float("inf"),
     "false",
-    "",
     "dct99999999999",
-    b"paper",
     True,
     None,
-    np.True_,
     np.float16(0.5),
-    np.float32("nan"),
     np.int64(3),
-    np.uint8(2),
     np.array([1, 2]),
-    np.array(3),
     np.array(["paper", "word"]),
-    np.ma.masked,
-    Decimal("0.5"),
     Decimal("sNaN"),
     Fraction(1, 3),
     1j,
     [],
-    {},
     ["word", 3],
-    ("word", "word"),
     ("dct99999999999",),
     object(),
-    int,
-    b"\xff",
 ]
 
 
@@ -87,14 +70,19 @@ def _small(kind: type[Any]) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::noppa.errors.NoppaWarning")
-@pytest.mark.parametrize(("kind", "name"), _fields(METHODS.values()))
-def test_every_field_of_a_method(words: noppa.WordVectors, kind: type[Any], name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name"), _fields([*METHODS.values(), *refine.REFINEMENTS.values()])
+)
+def test_every_field_of_a_method_and_of_a_refinement(
+    words: noppa.WordVectors, kind: type[Any], name: str
+) -> None:
     accepted = 0
     for value in (*HOSTILE, getattr(kind(), name)):
         try:
-            method = kind(**{**_small(kind), name: value})
-            json.dumps(asdict(method))
-            encoder = Encoder(words, method).fit(TEXTS, threads=1)
+            part = kind(**{**_small(kind), name: value})
+            json.dumps(registry.to_dict(part))
+            parts = (part,) if isinstance(part, noppa.Method) else (noppa.Average(), part)
+            encoder = Encoder(words, *parts).fit(TEXTS, threads=1)
         except NoppaError:
             continue
         vectors = encoder.encode(TEXTS, threads=1)
@@ -102,32 +90,6 @@ def test_every_field_of_a_method(words: noppa.WordVectors, kind: type[Any], name
         assert np.isfinite(encoder.explain("a b zzz").vector).all(), (kind, name, value)
         accepted += 1
     assert 0 < accepted <= len(HOSTILE)
-
-
-@pytest.mark.parametrize(("kind", "name"), _fields(refine.REFINEMENTS.values()))
-def test_every_field_of_a_refinement(words: noppa.WordVectors, kind: type[Any], name: str) -> None:
-    accepted = 0
-    small = {"k": 2} if "k" in {field.name for field in fields(kind)} else {}
-    for value in (*HOSTILE, getattr(kind(), name)):
-        try:
-            refinement = kind(**{**small, name: value})
-            json.dumps(registry.to_dict(refinement))
-            encoder = Encoder(words, noppa.Average(), refinement).fit(TEXTS, threads=1)
-        except NoppaError:
-            continue
-        assert np.isfinite(encoder.encode(TEXTS, threads=1)).all(), (kind, name, value)
-        accepted += 1
-    assert 0 < accepted <= len(HOSTILE)
-
-
-@pytest.mark.parametrize(
-    "method", [noppa.DCT, lambda k: noppa.GEM(m=k, k=2, h=1), noppa.VLAWE, noppa.S3E]
-)
-def test_a_size_beyond_all_reason_is_refused_by_name(method: Any) -> None:
-    with pytest.raises(
-        ParameterError, match=r"^[mk] must be at most \d+, not 4611686018427387904$"
-    ):
-        method(k=2**62)
 
 
 def test_vectors_longer_than_any_are_refused_before_anything_is_learnt() -> None:
@@ -139,27 +101,6 @@ def test_vectors_longer_than_any_are_refused_before_anything_is_learnt() -> None
         Encoder(words, noppa.DCT(k=1000))
     with pytest.raises(ParameterError, match="at most 32768 are possible"):
         Encoder(words, noppa.DCT(k=100), refine.Whitening(2)).fit(["a"])
-
-
-def test_a_boolean_is_a_boolean() -> None:
-    assert noppa.NoPPA(attend_self=np.False_).attend_self is False
-    with pytest.raises(ParameterError, match="attend_self must be True or False, not 'false'"):
-        noppa.NoPPA(attend_self="false")  # type: ignore[arg-type]
-
-
-def test_an_error_shows_a_long_value_in_short() -> None:
-    with pytest.raises(ParameterError, match=r"^a must be a number above 0, not 10{57,58}…$"):
-        noppa.SIF(a=10**400)
-    with pytest.raises(ParameterError, match=r"^a must be a number above 0, not a int$"):
-        noppa.SIF(a=10**5000)
-
-
-def test_no_warning_of_counts_that_nobody_uses(words: noppa.WordVectors, recwarn: Any) -> None:
-    counted = words.with_counts({"a": 10, "b": 5})
-    Encoder(counted, noppa.NoPPA(a=None, k=1)).fit(TEXTS)
-    assert not [w for w in recwarn if "no count" in str(w.message)]
-    with pytest.warns(noppa.NoppaWarning, match="have no count"):
-        Encoder(counted, noppa.USIF(m=0, a=0.1)).fit(TEXTS)
 
 
 def _int8(**options: Any) -> noppa.WordVectors:
@@ -177,34 +118,16 @@ def test_scales_are_finite_and_keep_values_in_bounds(scale: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "scales", [[1.0], 1.0, [[1.0]], [[1.0], [1.0, 2.0]], np.ma.masked_array([1.0] * 3, [0, 1, 0])]
-)
-def test_scales_are_one_a_row(scales: Any) -> None:
-    with pytest.raises(ParameterError, match="scales"):
-        _int8(scales=scales)
-
-
-@pytest.mark.parametrize(
     "matrix",
     [
         [[1e300], [1]],
-        [[10**400], [1]],
         [[np.nan], [1]],
-        [[1e16], [1]],
         [[1j], [1]],
         [["1"], ["2"]],
-        [[True], [False]],
         [[1], [1, 2]],
-        [[None], [1]],
-        [[-(2**63)], [1]],
         np.float16([[np.inf], [1]]),
         np.ma.masked_array([[1.0], [2.0]], [[1], [0]]),
-        np.zeros(2, [("x", "f4"), ("y", "f4")]),
         np.array([["2020-01-01"], ["2020-01-02"]], "M8[D]"),
-        object(),
-        {},
-        5,
-        np.longdouble([["1e4000"], ["1"]]),
     ],
     ids=str,
 )

@@ -21,12 +21,6 @@ TEXTS = ["the girl eats", "a boy", "cake"]
 ROWS = np.stack([ENCODER.encode(text) for text in TEXTS])
 
 
-def test_one_text() -> None:
-    row = ENCODER.encode("the girl eats")
-    assert row.shape == (14,)
-    assert row.dtype == np.float32
-
-
 @pytest.mark.parametrize(
     "collection",
     [
@@ -123,12 +117,6 @@ def test_what_is_no_text_is_refused(collection: Any, message: str) -> None:
         ENCODER.encode(collection)
 
 
-def test_the_index_is_counted_over_the_whole_iterator() -> None:
-    texts = ["a"] * 5000 + [""]
-    with pytest.warns(noppa.NoppaWarning, match="zeros: 5000"):
-        ENCODER.encode(iter(texts))
-
-
 def test_missing_values_may_count_as_empty() -> None:
     with pytest.warns(noppa.NoppaWarning):
         rows = ENCODER.encode(["cake", None, float("nan"), pd.NA], on_error="empty")
@@ -178,35 +166,9 @@ def test_normal_forms_give_one_vector() -> None:
     assert (ENCODER.encode("is\u2019n\u2019t") == ENCODER.encode("is'n't")).all()
 
 
-def test_a_megabyte_without_a_space_is_one_unknown_word() -> None:
-    with pytest.warns(noppa.NoppaWarning):
-        assert (ENCODER.encode("x" * 1_000_000) == 0).all()
-
-
 def test_duplicates_are_equal_bit_for_bit() -> None:
     rows = ENCODER.encode(["the girl eats", "cake"] * 50)
     assert len({row.tobytes() for row in rows}) == 2
-
-
-def test_unfitted() -> None:
-    encoder = noppa.Encoder(WORDS, noppa.NoPPA(k=3))
-    with pytest.raises(
-        noppa.NoppaError, match=r"NoPPA with NoiseRemoval\(k=3.*call fit\(texts\) first"
-    ):
-        encoder.encode("a")
-
-
-def test_too_little_to_fit_on() -> None:
-    encoder = noppa.Encoder(WORDS, noppa.NoPPA(k=3))
-    with pytest.raises(
-        noppa.NoppaError, match="needs at least 4 sentences with a known word, and got 2"
-    ):
-        encoder.fit(["the cake", "", "zzz", "a boy"])
-
-
-def test_unknown_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match="batchsize"):
-        ENCODER.encode("a", batchsize=3)  # type: ignore[call-arg]
 
 
 def test_no_warning_where_all_is_well() -> None:

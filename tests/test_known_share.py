@@ -110,12 +110,6 @@ def test_it_comes_once_a_call(model: noppa.Encoder, call: Any) -> None:
     assert len(warned(lambda: call(model))) == 1
 
 
-def test_a_tokenizer_of_ones_own_is_counted_too(model: noppa.Encoder) -> None:
-    own = noppa.Encoder(model.words, noppa.Average(), tokenizer=str.split)
-    assert warned(lambda: own.encode(RUSSIAN))
-    assert not warned(lambda: own.encode("plain english words that everybody knows"))
-
-
 def test_search_and_index(model: noppa.Encoder, tmp_path: Path) -> None:
     index = noppa.Index(model)
     assert len(warned(lambda: index.add(GERMAN))) == 1

@@ -147,64 +147,6 @@ def made(folder: Path, files: Mapping[str, str]) -> Graph:
     return imports_of(folder)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import noppa.words.lexicon",
-        "import noppa.words.lexicon as words",
-        "from noppa.words.lexicon import Lexicon",
-        "from noppa.words import lexicon",
-        "from noppa import words",
-        "from noppa import Encoder",
-        "import noppa",
-        "from ..words import lexicon",
-        "def late():\n    from noppa.words import lexicon",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from noppa.words.lexicon import Lexicon",
-    ],
-)
-def test_every_way_to_import_a_later_layer_is_refused(tmp_path: Path, statement: str) -> None:
-    others = {"__init__.py": "", "words/__init__.py": "", "words/lexicon.py": ""}
-    assert upward_imports(made(tmp_path, {**others, "text/tokenizer.py": "import numpy"})) == []
-    refused = upward_imports(made(tmp_path, {**others, "text/tokenizer.py": statement}))
-    assert refused
-    assert all(line.startswith("noppa.text.tokenizer imports noppa") for line in refused)
-
-
-def test_a_folder_without_a_place_is_refused(tmp_path: Path) -> None:
-    assert upward_imports(made(tmp_path, {"somewhere/new.py": ""})) == ["somewhere is in no layer"]
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"io/a.py": "from noppa.io.b import x", "io/b.py": "def late():\n    import noppa.io.a"},
-        {"io/a.py": "from noppa.io import b", "io/b.py": "from noppa.io.a import x"},
-        {
-            "words/formats/__init__.py": "from noppa.words.formats.text import write",
-            "words/formats/text.py": "from noppa.words.table import Table",
-            "words/table.py": "from noppa.words.formats.options import Options",
-            "words/formats/options.py": "",
-        },
-    ],
-    ids=["late", "by module", "by the package around a module"],
-)
-def test_a_cycle_is_found(tmp_path: Path, files: dict[str, str]) -> None:
-    packages = {"__init__.py": "", "io/__init__.py": "", "words/__init__.py": ""}
-    assert cycle_in(made(tmp_path, packages)) == []
-    assert len(cycle_in(made(tmp_path, files))) >= 3  # the first stands at the end again
-
-
-def test_siblings_behind_a_package_that_exports_them_are_no_cycle(tmp_path: Path) -> None:
-    files = {
-        "methods/__init__.py": "from noppa.methods.sif import SIF",
-        "methods/sif.py": "from noppa.methods.method import Method",
-        "methods/method.py": "",
-    }
-    assert cycle_in(made(tmp_path, files)) == []
-    files["methods/method.py"] = "from noppa.methods import METHODS"
-    assert cycle_in(made(tmp_path, files)) != []
-
-
 def modules_after(statement: str) -> set[str]:
     """The top names of all modules that a fresh interpreter holds after a statement."""
     program = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"

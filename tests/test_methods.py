@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from noppa.encoder.contract import check_method
 from noppa.errors import NotFittedError, ParameterError
 from noppa.methods.gem import coarse
 from noppa.methods.k_means import k_means
-from noppa.methods.method import Corpus
 
 from .conftest import made_texts, made_words
 
@@ -70,15 +68,6 @@ def test_the_documented_facts_are_the_declared_ones(name: str) -> None:
 
 def test_the_contract(name: str) -> None:
     check_method(CASES[name])
-
-
-@pytest.mark.parametrize("text", ["", "   ", "unheard-of"])
-def test_a_text_without_known_words_is_zeros(name: str, text: str) -> None:
-    encoder = fitted(name)
-    with pytest.warns(noppa.NoppaWarning, match="1 of 2 texts"):
-        rows = encoder.encode([text, "the girl"])
-    assert not rows[0].any()
-    assert rows[1].any()
 
 
 @pytest.mark.parametrize("unknown", ["skip", "zero"])
@@ -141,47 +130,6 @@ def test_an_encoder_that_must_learn_says_so(name: str) -> None:
         NotFittedError, match=r"learns from text before it encodes: call fit\(texts\) first"
     ):
         encoder.encode("the girl")
-
-
-def test_methods_that_need_probabilities_say_so() -> None:
-    bare = noppa.WordVectors(["the", "girl"], np.ones((2, 7)))
-    for name in ("noppa", "sif", "usif", "s3e"):
-        with pytest.raises(
-            ParameterError, match="needs word probabilities and these word vectors have none"
-        ):
-            noppa.Encoder(bare, CASES[name])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: noppa.SIF(a=0), "a must be a number above 0, not 0"),
-        (
-            lambda: noppa.SIF(components=-1),
-            "components must be a whole number of at least 0, not -1",
-        ),
-        (lambda: noppa.USIF(m=1.5), "m must be a whole number of at least 0, not 1.5"),
-        (lambda: noppa.USIF(n=0), "n must be a number above 0, not 0"),
-        (
-            lambda: noppa.USIF(normalize="no"),
-            "normalize must be one of word, dimension, None, not 'no'",
-        ),
-        (lambda: noppa.DCT(k=0), "k must be a whole number of at least 1, not 0"),
-        (lambda: noppa.VLAWE(power=-1), "power must be a number above 0, not -1"),
-        (lambda: noppa.VLAWE(pca=3, power=2), "power must be at most 1 with pca=3, not 2"),
-        (lambda: noppa.VLAWE(pca=0), "pca must be a whole number of at least 1, not 0"),
-        (lambda: noppa.S3E(variant="x"), "variant must be one of paper, reference, not 'x'"),
-        (lambda: noppa.FastSent(epochs=0), "epochs must be a whole number of at least 1, not 0"),
-        (lambda: noppa.Sent2Vec(rate=0), "rate must be a number above 0, not 0"),
-        (
-            lambda: noppa.GEM(k=45, h=46),
-            "h must be at most k=45, the directions to choose from, not 46",
-        ),
-    ],
-)
-def test_bad_parameters(make: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        make()
 
 
 def test_a_corpus_that_is_too_small() -> None:
@@ -405,16 +353,3 @@ def test_k_means_finds_what_is_there() -> None:
 def test_k_means_weighs_its_points() -> None:
     points, weights = np.array([[0.0], [1.0], [10.0]]), [3, 1, 1]
     assert np.allclose(sorted(k_means(points, 2, weights).ravel()), [0.25, 10])
-
-
-def test_a_corpus_is_read_again_and_again() -> None:
-    blocks = [
-        (np.array([3, -1, 5], np.int32), np.array([0, 2, 3])),
-        (np.array([], np.int32), np.array([0, 0])),
-    ]
-    corpus = Corpus(iter(blocks))
-    for _ in range(2):
-        for (ids, offsets), (wanted, bounds) in zip(corpus, blocks, strict=True):
-            assert np.array_equal(ids, wanted)
-            assert np.array_equal(offsets, bounds)
-    corpus.close()

@@ -41,7 +41,12 @@ encode lines.txt -m folder
 encod lines.txt
 fit lines.txt -v none.txt -o f
 fit lines.txt -v report.pdf -o f
+fit lines.txt -p q=1 -o f
+fit lines.txt --method bert -o f
 explain cake -p a=1
+explain ''
+explain a -o it.gif
+paper score --tasks IMDB -o f
 search none.txt cake
 search empty.txt cake
 dedupe lines.txt --threshold 2

@@ -11,46 +11,11 @@ import pytest
 
 import noppa
 from noppa import _native
-from noppa.methods.method import NumpyPooler, sentence_of, smooth_frequency_weight
-from noppa.methods.noppa import attention, averaged, positions, truncated, windows
+from noppa.methods.method import NumpyPooler, sentence_of
+from noppa.methods.noppa import positions
 from tests.conftest import made_texts, made_words
 
 Shared = Callable[..., Path]
-
-STOP_WORDS = ["of", "the", "a", "in", "at", "to", "with", "by", "and", "are", "is"]
-MEANINGFUL = [
-    "film",
-    "man",
-    "women",
-    "dogs",
-    "cats",
-    "name",
-    "air",
-    "phone",
-    "special",
-    "large",
-    "past",
-    "emotional",
-    "easy",
-    "need",
-    "found",
-    "show",
-]
-# The coordinates printed in the paper's Figure 1: a -> (stop words, meaningful words).
-FIGURE_1 = {
-    1.0: (0.970877, 0.9995),
-    0.3: (0.912303, 0.9985),
-    0.1: (0.790042, 0.9954),
-    0.03: (0.567890, 0.9850),
-    0.01: (0.340638, 0.9572),
-    0.003: (0.151312, 0.8779),
-    0.001: (0.059712, 0.7328),
-    0.0003: (0.019229, 0.5148),
-    0.0001: (0.006551, 0.3263),
-    0.00003: (0.001981, 0.1671),
-    0.00001: (0.000662, 0.0742),
-    0.000003: (0.000199, 0.0256),
-}
 
 
 def by_the_book(words: noppa.WordVectors, text: str, a: float | None) -> np.ndarray:
@@ -100,17 +65,6 @@ def test_the_authors_own_output(
     assert np.abs(twin - golden).max() < 1e-12
 
 
-def test_figure_1(shared: Shared) -> None:
-    """Half of the weight, averaged over the eleven stop words that have a count (D28), to the digits printed."""
-    words = noppa.WordVectors(STOP_WORDS + MEANINGFUL, np.ones((27, 1)))
-    words = words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
-    assert words.probabilities is not None
-    for a, (stop, meaningful) in FIGURE_1.items():
-        halves = smooth_frequency_weight(words.probabilities, a) / 2
-        assert halves[:11].mean() == pytest.approx(stop, abs=5e-5)
-        assert halves[11:].mean() == pytest.approx(meaningful, abs=5e-5)
-
-
 @pytest.mark.parametrize("vectors", ["glove", "word2vec"])
 def test_native_equals_twin_on_real_sentences(
     request: pytest.FixtureRequest, shared: Shared, instruction_set: str, vectors: str
@@ -148,13 +102,6 @@ def test_position_formulas_differ_as_documented() -> None:
     assert np.allclose(squares, 150)
 
 
-def test_attention_rows_sum_to_one() -> None:
-    shares = attention(np.random.default_rng(0).normal(size=(16, 50)) * 3)
-    assert np.allclose(shares.sum(axis=1), 1)
-    assert (shares.argmax(axis=1) == np.arange(16)).all()
-    assert np.allclose(attention(np.ones((4, 3)), attend_self=False).diagonal(), 0)
-
-
 def test_ablations_are_settings(words: noppa.WordVectors) -> None:
     texts = made_texts(200, words)
     rows = {
@@ -184,46 +131,6 @@ def test_unknown_words_may_take_a_position(words: noppa.WordVectors) -> None:
     taking = noppa.Encoder(words, noppa.NoPPA(k=0, unknown_takes_position=True))
     assert (passing.encode(text) == passing.encode(without)).all()
     assert np.abs(taking.encode(text) - taking.encode(without)).max() > 1e-4
-
-
-def test_parts_are_the_two_halves(words: noppa.WordVectors) -> None:
-    whole = noppa.Encoder(words, noppa.NoPPA(k=0)).encode("the girl eats")
-    context = noppa.Encoder(words, noppa.NoPPA(k=0, parts=("context",))).encode("the girl eats")
-    word = noppa.Encoder(words, noppa.NoPPA(k=0, parts=("word",))).encode("the girl eats")
-    assert (whole == np.concatenate([context, word])).all()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"a": 0}, "a must be a number above 0, not 0"),
-        ({"a": "x"}, "must be a number above 0"),
-        ({"a": float("nan")}, "must be a number above 0"),
-        ({"k": -1}, "k must be a whole number of at least 0, not -1"),
-        ({"k": 1.5}, "k must be a whole number"),
-        ({"k": True}, "k must be a whole number"),
-        ({"position": "learnt"}, "position must be one of paper, reference, None"),
-        ({"noise": "off"}, "noise must be one of paper, reference"),
-        ({"kernel": "exp"}, "kernel must be one of log2, abs, square"),
-        ({"parts": ()}, "parts must be"),
-        ({"max_tokens": 1}, "max_tokens must be a whole number of at least 2"),
-        ({"policy": "drop"}, "policy must be one of error, truncate, window"),
-    ],
-)
-def test_bad_parameters(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(noppa.NoppaError, match=message):
-        noppa.NoPPA(**parameters)  # type: ignore[arg-type]
-
-
-def test_numbers_of_any_type_are_taken() -> None:
-    assert noppa.NoPPA(a=np.float32(0.5), k=np.int64(3)) == noppa.NoPPA(a=0.5, k=3)
-
-
-def test_without_probabilities_the_error_names_the_ways_to_get_them() -> None:
-    bare = noppa.WordVectors(["a", "b"], np.ones((2, 3)))
-    with pytest.raises(noppa.NoppaError, match=r"with_counts.*with_corpus.*with_ranks"):
-        noppa.Encoder(bare, noppa.NoPPA(a=0.05))
-    noppa.Encoder(bare, noppa.NoPPA(a=None, k=0))
 
 
 class TestLongTexts:
@@ -257,25 +164,6 @@ class TestLongTexts:
         rows = encoder.encode(["the girl", self.text, "a zzz"])
         assert np.allclose(rows[1], parts.mean(axis=0), atol=1e-6)
         assert (rows[[0, 2]] == self.encoder().encode(["the girl", "a zzz"])).all()
-
-    def test_one_text_and_a_collection_behave_the_same(self) -> None:
-        encoder = self.encoder(max_tokens=100, policy="window")
-        assert (encoder.encode(self.text) == encoder.encode(["a", self.text])[1]).all()
-
-    def test_the_cutting_itself(self) -> None:
-        ids, offsets = np.arange(10, dtype=np.int32), np.array([0, 3, 3, 10], np.int64)
-        cut, inner = truncated(ids, offsets, 4)
-        assert cut.tolist() == [0, 1, 2, 3, 4, 5, 6]
-        assert inner.tolist() == [0, 3, 3, 7]
-        cut, inner, owners = windows(ids, offsets, 4)
-        assert cut.tolist() == [0, 1, 2, 3, 4, 5, 6, 5, 6, 7, 8, 6, 7, 8, 9]
-        assert inner.tolist() == [0, 3, 3, 7, 11, 15]
-        assert owners.tolist() == [0, 1, 2, 2, 2]
-        rows, known = averaged(
-            np.array([[1.0], [3.0], [9.0]]), np.array([2, 2, 0]), np.array([0, 0, 1]), 2
-        )
-        assert rows.tolist() == [[2.0], [0.0]]
-        assert known.tolist() == [4, 0]
 
 
 def test_twenty_thousand_tokens_in_linear_memory() -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,12 +14,10 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.cli.output import warnings_once
 from noppa.paper import TASKS, read, records, report, study
 from noppa.paper.study import Search, Study, Words
 from tests.conftest import made_words
 from tests.made_senteval import BAD, GOOD, write_folder
-from tests.runs import PATIENCE, wait_until
 
 NOPPA = [sys.executable, "-c", "import noppa.cli; noppa.cli.main()"]
 
@@ -154,13 +149,6 @@ def test_every_point_of_every_grid_is_a_method() -> None:
             assert candidate.to_dict()[name] == pytest.approx(float(choice))
 
 
-def test_warnings_that_differ_in_numbers_are_shown_once() -> None:
-    with warnings.catch_warnings(record=True) as caught, warnings_once():
-        for message in ("3 of 10 words are odd: a, b", "1 of 12 words are odd: c", "another"):
-            warnings.warn(message, noppa.NoppaWarning, stacklevel=1)
-    assert [str(one.message) for one in caught] == ["3 of 10 words are odd: a, b", "another"]
-
-
 def test_a_saved_model_is_scored_as_it_is(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
     command = ["paper", "score", "--data", place, "-m", place / "model", "--unchecked", "-o", out]
@@ -222,42 +210,6 @@ noppa.cli.main()
 """
 
 
-def test_an_interruption_keeps_finished_rows(place: Path, tmp_path: Path) -> None:
-    out = tmp_path / "results.jsonl"
-    command = [sys.executable, "-c", HELD, "paper", "score", "--data", str(place), "--unchecked"]
-    command += ["-m", str(place / "model"), "--tasks", "SICK-E,CR,TREC", "-o", str(out)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    wait_until(
-        lambda: (
-            process.poll() is not None or (out.exists() and len(out.read_bytes().splitlines()) == 2)
-        )
-    )
-    os.killpg(process.pid, signal.SIGINT)
-    message = process.communicate(timeout=PATIENCE)[1]
-    assert process.returncode == 130, message
-    assert len(rows_of(out)) == 2
-    assert "2 finished results" in message
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["--tasks", "IMDB"], 2, "there is no task 'IMDB'"),
-        (["-p", "b=1"], 2, "-p b=1: give name=value with a name from a, k, position"),
-        (["-p", "a"], 2, "-p a: give name=value"),
-        (["--method", "bert"], 2, "there is no method 'bert'"),
-        (["--protocol", "slow"], 2, "protocol must be one of fast, senteval"),
-        (["--tasks", "SICK-R", "-p", "k=0", "-o", "no/out"], 1, "no/out cannot be written"),
-    ],
-)
-def test_mistakes_are_one_line(
-    arguments: list[str], code: int, message: str, place: Path, tmp_path: Path
-) -> None:
-    stderr = score(place, tmp_path / "out.jsonl", *arguments, code=code)
-    assert message in stderr
-    assert "Traceback" not in stderr
-
-
 def test_prepare_checks_and_converts(
     place: Path, shared: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -269,16 +221,6 @@ def test_prepare_checks_and_converts(
     assert "not found: MR, SUBJ" in prepared
     wrong = run("paper", "prepare", place, "--tasks", "CR", code=1)
     assert "custrev.pos is not the file that CR is scored on" in wrong.stdout
-
-
-def test_without_optuna_the_install_line_is_named(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    words = made_words(dim=8)
-    search, *_ = study.searches(Study(str(place), [Words(words, words, {})], [TASKS["CR"]]))
-    with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[eval\]'"):
-        next(search.records([], map))
 
 
 # Compare
@@ -302,12 +244,3 @@ def test_compare_names_every_method_and_recommends_one(tmp_path: Path) -> None:
         assert name in done.stdout
     assert re.search(r"Take [^:]+: the smallest vectors \(\d+\)", done.stdout)
     assert "estimated from their order" in done.stderr
-
-
-def test_compare_names_mistakes_in_the_file(place: Path, tmp_path: Path) -> None:
-    data = write_labelled(tmp_path / "data.csv")
-    base = ["compare", data, "--vectors", place / "words.npy"]
-    wrong = run(*base, "--text", "body", "--label", "stars", code=2)
-    assert "has no column 'body'" in wrong.stderr
-    wrong = run(*base, "--text", "review", "--label", "id", code=2)
-    assert "'0' is on only 1 rows" in wrong.stderr

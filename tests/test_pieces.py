@@ -74,24 +74,6 @@ def test_what_a_word_becomes(token: str, found: list[str]) -> None:
     assert rows(made(), token) == found
 
 
-def test_the_text_of_a_piece_is_no_piece() -> None:
-    words = made()
-    ids, offsets = words.vocabulary.look_up(["##ing ##s", "cake tokenizing cake", ""], 1)
-    assert not (ids[: offsets[1]] >= 0).any()
-    assert [words.words[row] for row in ids[offsets[1] : offsets[2]]] == [
-        "cake",
-        "token",
-        "##iz",
-        "##ing",
-        "cake",
-    ]
-    assert offsets[2] == offsets[3]
-    for piece in PIECES:
-        assert piece not in words
-    with pytest.raises(noppa.NoppaError, match=r"'##ing' is not among the 12 words"):
-        words["##ing"]
-
-
 def test_the_exact_case_keeps_accents() -> None:
     exact = made(case="exact")
     assert rows(exact, "tokens", "Tokens", "tokenş") == ["token", "##s", "-", "-"]
@@ -130,16 +112,6 @@ def test_native_pieces_equal_the_oracle(
         found[-1] += vocabulary.look_up(tokens, 2)
     for native, plain in zip(*found, strict=True):
         assert native.tolist() == plain.tolist()
-
-
-def test_a_word_of_a_million_letters_is_not_taken_apart() -> None:
-    """The bound is on the letters looked at: what is longer is dropped at once."""
-    words = made()
-    assert rows(words, "y" * 10**6) == ["-"]
-    assert words.vocabulary.look_up(["xy" * 500_000, "xy-" * 300_000 + "xy"], 1)[0].tolist() == [
-        -1,
-        -1,
-    ]
 
 
 @pytest.mark.filterwarnings("ignore:.*their probability is an estimate")
@@ -258,7 +230,3 @@ class TestProbabilities:
         assert p["##y"] == self.of(made())["##y"]
         assert words.counted is not None
         assert words.counted[[ROW["##s"], ROW["##y"]]].tolist() == [True, False]
-
-    def test_a_frequent_piece_without_a_count_is_not_told(self) -> None:
-        words = made().with_counts(dict.fromkeys(WORDS, 1))
-        noppa.Encoder(words, noppa.SIF(components=0)).fit(["the tokens", "tokens the cake", "xys"])

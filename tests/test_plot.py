@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -118,21 +116,6 @@ def test_the_table_holds_every_value(picture: Any) -> None:
         assert [row[1:] for row in rows] == [[*map(picture.format, row)] for row in picture.values]
 
 
-def test_weighted_attention_is_labelled() -> None:
-    raw, weighted = PICTURES["attention"], PICTURES["weighted"]
-    assert "each row adds up to 100 %" in raw.note
-    assert weighted.title.startswith("Weighted attention")
-    assert weighted.values[0].sum() == pytest.approx(model().explain("the").weights[0])
-
-
-def test_the_remainder_of_a_pair_is_in_the_note() -> None:
-    words, texts = made_words(), made_texts(40, made_words())
-    encoder = noppa.Encoder(words, noppa.Average(), refine=noppa.Whitening(dim=3)).fit(texts)
-    pair = encoder.explain_pair("the girl", "a cake")
-    rest = sum(pair.remainders.values())
-    assert f"and {rest:+.4f} that belongs to no pair" in plot.alignment(pair).note
-
-
 def test_the_map_holds_the_most_variance() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(50, 5)) * [0.1, 90, 0.2, 3, 0.1] + 7
@@ -145,15 +128,6 @@ def test_the_map_holds_the_most_variance() -> None:
     assert np.abs(np.corrcoef(drawn.points[:, 0], rows[:, 1])[0, 1]) > 0.99
     assert np.abs(np.corrcoef(drawn.points[:, 1], rows[:, 3])[0, 1]) > 0.99
     assert "(100 % of the variance)" in drawn.x_axis
-
-
-def test_several_pictures_in_one_file(tmp_path: Path) -> None:
-    chosen = [PICTURES["attention"], PICTURES["cosines"]]
-    both = plot.save(chosen, tmp_path / "both.html").read_text("utf-8")
-    assert both.count("<figure>") == 2
-    drawn = plot.save(chosen, tmp_path / "both.svg").read_text("utf-8")
-    assert all(html.escape(picture.title[:30]) in drawn for picture in chosen)
-    assert plot.save(chosen, tmp_path / "both.png").read_bytes().startswith(PNG)
 
 
 def test_a_png_without_any_font_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,21 +155,6 @@ def test_a_png_without_any_font_is_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_bad_input_is_named(make: Any, error: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=message):
         make(tmp_path)
-
-
-def test_only_a_png_needs_the_extra(tmp_path: Path) -> None:
-    program = (
-        "import sys; sys.modules['resvg_py'] = None\n"
-        "import numpy as np\nfrom noppa import plot\n"
-        "class E:\n    def encode(self, texts): return np.eye(len(texts))\n"
-        "p = plot.sentence_map(E(), 'abc')\np.save('it.html'); p.save('it.svg'); p.save('it.png')"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path
-    )
-    assert run.returncode == 1
-    assert "pip install 'noppa[plot]', or write .svg or .html" in run.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"it.html", "it.svg"}
 
 
 # The paper's figures

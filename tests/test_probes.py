@@ -12,7 +12,7 @@ from noppa.classify import probe
 from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import Probe, ProbeData
 from noppa.paper import protocols as probes
-from noppa.paper.protocols import Stream, cosines, pearson, spearman, views
+from noppa.paper.protocols import Stream, cosines, pearson, spearman
 from tests import oracle
 
 
@@ -93,32 +93,6 @@ def test_native_steps_are_those_of_the_twin(dim: int, rows: int, classes: int) -
             np.testing.assert_allclose(found, wanted, atol=1e-5)
     finally:
         _native.use_instruction_set(live)
-
-
-def test_the_twin_takes_the_step_of_the_formulas() -> None:
-    """The gradient against differences of the loss, and Adam's first step, which has the size of the rate."""
-    rows, labels = made(40, 3, 2)
-    state = probes.initial_state(3, 2, 5).astype(np.float64)
-    before = state[0].copy()
-
-    def loss(flat: np.ndarray) -> float:
-        first, second, bias = views(flat, 3, 2)
-        scores = 1 / (1 + np.exp(-(rows @ first[:-1] + first[-1]))) @ second.T + bias
-        likely = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-        return float(-np.log(likely[np.arange(40), labels]).mean())
-
-    oracle.network_steps(state, rows, labels, np.arange(40), 40, 64, 2, 1e-1, 0)
-    slope = np.zeros_like(before)
-    for part in (*views(np.arange(len(before)), 3, 2),):
-        for at in part.ravel():
-            step = np.zeros_like(before)
-            step[at] = 1e-5
-            slope[at] = (loss(before + step) - loss(before - step)) / 2e-5 + 0.1 * before[at]
-    expected = before - 1e-3 * slope / (np.abs(slope) + 1e-8)
-    used = np.concatenate([part.ravel() for part in views(np.arange(len(before)), 3, 2)])
-    assert not state[0][np.setdiff1d(np.arange(len(before)), used)].any()
-    np.testing.assert_allclose(state[0][used], expected[used], atol=2e-6)
-    np.testing.assert_allclose(state[1][used], slope[used], atol=1e-6)
 
 
 @pytest.mark.parametrize(

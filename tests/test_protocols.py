@@ -14,7 +14,7 @@ import pytest
 import noppa
 from noppa.errors import NoppaError
 from noppa.paper import TASKS, Fixed, Recipe, read, records, score
-from noppa.paper.protocols import PROTOCOLS, Encoded, PerFold
+from noppa.paper.protocols import PROTOCOLS, PerFold
 from noppa.paper.records import Conditions, score_all
 from noppa.paper.study import Search
 from noppa.paper.tasks import CLASSIFICATION, Row
@@ -148,15 +148,6 @@ def test_a_fixed_encoder_is_never_fitted_and_encodes_each_text_once(made: Path) 
     assert set(calls.values()) == {1}
 
 
-def test_vectors_from_elsewhere_are_looked_up(tmp_path: Path) -> None:
-    np.save(tmp_path / "made.npy", np.eye(2, dtype=np.float16))
-    (tmp_path / "made.txt").write_text("a cake\nthe \u2028 sea\n", "utf-8")
-    made = Encoded(tmp_path / "made.npy", {"file": "made.npy"})
-    assert made.encode(["the \u2028 sea", "a cake"]).tolist() == [[0, 1], [1, 0]]
-    with pytest.raises(NoppaError, match=r"made\.npy has no vector of 'a dog'"):
-        made.encode(["a cake", "a dog"])
-
-
 # Search
 
 
@@ -226,13 +217,6 @@ def test_the_honest_choice_looks_at_development_rows_alone() -> None:
     assert paper["score"] == 99
     assert paper["selected_on"] == "test"
     assert paper["parameters"] == {"method": "noppa", "chosen": {"k": 2}}
-
-
-def test_test_selection_is_never_below_the_honest_one(made: Path) -> None:
-    on_test = search(made, "SICK-R", 6, "test")
-    done = list(on_test.trials())
-    assert all(row["selected_on"] == "test" for row in done)
-    assert on_test.select(done)["score"] >= search(made, "SICK-R", 6).select(done)["score"]
 
 
 def test_a_process_that_is_killed_ends_the_work_with_a_sentence() -> None:

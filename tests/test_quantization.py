@@ -98,13 +98,6 @@ def test_saved_and_loaded(tmp_path: Path, bits: Any) -> None:
     assert (wide.matrix == every_row(few)).all()
 
 
-def test_a_saved_encoder(tmp_path: Path) -> None:
-    encoder = noppa.Encoder(quantized(), noppa.NoPPA(k=0, pair_columns=(8, 40)))
-    encoder.save(tmp_path / "encoder")
-    loaded = noppa.load(tmp_path / "encoder")
-    assert loaded.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
-
-
 @pytest.mark.parametrize(
     ("start", "stop"), [(0, 50), (0, 1), (1, 8), (1, 4), (3, 39), (9, 20), (40, 50), (42, 49)]
 )
@@ -124,12 +117,6 @@ def test_columns(start: int, stop: int) -> None:
 def test_columns_in_the_middle_of_a_byte(start: int) -> None:
     with pytest.raises(noppa.NoppaError, match=f"column {start} begins in the middle of a byte"):
         quantized().columns(start, 50)
-
-
-def test_a_view_of_other_blocks_is_no_view() -> None:
-    few = quantized(4)
-    same_bytes = noppa.words.matrix.Matrix(few.matrix, few.scales, (2, 6, 32, 10), (4, 4, 4, 4))
-    assert same_bytes.columns_in(few.rows) is None
 
 
 def test_presets_are_columns_with_scales_of_their_own(tmp_path: Path) -> None:
@@ -160,38 +147,6 @@ def test_files_of_other_programs(tmp_path: Path, name: str) -> None:
     write(few, tmp_path / name)
     again = noppa.WordVectors.load(tmp_path / name)
     assert (again["cake"] == few["cake"]).all()
-
-
-def test_unpacked_rows_are_the_same_numbers() -> None:
-    few = quantized()
-    wide = few.rows.unpacked()
-    assert wide.values.dtype == np.int8
-    assert (wide.vectors(np.arange(len(few))) == every_row(few)).all()
-    assert wide.unpacked() is wide
-
-
-def test_quantized_again_is_nearly_the_same() -> None:
-    few = quantized(8)
-    assert np.allclose(every_row(few.quantized(8, BLOCKS)), every_row(few), atol=0.02)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"bits": 3}, "bits must be 4 or 8 for each of the 1 blocks of columns, not"),
-        ({"bits": (4, 4)}, "bits must be 4 or 8 for each of the 1 blocks"),
-        ({"bits": "four"}, "bits must be"),
-        ({"bits": None}, "bits must be 4 or 8"),
-        ({"bits": True}, "bits must be"),
-        ({"blocks": 0}, "blocks must be a whole number of at least 1"),
-        ({"blocks": (25, 24)}, r"blocks of \(25, 24\) columns do not add up to 50"),
-        ({"blocks": (50, 0)}, "a width of blocks must be a whole number of at least 1"),
-        ({"blocks": 2.5}, "blocks must be a whole number"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(noppa.NoppaError, match=message):
-        WORDS.quantized(**{"blocks": 64, **options})
 
 
 @pytest.mark.parametrize(

@@ -151,22 +151,6 @@ def test_fits_that_cannot_be(refinement: object, rows: np.ndarray, message: str)
         fitted(refinement, rows)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: noppa.NoiseRemoval(0),
-        lambda: noppa.NoiseRemoval(2, "other"),
-        lambda: noppa.CommonComponents(0),
-        lambda: noppa.Whitening(strength=2),
-        lambda: noppa.Whitening(floor=0),
-        lambda: noppa.Whitening(dim=0),
-    ],
-)
-def test_bad_parameters(make: object) -> None:
-    with pytest.raises(noppa.NoppaError):
-        make()  # type: ignore[operator]
-
-
 def test_whitening_around_zero_keeps_the_mean() -> None:
     rows = np.random.default_rng(0).normal(size=(500, 4)) * [4, 3, 2, 1] + [5, 0, 0, 0]
     step = noppa.Whitening(strength=1, centred=False).fit(Moments.from_rows(rows))

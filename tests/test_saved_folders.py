@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -296,49 +294,6 @@ def test_a_folder_that_is_always_replaced_is_told(
         noppa.WordVectors.load(tmp_path / "words")
 
 
-#: Prints the header files that a statement opens, whichever function opens them.
-OPENED_HEADERS = """
-import sys, noppa
-opened = []
-sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
-{statement}
-print("\\n".join(path for path in opened if path.endswith("noppa.json")))
-"""
-
-
-def opened_headers(statement: str) -> list[str]:
-    run = subprocess.run(
-        [sys.executable, "-c", OPENED_HEADERS.format(statement=statement)],
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout.split("\n")[:-1]
-
-
-@pytest.mark.parametrize(
-    ("statement", "folders"),
-    [
-        ("noppa.Encoder.load('saved')", ["saved", "saved/words"]),
-        ("noppa.WordVectors.load('saved/words')", ["saved/words"]),
-        ("noppa.WordVectors.load('saved/words', limit=2)", ["saved/words"]),
-    ],
-)
-def test_each_header_is_opened_once_in_a_load(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, folders: list[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = made_words()
-    noppa.Encoder(words, noppa.SIF()).fit(made_texts(50, words)).save("saved")
-    assert opened_headers(statement) == [str(Path(folder, HEADER)) for folder in folders]
-
-
-def test_each_header_of_the_embedded_model_is_opened_once_in_a_load() -> None:
-    headers = opened_headers("noppa.load()")
-    assert len(headers) == 2  # the preset, its words
-    assert len(set(headers)) == len(headers)
-
-
 def test_a_refinement_that_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None:
     class Mine(noppa.Normalize):
         pass
@@ -347,12 +302,3 @@ def test_a_refinement_that_cannot_be_loaded_is_not_saved(tmp_path: Path) -> None
     with pytest.raises(noppa.NoppaError, match="cannot be saved"):
         encoder.save(tmp_path / "model")
     assert os.listdir(tmp_path) == []
-
-
-def test_normalise_alone_needs_no_fit(tmp_path: Path) -> None:
-    encoder = noppa.Encoder(made_words(), noppa.Average(), noppa.Normalize())
-    assert np.isclose(np.linalg.norm(encoder.encode("a girl")), 1)
-    encoder.save(tmp_path / "model")
-    assert noppa.load(tmp_path / "model").encode("a girl").tobytes() == (
-        encoder.encode("a girl").tobytes()
-    )

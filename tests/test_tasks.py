@@ -137,18 +137,6 @@ def test_prepared_files_are_sentevals_hash_for_hash(
             check(tmp_path, TASKS[name])
 
 
-def test_prepare_refuses_its_own_input(made: Path) -> None:
-    with pytest.raises(noppa.NoppaError, match="is the folder to read"):
-        prepare(made, made, TASKS["CR"])
-
-
-def test_unknown_names() -> None:
-    with pytest.raises(noppa.NoppaError, match="there is no task 'IMDB'"):
-        tasks_in("nowhere", "CR,IMDB")
-    with pytest.raises(noppa.NoppaError, match="is not a folder"):
-        check("nowhere", TASKS["CR"])
-
-
 def test_folds_are_those_of_scikit_learn() -> None:
     """StratifiedKFold(3, shuffle=True, random_state=1111) of scikit-learn 1.9 on these labels, written down."""
     labels = np.array([1, 0, 0, 1, 2, 2, 0, 1, 1, 0, 2, 1])

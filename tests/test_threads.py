@@ -81,16 +81,6 @@ def test_no_more_threads_are_started_than_useful() -> None:
     assert 1 < started() <= max(8, 2 * (os.cpu_count() or 1))
 
 
-@pytest.mark.linux
-@pytest.mark.unsanitized
-def test_a_thread_that_cannot_be_started_is_one_fewer() -> None:
-    """Stacks of 64 TB each: the system starts no thread at all."""
-    import resource  # not on Windows
-
-    limit = (1 << 46, resource.getrlimit(resource.RLIMIT_STACK)[1])
-    assert started(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, limit)) == 1
-
-
 RACE = """
 #include <atomic>
 #include <cstdio>

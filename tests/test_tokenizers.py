@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,12 @@ from typer.testing import CliRunner
 import noppa
 from noppa import _native
 from noppa.cli import program
-from noppa.errors import MissingPackageError, ParameterError
+from noppa.errors import ParameterError
 from noppa.io.storage import HEADER
 from noppa.text.rules import FOLD, FORM, LONGEST_SEGMENT, RULE_SET, RUN
-from noppa.text.tokenizer import LANGUAGES, PACKAGES, Tokenizer, segmenter
+from noppa.text.tokenizer import LANGUAGES, PACKAGES, Tokenizer
 from noppa.words.lexicon import Lexicon
 from tests import oracle
-from tests.oracle.text import word_cost
 
 #: Words of many languages, most frequent first; some hold joints, a mark of their own, or what another spelling has.
 WORDS = [
@@ -149,13 +147,6 @@ def test_words_longer_than_the_limit_are_not_found() -> None:
     assert words.tokens(beyond) == ["国"] * len(beyond)
 
 
-def test_costs_rise_with_the_logarithm_of_the_rank() -> None:
-    costs = np.array([word_cost(row) for row in range(5000)])
-    exact = 16 * np.log2(np.arange(5000) + 3) + 58
-    assert (costs <= exact + 1e-9).all()
-    assert (costs > exact - 1).all()
-
-
 def test_a_crowded_table_of_beginnings_changes_nothing() -> None:
     """Many words of many beginnings: the table of beginnings only saves look-ups."""
     rng = np.random.default_rng(0)
@@ -241,18 +232,6 @@ class TestEncoder:
         assert words.coverage(["我喜欢音乐"]).token_share == 1
         assert words.coverage(["我喜欢音乐"], tokenizer="english").tokens == 5
 
-    def test_mixed_scripts_and_hostile_text_are_finite(self) -> None:
-        encoder = noppa.Encoder(self.words, noppa.NoPPA(a=None, k=0), tokenizer="zh")
-        texts = [
-            "我x喜欢\u202e音乐\u2066",
-            "\ud800\udfff",
-            "\U000e0fff\u0378",
-            "中" * 3000 + "ก" * 3000,
-            "",
-        ]
-        with pytest.warns(noppa.NoppaWarning):
-            assert np.isfinite(encoder.encode(texts)).all()
-
 
 def test_fit_saves_a_tokenizer_by_its_name(tmp_path: Path) -> None:
     noppa.Encoder(TestEncoder.words, noppa.Average()).save(tmp_path / "words")
@@ -300,10 +279,3 @@ def test_packages(package: str) -> None:
     ids, _ = words.look_up([text], 1)
     assert (ids >= 0).sum() >= 2
     assert all(_native.is_segmented(token[0]) for token in tokens[:-2])
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jieba", None)
-    segmenter.cache_clear()
-    with pytest.raises(MissingPackageError, match=r"pip install 'noppa\[jieba\]'"):
-        segmenter("jieba")

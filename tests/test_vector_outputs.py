@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,6 @@ from typer.testing import CliRunner
 
 from noppa import NoppaError, WordVectors
 from noppa.cli import program
-from noppa.io.atomic import scratch_folder
 from noppa.words import formats as files
 from reliability.faults import each_fault
 
@@ -109,33 +107,6 @@ def lay_out(folder, content):
         (folder / name).write_bytes(data)
 
 
-def test_convert_on_a_failing_disk(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    files.write(WORDS, "v.txt")
-    assert run("convert v.txt good.bin").exit_code == 0
-    before, new = contents(tmp_path), Path("good.bin").read_bytes()
-
-    def convert():
-        done = run("convert v.txt new.bin")
-        if done.exception:
-            raise done.exception
-
-    failed = 0
-    for call, error in each_fault(convert, tmp_path):
-        assert error is None or isinstance(error, NoppaError), call
-        for scratch in tmp_path.glob(".*"):
-            assert not error, call  # only removing the scratch folder itself may fail silently
-            shutil.rmtree(scratch)
-        left = contents(tmp_path)
-        assert left.pop("new.bin", new) == new, call
-        assert left == before, call
-        assert error or Path("new.bin").exists(), call
-        Path("new.bin").unlink(missing_ok=True)
-        failed += 1
-    assert failed > 5
-    assert contents(tmp_path) == {**before, "new.bin": new}
-
-
 @contextmanager
 def small_disk():
     """No file may grow beyond 20 kB; unlike injected faults, this meets what writes past Python.
@@ -155,16 +126,6 @@ def test_a_file_that_may_not_grow(tmp_path, name):
     with small_disk(), pytest.raises(NoppaError, match=r"cannot write .*File too large"):
         files.write(WORDS, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_scratch_that_may_not_grow(tmp_path):
-    rows = text_file(tmp_path / "v.txt")
-    with (
-        small_disk(),
-        pytest.raises(NoppaError, match=r"cannot write .*: File too large"),
-        scratch_folder(tmp_path / "out") as scratch,
-    ):
-        files.read(rows, files.Options(scratch=scratch))
 
 
 def text_file(path):

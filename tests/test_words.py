@@ -102,17 +102,6 @@ def test_bad_words(
         noppa.WordVectors(words, matrix, **options)  # type: ignore[arg-type]
 
 
-def test_small_storage_reads_back() -> None:
-    rows = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
-    half = noppa.WordVectors(NAMES, rows.astype(np.float16))
-    assert np.allclose(half["cake"], rows[2], atol=1e-3)
-    scales = np.abs(rows).max(axis=1) / 127
-    eight = noppa.WordVectors(
-        NAMES, np.round(rows / scales[:, None]).astype(np.int8), scales=scales
-    )
-    assert np.allclose(eight["cake"], rows[2], atol=0.02)
-
-
 class TestProbabilities:
     words = noppa.WordVectors(
         ["the", "The", "cake", "rare", ".", "n't", "’"],
@@ -147,24 +136,6 @@ class TestProbabilities:
         file.write_bytes(b"the 6\r\nThe\t2\n\ncake 1.0\nodd word 1\n")
         assert self.of(self.words.with_counts(file))["the"] == pytest.approx(0.8)
 
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            (b"the 6\ncake\n", r"line 2: expected a word and a count .* found 'cake'"),
-            (b"the x\n", "line 1: expected a word and a count"),
-            (b"the 1\ncaf\xe9 2\n", "line 2: byte 9 is not UTF-8"),
-            (b"", "adds up to nothing"),
-            (b"the -1\n", r"line 1: expected a word and a count .* found 'the -1'"),
-        ],
-    )
-    def test_bad_files(self, tmp_path: Path, content: bytes, message: str) -> None:
-        file = tmp_path / "counts.txt"
-        file.write_bytes(content)
-        with pytest.raises(noppa.NoppaError, match=message):
-            self.words.with_counts(file)
-        with pytest.raises(noppa.NoppaError, match=r"nowhere.txt does not exist"):
-            self.words.with_counts(tmp_path / "nowhere.txt")
-
     def test_from_a_corpus(self) -> None:
         p = self.of(self.words.with_corpus(iter(["The cake.", "the cake", "the"])))
         assert p["the"] == pytest.approx(3 / 6)
@@ -183,12 +154,6 @@ class TestProbabilities:
         assert words.counted is not None
         assert words.counted.tolist() == [True, False, False]
 
-    def test_a_frequent_word_without_a_count_is_told(self) -> None:
-        words = self.words.with_counts({"the": 9, "cake": 1})
-        encoder = noppa.Encoder(words, noppa.NoPPA(k=1))
-        with pytest.warns(noppa.NoppaWarning, match=r"have no count, among them '\.'"):
-            encoder.fit(["the cake.", "the the cake.", "cake the cake", "the rare", "rare cake ."])
-
     def test_the_original_is_left_alone(self) -> None:
         self.words.with_ranks()
         assert self.words.probabilities is None
@@ -204,14 +169,6 @@ def test_coverage() -> None:
     assert report.token_share == 0.5
     assert "pie (3)" in str(report)
     assert words.coverage([]).token_share == 0
-
-
-def test_npy_with_its_vocabulary(tmp_path: Path) -> None:
-    np.save(tmp_path / "v.npy", MATRIX)
-    (tmp_path / "v.vocab.txt").write_text("\n".join(NAMES) + "\n", encoding="utf-8")
-    words = noppa.WordVectors.load(tmp_path / "v.npy")
-    assert words.words == NAMES
-    assert (words.matrix == MATRIX).all()
 
 
 def test_save_and_load(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from bertopic import BERTopic
 from bertopic.backend import BaseEmbedder
 from bertopic.representation import KeyBERTInspired
@@ -15,7 +14,6 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
 import noppa
-from noppa.errors import FileError, InputError, ParameterError
 from noppa.integrations.bertopic import NoppaBackend
 
 KINDS = ("cake bread soup rice fish", "bank loan market price profit", "train bus ship road car")
@@ -71,20 +69,3 @@ def test_vectors_of_documents_and_words_and_the_plain_call() -> None:
     ):
         np.testing.assert_array_equal(rows, expected)
     assert NoppaBackend("default").embed(["a cake"]).shape == (1, noppa.load().dim)
-
-
-def test_no_texts_and_texts_without_words() -> None:
-    assert NoppaBackend().embed([]).shape == (0, 320)
-    with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        assert not NoppaBackend().embed([""]).any()
-
-
-def test_what_is_no_text_and_no_model() -> None:
-    with pytest.raises(InputError, match="put it in a list"):
-        NoppaBackend().embed("a cake")
-    with pytest.raises(InputError, match="item 1 is a NoneType"):
-        NoppaBackend().embed(["a cake", None])
-    with pytest.raises(ParameterError, match="cannot encode"):
-        NoppaBackend(3)
-    with pytest.raises(FileError, match="does not exist"):
-        NoppaBackend("no such model")

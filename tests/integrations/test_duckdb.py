@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa.errors import FileError, ParameterError
 from noppa.integrations.duckdb import register
 
 TEXTS = ["the girl eats a cake", "a girl is eating", "stock prices fell"]
@@ -89,13 +88,3 @@ def test_empty_tables_and_empty_texts(connection: Any) -> None:
     assert not any(vector)
     with pytest.warns(noppa.NoppaWarning, match="no known word"):
         assert connection.execute("SELECT noppa_similarity('', 'x')").fetchone() == (0.0,)
-
-
-def test_what_is_no_text_model_or_connection(connection: Any) -> None:
-    register(connection)
-    with pytest.raises(duckdb.BinderException, match="noppa_embed"):
-        connection.execute("SELECT noppa_embed(3)")
-    with pytest.raises(ParameterError, match="cannot encode"):
-        register(connection, 3)
-    with pytest.raises(FileError, match="does not exist"):
-        register(connection, "no such model")

@@ -17,7 +17,7 @@ from haystack.core.errors import DeserializationError
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 import noppa
-from noppa.errors import FileError, InputError, ParameterError
+from noppa.errors import FileError, ParameterError
 from noppa.integrations.haystack import NoppaDocumentEmbedder, NoppaTextEmbedder
 
 TEXTS = ["the girl eats a cake", "a girl is eating", "stock prices fell"]
@@ -125,12 +125,3 @@ def test_no_documents_and_documents_without_words() -> None:
     with pytest.warns(noppa.NoppaWarning, match="2 of 3 texts have no known word"):
         made = NoppaDocumentEmbedder().run([Document(content=t) for t in ("a cake", "", None)])
     assert [any(document.embedding) for document in made["documents"]] == [True, False, False]
-
-
-def test_what_are_no_documents_and_no_text() -> None:
-    for documents in (None, "a cake", ["a cake"], [None], Document(content="a cake")):
-        with pytest.raises(InputError, match="documents must be a list of Document"):
-            NoppaDocumentEmbedder().run(documents)
-    for text in (None, 3, ["a cake"]):
-        with pytest.raises(InputError, match="one text is expected, a str"):
-            NoppaTextEmbedder().run(text)

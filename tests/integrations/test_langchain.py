@@ -56,16 +56,6 @@ def test_a_saved_encoder_and_one_in_memory(tmp_path: Path) -> None:
         assert pickle.loads(pickle.dumps(embeddings)).embed_query("a cake") == expected
 
 
-def test_no_texts_and_texts_without_words() -> None:
-    embeddings = NoppaEmbeddings()
-    assert embeddings.embed_documents([]) == []
-    with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        rows = embeddings.embed_documents(["a cake", ""])
-    assert not any(rows[1])
-    with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        assert not any(embeddings.embed_query(""))
-
-
 @pytest.mark.parametrize(
     ("texts", "complaint"),
     [

@@ -82,14 +82,6 @@ def test_a_model_is_written_down_by_its_name(tmp_path: Path) -> None:
         NoppaEmbedding.from_dict(memory.to_dict())
 
 
-def test_no_texts_and_texts_without_words() -> None:
-    model = NoppaEmbedding()
-    assert model.get_text_embedding_batch([]) == []
-    with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        rows = model.get_text_embedding_batch(["a cake", ""])
-    assert not any(rows[1])
-
-
 def test_what_is_no_text_model_or_field() -> None:
     model = NoppaEmbedding()
     for query in (None, 3, ["a cake"]):

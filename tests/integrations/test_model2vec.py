@@ -74,31 +74,6 @@ def test_every_mean_goes_over(name: str) -> None:
     [
         (lambda words, texts: noppa.load(), "not a weighted mean"),
         (
-            lambda words, texts: noppa.Encoder(words, noppa.TfIdf()).fit(texts),
-            "not a weighted mean",
-        ),
-        (lambda words, texts: noppa.Encoder(words, noppa.DCT()), "not a weighted mean"),
-        (
-            lambda words, texts: noppa.Encoder(words, noppa.GEM(k=3, h=2)).fit(texts),
-            "not a weighted mean",
-        ),
-        (
-            lambda words, texts: noppa.Encoder(words, noppa.FastSent(epochs=1)).fit(texts),
-            "not a weighted mean",
-        ),
-        (
-            lambda words, texts: noppa.Encoder(words, noppa.Sent2Vec(epochs=1)).fit(texts),
-            "not a weighted mean",
-        ),
-        (
-            lambda words, texts: noppa.Encoder(words, noppa.VLAWE(k=2)).fit(texts),
-            "not a weighted mean",
-        ),
-        (
-            lambda words, texts: noppa.Encoder(words, noppa.S3E(k=2)).fit(texts),
-            "not a weighted mean",
-        ),
-        (
             lambda words, texts: noppa.Encoder(words, noppa.Average(), tokenizer=str.split),
             "tokenizer that is a function",
         ),

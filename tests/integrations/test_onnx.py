@@ -89,20 +89,6 @@ def test_what_a_graph_cannot_hold(words_of: dict[str, str], tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_name_and_a_place_that_cannot_be(tmp_path: Path) -> None:
-    encoder = noppa.Encoder(made_words(), noppa.Average())
-    with pytest.raises(ParameterError, match=r"must end in \.onnx"):
-        export(encoder, "onnx", tmp_path / "m.bin")
-    with pytest.raises(noppa.NoppaError, match="does not exist"):
-        export(encoder, "onnx", tmp_path / "nowhere" / "m.onnx")
-    with pytest.raises(noppa.NoppaError, match="fit"):
-        export(noppa.Encoder(made_words(), noppa.SIF()), "onnx", tmp_path / "m.onnx")
-    broken = noppa.WordVectors(["a", "b\nc"], np.eye(2))
-    with pytest.raises(noppa.NoppaError, match="line break"):
-        export(noppa.Encoder(broken, noppa.Average()), "onnx", tmp_path / "m.onnx")
-    assert list(tmp_path.iterdir()) == []
-
-
 def made_teacher(folder: Path) -> Path:
     """A sentence transformer of one look-up as an ONNX graph, with a tokenizer of whole words and pieces."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors

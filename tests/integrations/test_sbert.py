@@ -25,7 +25,6 @@ from sentence_transformers.sentence_transformer.losses import CosineSimilarityLo
 from sentence_transformers.sentence_transformer.modules import Dense
 
 import noppa
-from noppa.errors import FileError, InputError, ParameterError
 from noppa.export import export
 from noppa.integrations.sbert import NoppaModule, sentence_transformer
 from tests.conftest import made_texts, made_words
@@ -108,18 +107,6 @@ def test_training_on_top(tmp_path: Path) -> None:
     model.save(str(tmp_path / "trained"))
     again = SentenceTransformer(str(tmp_path / "trained"), trust_remote_code=True)
     np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
-
-
-def test_what_is_wrong_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="one of noppa's encoders"):
-        NoppaModule(noppa.external(lambda texts: [[1.0]] * len(texts)))
-    with pytest.raises(FileError, match="does not exist"):
-        NoppaModule("no-such-folder")
-    own = noppa.Encoder(made_words(), noppa.Average(), tokenizer=str.split)
-    with pytest.raises(FileError, match="tokenizer of its own"):
-        sentence_transformer(own).save(str(tmp_path / "model"))
-    with pytest.raises(InputError, match="item 0"):
-        sentence_transformer().encode([3])
 
 
 def test_an_exported_mean_needs_no_module_of_ours(tmp_path: Path) -> None:

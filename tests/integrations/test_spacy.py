@@ -15,7 +15,7 @@ import spacy
 from spacy.tokens import DocBin
 
 import noppa
-from noppa.errors import FileError, ParameterError
+from noppa.errors import ParameterError
 from noppa.integrations.spacy import NoppaVectors
 
 TEXTS = ["the girl eats a cake", "a girl is eating", "stock prices fell"]
@@ -120,13 +120,6 @@ def test_an_encoder_of_ones_own_travels_with_the_pipeline(
     assert [file.name for file in (tmp_path / "pipeline" / "noppa").iterdir()] == ["preset"]
 
 
-def test_an_encoder_in_memory(small: noppa.Encoder, tmp_path: Path) -> None:
-    nlp = pipeline()
-    nlp.get_pipe("noppa").encoder = small
-    nlp.to_disk(tmp_path)
-    np.testing.assert_array_equal(spacy.load(tmp_path)("a cake").vector, small.encode("a cake"))
-
-
 def test_an_encoder_of_others_encodes_but_is_not_saved(tmp_path: Path) -> None:
     nlp = pipeline()
     nlp.get_pipe("noppa").encoder = noppa.external(lambda texts: [[len(text), 1] for text in texts])
@@ -162,16 +155,3 @@ def test_docs_of_other_processes_keep_their_vectors() -> None:
     docs = list(pipeline().pipe(TEXTS, n_process=2, batch_size=1))
     rows = np.stack([doc._.noppa_vector for doc in docs])
     np.testing.assert_array_equal(rows, noppa.load("similarity").encode(TEXTS))
-
-
-def test_what_is_no_model_and_no_component() -> None:
-    with pytest.raises(ParameterError, match="cannot encode"):
-        pipeline(model=3)("a cake")
-    with pytest.raises(FileError, match="does not exist"):
-        pipeline(model="no such model")("a cake")
-    with pytest.raises(ParameterError, match="cannot encode"):
-        pipeline().get_pipe("noppa").encoder = 3
-    with pytest.raises(FileError, match="not made by to_bytes"):
-        NoppaVectors().from_bytes(b"cake")
-    with pytest.raises(FileError, match="does not exist"):
-        NoppaVectors().from_disk("no such folder")
