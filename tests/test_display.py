@@ -36,7 +36,7 @@ def objects():
         found.removed[0], found.compared, topics, topics.topics[0], coverage, model.contents, model.training_, decision.sides[0],
         decision.ngrams[0], model.nearest("a fine film")[0], similar.fitted, similar.words.word_probabilities,
         noppa.Encoder(similar.words, noppa.NoPPA(), [noppa.Whitening(), noppa.Normalize()]),
-        noppa.Moments.from_rows(np.ones((3, 9))), similar.words.count(TEXTS),
+        noppa.Moments.from_rows(np.ones((3, 9))),
     ]  # fmt: skip
     return {f"{at} {type(one).__name__}": one for at, one in enumerate(made)}
 

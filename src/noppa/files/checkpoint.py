@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
@@ -116,33 +116,26 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
         FileError: No run of this version wrote the file.
     """
     try:
-        return _validate(json.loads(path.read_text(encoding="utf-8")))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        checkpoint = Checkpoint(**{**content, "outcome": Outcome(**content["outcome"])})
+        *counts, listed = vars(checkpoint.outcome).values()
+        _, rows, bad, zero, *_ = counts
+        is_valid = (
+            all(type(count) is int and count >= 0 for count in (*counts, checkpoint.bytes))
+            and zero <= rows <= checkpoint.outcome.records >= bad
+            and all(type(fault) is str for fault in listed)
+            and isinstance(checkpoint.job, dict)
+            and isinstance(checkpoint.inputs, dict)
+        )
+        if not is_valid:
+            raise ValueError("its fields contradict each other")
+        return checkpoint
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FileError(
             f"{path} is not a valid checkpoint ({error})", "pass overwrite=True to start again"
         ) from error
-
-
-def _validate(content: Any) -> Checkpoint:
-    counts, listed = {**content["outcome"], "bytes": content["bytes"]}, content["outcome"]["listed"]
-    del counts["listed"]
-    is_valid = (
-        set(content) == {entry.name for entry in fields(Checkpoint)}
-        and set(content["outcome"]) == {entry.name for entry in fields(Outcome)}
-        and isinstance(content["job"], dict)
-        and isinstance(content["inputs"], dict)
-        and isinstance(content["fingerprint"], str)
-        and isinstance(content["finished"], list | None)
-        and isinstance(listed, list)
-        and all(type(fault) is str for fault in listed)
-        and all(type(count) is int and count >= 0 for count in counts.values())
-        and counts["zero"] <= counts["rows"] <= counts["records"] >= counts["bad"]
-    )
-    if not is_valid:
-        raise ValueError("its fields are incomplete or contradict each other")
-    return Checkpoint(**{**content, "outcome": Outcome(**content["outcome"])})
 
 
 # Inputs

@@ -5,6 +5,7 @@ A reader is a function from a file and its `Input` to batches of rows. To add a 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import re
@@ -17,7 +18,7 @@ from typing import Any
 
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.extras import needs
-from noppa.files.inputs import STDIN, InputFile, Text, check_encoding
+from noppa.files.inputs import STDIN, InputFile, Text
 from noppa.io.compression import MAGIC
 from noppa.parameters import one_of
 
@@ -77,7 +78,15 @@ class Input:
 
     def __post_init__(self) -> None:
         one_of(self.format, "format", (None, *FORMATS))
-        check_encoding(self.encoding)
+        try:
+            encoding = "utf-8" if self.encoding is None else self.encoding
+            "".encode(encoding)
+            codecs.getincrementaldecoder(encoding)
+        except (LookupError, ValueError):
+            raise ParameterError(
+                f"there is no encoding {self.encoding!r}",
+                "use one such as cp1252, latin-1, utf-16 or shift_jis",
+            ) from None
         if self.delimiter is None:
             return
         if len(self.delimiter) != 1 or self.delimiter in '\r\n"':
@@ -465,7 +474,8 @@ def open_arrow(
                     lambda columns: (
                         (0, part.select(columns))
                         for number in range(reader.num_record_batches)
-                        for part in _slices(reader.get_batch(number))
+                        for batch in [reader.get_batch(number)]
+                        for part in (batch[row : row + ROWS] for row in range(0, len(batch), ROWS))
                     ),
                 )
         except NoppaError:
@@ -491,10 +501,6 @@ def _parquet_batches(table: Any, peek: Any, columns: list[str]) -> Iterator[tupl
         for batch in table.iter_batches(rows, row_groups=[number], columns=columns):
             yield position, batch.select(columns)
             position += row_size * len(batch)
-
-
-def _slices(batch: Any) -> Iterator[Any]:
-    return (batch.slice(start, ROWS) for start in range(0, len(batch), ROWS))
 
 
 def _to_list(column: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noppa.errors import FileError, ParameterError
+from noppa.errors import FileError
 from noppa.extras import needs
 from noppa.io.compression import BUFFER, Source, open_plain, plain
 
@@ -84,7 +84,7 @@ class _Pipe(Source):
         stream = _unbuffered_stdin()
         super().__init__(stream, "none", stream, 0)
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = -1) -> bytes:
         if self._ahead:
             ahead, self._ahead = self._ahead[:size], self._ahead[size:]
             return ahead
@@ -165,7 +165,7 @@ class Text:
 
     def stream(self) -> io.TextIOWrapper:
         """Return a text stream, for the csv module."""
-        stream = io.BufferedReader(_RawSource(self.source), PIECE)
+        stream = io.BufferedReader(self.source, PIECE)
         return io.TextIOWrapper(stream, self.encoding, self.errors, newline="")
 
 
@@ -189,29 +189,3 @@ def _check_text(start: bytes, name: str) -> None:
             f"{name} is {kind}, not text",
             "save it as plain text, CSV, JSON or Parquet; if it is UTF-16, pass encoding='utf-16-le'",
         )
-
-
-def check_encoding(name: str | None) -> None:
-    """Raise if Python has no text encoding of that name."""
-    try:
-        "".encode(name or "utf-8" if name is None else name)
-        codecs.getincrementaldecoder(name or "utf-8")
-    except (LookupError, ValueError):
-        raise ParameterError(
-            f"there is no encoding {name!r}", "use one such as cp1252, latin-1, utf-16 or shift_jis"
-        ) from None
-
-
-class _RawSource(io.RawIOBase):
-    """A source as a raw stream."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._source.read(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)

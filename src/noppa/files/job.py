@@ -44,11 +44,12 @@ from noppa.files.checkpoint import (
 from noppa.files.formats import LISTED, Batch, Input, Record
 from noppa.files.inputs import STDIN
 from noppa.files.read import ON_ERROR, read, read_ahead
-from noppa.files.write import RECORD, VECTOR, WRITERS
+from noppa.files.write import RECORD, VECTOR, WRITERS, Records
 from noppa.io.atomic import sync
 from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.io.storage import header_checksum
 from noppa.parameters import one_of
+from noppa.words.coverage import KnownShare
 
 if TYPE_CHECKING:
     from noppa.classify.classifier import Classifier
@@ -255,7 +256,7 @@ class Job:
     ) -> str:
         """Encode and write all batches; return the fingerprint of all rows."""
         writer = self.writer(file, self.dim, outcome.rows)
-        process = self._processor(outcome)
+        share = self.model.known_share() if isinstance(self.model, Encoder) else None
         fingerprint, last_checkpoint = "", time.monotonic()
         pending: deque[Future[None]] = deque()
         try:
@@ -264,7 +265,7 @@ class Job:
                 for batch in read_ahead(batches):
                     fingerprint = batch.fingerprint
                     numbers, texts, records = self._select(batch, outcome)
-                    rows, vectors = process(texts, records)
+                    rows, vectors = self._process(texts, records, outcome, share)
                     outcome.rows += len(numbers)
                     pending.append(disk.submit(disk.run, writer.write, numbers, rows, vectors))
                     if self.target == STDIN:
@@ -294,7 +295,7 @@ class Job:
 
     def _select(
         self, batch: Batch, outcome: Outcome
-    ) -> tuple[NDArray[np.int64], list[str], list[Record] | None]:
+    ) -> tuple[NDArray[np.int64], list[str], Records]:
         """Return the numbers, texts and records of the rows that are written."""
         is_first, first = not outcome.records, outcome.records + 1
         outcome.count(batch)
@@ -337,31 +338,22 @@ class Job:
             for number, record in rows
         ]
 
-    def _processor(
-        self, outcome: Outcome
-    ) -> Callable[[list[str], list[Record] | None], tuple[list[Record] | None, Any]]:
-        """Return a function from texts and records to the rows and vectors to write."""
-        share = self.model.known_share() if isinstance(self.model, Encoder) else None
-
-        def encode(
-            texts: list[str], records: list[Record] | None
-        ) -> tuple[list[Record] | None, Any]:
-            if share is None:
-                vectors = np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
-            else:
-                encoder = self.model.for_texts(texts, self.threads)
-                ids, offsets = encoder.look_up(texts, self.threads, share)
-                share.warn_if_few()
-                outcome.tokens += len(ids)
-                outcome.unknown += int(np.count_nonzero(ids < 0))
-                vectors = np.asarray(
-                    encoder.encode_ids(ids, offsets, self.threads, **self.options)[0]
-                )
-            suspects = vectors[vectors[:, 0] == 0]
-            outcome.zero += len(suspects) - int(np.count_nonzero(suspects.any(axis=1)))
-            return records, vectors
-
-        return encode
+    def _process(
+        self, texts: list[str], records: Records, outcome: Outcome, share: KnownShare | None
+    ) -> tuple[Records, Any]:
+        """Return the rows and vectors to write; count tokens and rows of zeros."""
+        if share is None:
+            vectors = np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
+        else:
+            encoder = self.model.for_texts(texts, self.threads)
+            ids, offsets = encoder.look_up(texts, self.threads, share)
+            share.warn_if_few()
+            outcome.tokens += len(ids)
+            outcome.unknown += int(np.count_nonzero(ids < 0))
+            vectors = np.asarray(encoder.encode_ids(ids, offsets, self.threads, **self.options)[0])
+        suspects = vectors[vectors[:, 0] == 0]
+        outcome.zero += len(suspects) - int(np.count_nonzero(suspects.any(axis=1)))
+        return records, vectors
 
     def _save(self, file: IO[bytes], checkpoint: Checkpoint) -> None:
         """Write a checkpoint once its rows are on the disk."""
@@ -474,28 +466,24 @@ class PredictJob(Job):
     def _probability_columns(self) -> list[str]:
         return [str(name) for name in self.model.classes_.tolist()] if self.every else [PROBABILITY]
 
-    def _processor(
-        self, outcome: Outcome
-    ) -> Callable[[list[str], list[Record] | None], tuple[list[Record] | None, Any]]:
+    def _process(
+        self, texts: list[str], records: Records, outcome: Outcome, share: KnownShare | None
+    ) -> tuple[Records, Any]:
         model: Classifier = self.model
-
-        def predict(texts: list[str], records: list[Record] | None) -> tuple[list[Record], Any]:
-            rows = records or []
-            others = [[_text(row, name) for row in rows] for name in self.columns[1:]]
-            probabilities = model.predict_proba((texts, *others) if others else texts)
-            labels = model.labels_of(probabilities).tolist()
-            shown = probabilities if self.every else probabilities.max(axis=1, keepdims=True)
-            predicted = [
-                {
-                    **row,
-                    self.into: list(label) if isinstance(label, tuple) else label,
-                    **dict(zip(self._probability_columns, values, strict=True)),
-                }
-                for row, label, values in zip(rows, labels, shown.round(6).tolist(), strict=True)
-            ]
-            return predicted, None
-
-        return predict
+        rows = records or []
+        others = [[_text(row, name) for row in rows] for name in self.columns[1:]]
+        probabilities = model.predict_proba((texts, *others) if others else texts)
+        labels = model.labels_of(probabilities).tolist()
+        shown = probabilities if self.every else probabilities.max(axis=1, keepdims=True)
+        predicted = [
+            {
+                **row,
+                self.into: list(label) if isinstance(label, tuple) else label,
+                **dict(zip(self._probability_columns, values, strict=True)),
+            }
+            for row, label, values in zip(rows, labels, shown.round(6).tolist(), strict=True)
+        ]
+        return predicted, None
 
 
 class _WriteBehind(ThreadPoolExecutor):

@@ -28,7 +28,8 @@ NPY_HEADER = 128
 ROW_GROUP = 32 << 20
 
 Numbers = NDArray[np.int64]
-Vectors = NDArray[np.float32]
+Vectors = NDArray[np.float32] | None
+Records = list[Record] | None
 
 
 class Writer:
@@ -52,9 +53,7 @@ class Writer:
         """
         self.file, self.dim, self.rows = file, dim, rows
 
-    def write(
-        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
-    ) -> None:
+    def write(self, numbers: Numbers, records: Records, vectors: Vectors) -> None:
         """Append rows.
 
         Args:
@@ -94,9 +93,7 @@ class Npy(Writer):
         text = shape.ljust(NPY_HEADER - 11) + "\n"
         return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
 
-    def write(
-        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
-    ) -> None:
+    def write(self, numbers: Numbers, records: Records, vectors: Vectors) -> None:
         self.file.write(np.ascontiguousarray(vectors, "<f4").data)
         self.rows += len(numbers)
 
@@ -112,9 +109,7 @@ class Npy(Writer):
 class Jsonl(Writer):
     """One object per line: `{"record": 1, "vector": [0.25, …]}`, with other columns between the two."""
 
-    def write(
-        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
-    ) -> None:
+    def write(self, numbers: Numbers, records: Records, vectors: Vectors) -> None:
         if records is None:
             fields = [b'"%b": %d' % (RECORD.encode(), number) for number in numbers.tolist()]
         else:
@@ -143,9 +138,7 @@ class Csv(Writer):
             self.names = self.names[: len(self.names) - dim]
             file.seek(position)
 
-    def write(
-        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
-    ) -> None:
+    def write(self, numbers: Numbers, records: Records, vectors: Vectors) -> None:
         self._write_header(records)
         if records is None:
             cells = [b"%d" % number for number in numbers.tolist()]
@@ -158,7 +151,7 @@ class Csv(Writer):
             lines = (b"%b,%b\n" % row for row in zip(cells, numbers_of, strict=True))
         self.file.write(b"".join(lines))
 
-    def _write_header(self, records: list[Record] | None) -> None:
+    def _write_header(self, records: Records) -> None:
         if self.names is None:
             self.names = _column_names(records)
             self.file.write(_csv_line([*self.names, *(f"v{at}" for at in range(self.dim))]) + b"\n")
@@ -183,9 +176,7 @@ class Parquet(Writer):
         self.schema: Any = None
         self.pending: list[Any] = []
 
-    def write(
-        self, numbers: Numbers, records: list[Record] | None, vectors: Vectors | None
-    ) -> None:
+    def write(self, numbers: Numbers, records: Records, vectors: Vectors) -> None:
         if records is None:
             records = [{RECORD: number} for number in numbers.tolist()]
         self._open(records)
@@ -202,7 +193,7 @@ class Parquet(Writer):
         if sum(batch.nbytes for batch in self.pending) > ROW_GROUP:
             self._flush()
 
-    def _open(self, records: list[Record] | None) -> None:
+    def _open(self, records: Records) -> None:
         """Open the file; its columns get the types of the first values."""
         if self.table is not None:
             return
@@ -272,7 +263,7 @@ class Parquet(Writer):
 WRITERS: dict[str, type[Writer]] = {"npy": Npy, "jsonl": Jsonl, "csv": Csv, "parquet": Parquet}
 
 
-def _column_names(records: list[Record] | None) -> list[str]:
+def _column_names(records: Records) -> list[str]:
     """Return the columns of the first rows, in order."""
     if records is None:
         return [RECORD]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -98,7 +99,7 @@ def run_parts(
             f"a worker wrote {lost}, and it is not in {folder}",
             "choose a folder that every machine can reach",
         )
-    return _total(finished[name] for name in names)
+    return sum((Outcome(**finished[name]) for name in names), Outcome())
 
 
 def expand_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -109,7 +110,9 @@ def expand_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
         if files.isfile(root):
             found = [root]
         elif files.isdir(root):
-            found = [file for file in files.find(root) if _is_data(file.removeprefix(root))]
+            # Hidden files and markers such as `_SUCCESS` are not data.
+            inside = {file: file.removeprefix(root) for file in files.find(root)}
+            found = [file for file, path in inside.items() if not re.search(r"(^|/)[_.]", path)]
         else:
             found = [file for file in files.glob(root) if files.isfile(file)]
         if not found:
@@ -118,16 +121,16 @@ def expand_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     return expanded
 
 
-def _is_data(path: str) -> bool:
-    """Return whether a path within a folder is visible and not a marker such as `_SUCCESS`."""
-    return not any(part[:1] in ("_", ".") for part in path.split("/"))
-
-
 def _run_part(
     make_job: MakeJob, source: Input, folder: str, instructions: str, part: tuple[str, str]
 ) -> None:
     """Run the job of one part on a worker, and record that it is finished."""
-    _use_instructions(instructions)
+    if instructions not in kernels.instruction_sets():  # it decides the last bits of a vector
+        raise ParameterError(
+            f"a worker lacks the instruction set {instructions}, and would compute other bytes",
+            f"set NOPPA_ISA={kernels.instruction_sets()[0]} where you start the job",
+        )
+    kernels.use_instruction_set(instructions)
     path, name = part
     files, root = _open(folder)
     here = _is_local(files)
@@ -138,16 +141,6 @@ def _run_part(
         if not here:
             files.put_file(str(target), f"{root}/{name}")
     files.pipe_file(f"{root}/{RUN_FOLDER}/{name}.json", json.dumps(outcome).encode())
-
-
-def _use_instructions(name: str) -> None:
-    """Switch to the driver's instruction set, which decides the last bits of a vector."""
-    if name not in kernels.instruction_sets():
-        raise ParameterError(
-            f"a worker lacks the instruction set {name}, and would compute other bytes",
-            f"set NOPPA_ISA={kernels.instruction_sets()[0]} where you start the job",
-        )
-    kernels.use_instruction_set(name)
 
 
 # The record of a job
@@ -192,13 +185,6 @@ def _finished_parts(files: Any, root: str, names: list[str]) -> dict[str, dict[s
             except (ValueError, TypeError, KeyError, AttributeError):
                 continue  # its worker was killed while writing it: the part is done again
     return finished
-
-
-def _total(outcomes: Iterable[dict[str, Any]]) -> Outcome:
-    total = Outcome()
-    for outcome in outcomes:
-        total += Outcome(**outcome)
-    return total
 
 
 # File systems

@@ -10,7 +10,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
@@ -34,7 +34,7 @@ XZ_MEMORY = 1 << 28
 ENCRYPTED = 1
 
 
-class Source:
+class Source(io.RawIOBase):
     """The plain content of a file, and the position in the file itself for a progress bar."""
 
     def __init__(
@@ -48,7 +48,15 @@ class Source:
         self._ahead = b""
         self._error: FileError | None = None
 
-    def read(self, size: int) -> bytes:
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes, fewer only at the end; an error is raised after all readable bytes."""
         parts = [self._ahead[:size]]
         self._ahead = self._ahead[size:]
@@ -145,18 +153,6 @@ class _Stream(io.RawIOBase):
         super().close()
 
 
-class _Decompressor(Protocol):
-    """Decompresses one member; input that did not fit into `size` bytes of output is used by the next call."""
-
-    def decompress(self, data: bytes, size: int, /) -> bytes: ...
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-
 class _Members(io.RawIOBase):
     """The members (streams, frames) of a bz2, xz or zstd file, one after the other.
 
@@ -164,9 +160,9 @@ class _Members(io.RawIOBase):
     trailing garbage, and zstandard ends at a truncated frame. Here only another member or zero bytes may follow a member.
     """
 
-    def __init__(self, file: IO[bytes], start: Callable[[], _Decompressor], piece: int) -> None:
+    def __init__(self, file: IO[bytes], start: Callable[[], Any], piece: int) -> None:
         self._file, self._start, self._piece = file, start, piece
-        self._member: _Decompressor | None = None
+        self._member: Any = None
         self._compressed = b""
         self._decompressed = memoryview(b"")
 
@@ -196,7 +192,7 @@ class _Members(io.RawIOBase):
                     raise EOFError("the compressed data ends too early")
         return b""
 
-    def _next_member(self) -> _Decompressor | None:
+    def _next_member(self) -> Any:
         """Return a decompressor for the next member, after the zero bytes that pad blocks of tapes and of xz."""
         self._compressed = self._compressed.lstrip(b"\0")
         while not self._compressed:

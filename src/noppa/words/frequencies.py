@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,25 +127,21 @@ def from_counts(
             raise ParameterError(
                 f"the count of {word!r} is {short_repr(count)}: a count is 0 or more, and at most {LARGEST_COUNT:g}"
             )
-    merged = _merged(table)
-    forms = [lower(word) for word in words]
-    values = np.array([merged.get(form, 0) for form in forms], float)
-    return _from_shares(forms, values, float(sum(merged.values())), source, missing)
+    return _from_table(words, table, source, missing)
 
 
-def _merged(table: Mapping[str, float]) -> dict[str, float]:
-    """Add up the counts of words that differ in case alone."""
+def _from_table(
+    words: list[str], table: Mapping[str, float], source: str, missing: str | float
+) -> Probabilities:
+    """Return the share of each word in a table of counts; words that differ in case alone are counted together."""
     merged: defaultdict[str, float] = defaultdict(float)
     for word, count in table.items():
         merged[lower(word)] += float(count)
-    return merged
-
-
-def _from_shares(
-    forms: list[str], values: NDArray[Any], total: float, source: str, missing: str | float
-) -> Probabilities:
+    total = float(sum(merged.values()))
     if total <= 0:
         raise ParameterError(f"{source} adds up to nothing: give at least one word a count above 0")
+    forms = [lower(word) for word in words]
+    values = np.array([merged.get(form, 0) for form in forms], float)
     return filled(forms, values / total, source, missing)
 
 
@@ -258,43 +253,19 @@ def from_values(words: Iterable[str], values: NDArray[np.float64]) -> Probabilit
 # From texts
 
 
-@dataclass(frozen=True)
-class WordCounts:
-    """Token counts of a corpus; add the counts of two parts with `+`.
-
-    words: tokens of each word (words,), words that differ in case counted together.
-    pieces: unknown tokens that needed each piece (pieces,). total: all tokens.
-    """
-
-    __repr__ = dataclass_repr
-
-    words: NDArray[np.int64]
-    pieces: NDArray[np.int64]
-    total: int
-
-    @classmethod
-    def from_texts(cls, lexicon: Lexicon, texts: Iterable[str], split: Split) -> WordCounts:
-        """Count the words and the needed pieces of texts."""
-        tokens = count_tokens(texts, split)
-        merged: Counter[str] = Counter()
-        for token, count in tokens.items():
-            merged[lower(token)] += count
-        counts = [merged[lower(word)] for word in lexicon.plain_words]
-        return cls(np.array(counts, np.int64), _piece_counts(lexicon, tokens), tokens.total())
-
-    def __add__(self, other: WordCounts) -> WordCounts:
-        return WordCounts(
-            self.words + other.words, self.pieces + other.pieces, self.total + other.total
-        )
-
-    def probabilities(self, words: Iterable[str], missing: str | float) -> Probabilities:
-        """Return the probabilities of the words; `missing` is for words without a count, as in `from_counts`."""
-        forms = [lower(word) for word in words]
-        return _from_shares(forms, self.words, self.total, "counts of a corpus", missing)
-
-    def piece_shares(self) -> NDArray[np.float64]:
-        """Return the share of all tokens that needed each piece, (pieces,)."""
-        return self.pieces / max(self.total, 1)
+def from_texts(
+    lexicon: Lexicon, texts: Iterable[str], split: Split, missing: str | float
+) -> tuple[Probabilities, NDArray[np.float64] | None]:
+    """Return the probabilities of whole words in texts, and the share of all tokens that needed each piece, (pieces,)."""
+    tokens = count_tokens(texts, split)
+    of_words = _from_table(lexicon.plain_words, tokens, "counts of a corpus", missing)
+    if lexicon.unknown != "pieces":
+        return of_words, None
+    ids, offsets = lexicon.vocabulary.look_up_tokens([[token] for token in tokens])
+    token_counts = np.repeat(np.array([*tokens.values()], float), np.diff(offsets))
+    is_piece = ids >= lexicon.whole_words
+    row_counts = np.bincount(ids[is_piece], token_counts[is_piece], len(lexicon))
+    return of_words, row_counts[lexicon.whole_words : len(lexicon)] / tokens.total()
 
 
 def count_tokens(texts: Iterable[str], split: Split) -> Counter[str]:
@@ -320,14 +291,3 @@ def split_without_words(tokenizer: Tokenizer) -> Split:
             "jieba, fugashi or pythainlp, or load the word vectors and give them the texts"
         )
     return Lexicon.from_words(["."], case="exact", tokenizer=tokenizer).tokens
-
-
-def _piece_counts(lexicon: Lexicon, tokens: Counter[str]) -> NDArray[np.int64]:
-    """Return how many tokens needed each piece, (pieces,)."""
-    if lexicon.unknown != "pieces":
-        return np.zeros(lexicon.pieces, np.int64)
-    ids, offsets = lexicon.vocabulary.look_up_tokens([[token] for token in tokens])
-    token_counts = np.repeat(np.array([*tokens.values()], float), np.diff(offsets))
-    is_piece = ids >= lexicon.whole_words
-    row_counts = np.bincount(ids[is_piece], token_counts[is_piece], len(lexicon))
-    return row_counts[lexicon.whole_words : len(lexicon)].astype(np.int64)

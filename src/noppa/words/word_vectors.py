@@ -20,7 +20,7 @@ from noppa.threads import thread_count
 from noppa.words import frequencies
 from noppa.words import storage as word_folder
 from noppa.words.coverage import Coverage, measure_coverage
-from noppa.words.frequencies import Probabilities, WordCounts, count_tokens, words_of_texts
+from noppa.words.frequencies import Probabilities, count_tokens, words_of_texts
 from noppa.words.lexicon import UNKNOWN, Lexicon
 from noppa.words.matrix import Matrix
 from noppa.words.ngram_vectors import NgramVectors
@@ -299,27 +299,16 @@ class WordVectors:
         missing: str | float = "smallest",
     ) -> WordVectors:
         """Return the same vectors with probabilities counted over your own texts."""
-        return self.with_word_counts(self.count(texts, tokenizer), missing)
-
-    def count(
-        self, texts: Iterable[str], tokenizer: Split | Tokenizer | str | None = None
-    ) -> WordCounts:
-        """Count how often each word occurs in texts; the counts of parts of a corpus add up."""
-        return WordCounts.from_texts(self.lexicon, texts, self._split(tokenizer))
+        split = self._split(tokenizer)
+        return self._with_probabilities(
+            *frequencies.from_texts(self.lexicon, texts, split, missing)
+        )
 
     def _split(self, tokenizer: Split | Tokenizer | str | None) -> Split:
         """Return the function from a text to tokens that a user asks for, by default that of these words."""
         if isinstance(tokenizer, (str, Tokenizer)):
             return self.with_tokenizer(tokenizer).tokens
         return self.tokens if tokenizer is None else tokenizer
-
-    def with_word_counts(
-        self, counts: WordCounts, missing: str | float = "smallest"
-    ) -> WordVectors:
-        """Return the same vectors with the probabilities of what `count` returned."""
-        shares = counts.piece_shares() if self.unknown == "pieces" else None
-        words = self.lexicon.plain_words
-        return self._with_probabilities(counts.probabilities(words, missing), shares)
 
     def with_ranks(self) -> WordVectors:
         """Return the same vectors with probabilities estimated from the order of the words, most frequent first."""
