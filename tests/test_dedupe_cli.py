@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import os
 from pathlib import Path
@@ -14,10 +13,7 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner, Result
 
-from noppa import NoppaWarning
 from noppa.cli import program
-from noppa.files import Input
-from noppa.files.collect import collected
 
 ROWS = [
     {"id": "1", "body": "a red car on the road", "note": 'said "x", y'},
@@ -108,13 +104,6 @@ def test_a_pipe() -> None:
     assert result.stdout == "a red car\nthe sea\n\n"
 
 
-def test_compressed_input(tmp_path: Path) -> None:
-    given = tmp_path / "in.csv.gz"
-    given.write_bytes(gzip.compress(write_rows(tmp_path / "in.csv").read_bytes()))
-    assert run(given, "-c", "body", "-o", tmp_path / "out.csv").exit_code == 0
-    assert [row["id"] for row in read_rows(tmp_path / "out.csv")] == KEPT
-
-
 def test_bad_records(tmp_path: Path) -> None:
     given = tmp_path / "in.csv"
     given.write_bytes(b"id,body\n1,the sea\n2\n3,\xff\xfe\n4,the sea\n5,\xe9t\xe9\n")
@@ -182,34 +171,3 @@ def test_an_input_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
     result = run(given, "-c", "body", "-o", tmp_path / "out.csv")
     assert "changed while it was read" in str(result.exception)
     assert not (tmp_path / "out.csv").exists()
-
-
-def test_a_failed_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given, output = write_rows(tmp_path / "in.csv"), tmp_path / "out.csv"
-    output.write_text("old", encoding="utf-8")
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("noppa.cli.dedupe.copy_rows", full)
-    result = run(given, "-c", "body", "-o", output)
-    assert "No space left on device" in str(result.exception)
-    assert output.read_text(encoding="utf-8") == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "out.csv"]
-
-
-def test_texts_in_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "lines.txt"
-    path.write_bytes("é\n\nb\n".encode())
-    found = collected(Input([str(path)]), tmp_path, "own")
-    assert list(found.texts) == ["é", "", "b"]
-    assert found.texts[-1] == "b"
-    assert found.texts[:2] == ["é", ""]
-    assert found.records.tolist() == [0, 1, 2]
-    with pytest.raises(IndexError):
-        found.texts[3]
-    path.write_bytes(b"")
-    with pytest.warns(NoppaWarning, match="is empty"):
-        assert list(collected(Input([str(path)]), tmp_path, "none").texts) == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from noppa.cli import program
 from noppa.errors import NoppaError
 from noppa.search import storage
 from tests.conftest import made_texts, made_words
-from tests.serving import PROGRAM, made_encoder
+from tests.serving import made_encoder
 
 ROWS: list[dict[str, Any]] = [
     {"key": "a1", "body": "the girl eats a cake", "year": 2021, "lang": "en", "price": 2.5},
@@ -163,20 +161,6 @@ def test_bad_input_is_one_sentence(folder: Path, line: str, message: str) -> Non
     assert message in found
     assert "\n" not in found.strip()
     assert len(noppa.Index.open("idx")) == 3
-
-
-@pytest.mark.parametrize("line", ["search|idx|cake|--mode|both", "index|rows.csv"])
-def test_usage(folder: Path, line: str) -> None:
-    written("csv")
-    run(line, 2)
-
-
-def test_the_exit_code_of_a_process(folder: Path) -> None:
-    Path("t.txt").write_text("a cake\n")
-    command = [sys.executable, "-c", PROGRAM, "search", "t.txt", "unheard", "-m", "model"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "noppa: nothing was found: no word of 'unheard' is known\n"
 
 
 def test_an_index_that_is_being_written_is_not_replaced(
