@@ -1,4 +1,4 @@
-"""The main job in one page: sentences in, vectors and a similarity table out, on the embedded model."""
+"""Encode sentences with the embedded model, save the vectors and print a table of similarities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 import noppa
 
 OUT = Path("demo-out")
-SHOWN = [
+SENTENCES = [
     "A girl bakes a delicious cake for the family.",
     "The cook prepares bread in the kitchen.",
     "The singer plays the guitar on the stage.",
@@ -24,18 +24,20 @@ SHOWN = [
 def main() -> None:
     console = Console()
     model = noppa.load()
-    vectors = model.encode(SHOWN)
+    vectors = model.encode(SENTENCES)
     OUT.mkdir(exist_ok=True)
     np.save(OUT / "vectors.npy", vectors)
     console.print(f"{model.words!r}")
-    console.print(f"{len(SHOWN)} sentences -> vectors {vectors.shape}, saved in {OUT}/vectors.npy")
-    cosines = noppa.load("similarity").similarity(SHOWN, SHOWN)
-    table = Table("similarity", *(str(number) for number in range(1, len(SHOWN) + 1)))
-    for number, (text, row) in enumerate(zip(SHOWN, cosines, strict=True), 1):
+    console.print(
+        f"{len(SENTENCES)} sentences -> vectors {vectors.shape}, saved in {OUT}/vectors.npy"
+    )
+    cosines = noppa.load("similarity").similarity(SENTENCES, SENTENCES)
+    table = Table("similarity", *(str(number) for number in range(1, len(SENTENCES) + 1)))
+    for number, (text, row) in enumerate(zip(SENTENCES, cosines, strict=True), 1):
         cells = (f"[bold]{cosine:.2f}[/]" if cosine > 0.3 else f"{cosine:.2f}" for cosine in row)
         table.add_row(f"{number} {text}", *cells)
     console.print(table)
-    console.print('Your own:  noppa similarity "a girl is eating" "the girl eats a cake"')
+    console.print('Try your own:  noppa similarity "a girl is eating" "the girl eats a cake"')
 
 
 if __name__ == "__main__":
