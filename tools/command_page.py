@@ -19,7 +19,7 @@ READING = {"form", "on_error"}
 
 HEAD = """# The command line
 
-Generated from the help texts by `python -m tools.command_page`. `noppa COMMAND -h` shows the same in a terminal.
+This page lists every command with its options. `noppa COMMAND -h` shows the same in a terminal.
 
 - `-` is standard input or output. One record in is one row out; records are numbered from 1.
 - Tables are drawn on a terminal and are tab-separated lines in a pipe; `--json` gives JSON.

@@ -326,7 +326,7 @@ def figures_(
     counts: Counts = None,
     parameter: Parameters = None,
 ) -> None:
-    """Draw every figure of the paper again, and a page with the paper's printed values beside ours.
+    """Draw every figure of the paper, and a page that compares the paper's printed values with ours.
 
     Example: noppa paper figures -v glove.6B.300d.txt --counts counts.txt -o figures
     """
