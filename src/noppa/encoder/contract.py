@@ -35,102 +35,71 @@ def check_method(method: Any) -> None:
     Raises:
         AssertionError: A promise is broken; the message names it.
     """
-    words, texts = _random_corpus()
+    random = np.random.default_rng(0)
+    matrix = random.normal(size=(len(VOCABULARY), 7)).astype(np.float32)
+    words = WordVectors(VOCABULARY, matrix, random.dirichlet(np.ones(len(VOCABULARY))))
+    texts = [" ".join(random.choice(VOCABULARY, size)) for size in random.integers(2, 13, 60)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoppaWarning)
         encoder = Encoder(words, method)
         dim = encoder.dim
-        encoder.fit(text for text in texts)
-        rows = encoder.encode(texts)
+        rows = encoder.fit(text for text in texts).encode(texts)
         _check_rows(encoder, rows, texts, dim)
-        _check_batches(encoder, rows, texts)
-        _check_declarations(encoder, words, texts)
+        _check_declarations(encoder, rows, texts)
         _check_explanation(encoder, texts[1])
         _check_copies(encoder, rows, texts)
 
 
-def _random_corpus() -> tuple[WordVectors, list[str]]:
-    random = np.random.default_rng(0)
-    matrix = random.normal(size=(len(VOCABULARY), 7)).astype(np.float32)
-    words = WordVectors(VOCABULARY, matrix, random.dirichlet(np.ones(len(VOCABULARY))))
-    lengths = random.integers(2, 13, 60)
-    return words, [" ".join(random.choice(VOCABULARY, length)) for length in lengths]
-
-
-def _promise(holds: Any, sentence: str) -> None:
-    if not holds:
-        raise AssertionError(sentence)
-
-
 def _check_rows(encoder: Encoder, rows: Any, texts: list[str], dim: int) -> None:
-    _promise(
-        rows.shape == (len(texts), dim), "fit must not change dim: width() returned another one"
-    )
-    _promise(rows.dtype == np.float32 and np.isfinite(rows).all(), "vectors are finite float32")
-    _promise(
-        np.abs(rows).max(axis=1).all(), "a text with known words has a vector that is not zeros"
-    )
+    assert rows.shape == (len(texts), dim), "fit must not change dim: width() returned another one"
+    assert rows.dtype == np.float32, "vectors are float32"
+    assert np.isfinite(rows).all(), "vectors are finite"
+    assert rows.any(axis=1).all(), "a text with known words has a vector that is not zeros"
     unknown = encoder.encode(["unheard-of", "unheard-of girl"])
-    _promise(
-        not unknown[0].any() and unknown[1].any(),
-        "only a text without a known word has a vector of zeros",
+    assert unknown.any(axis=1).tolist() == [False, True], (
+        "only a text without a known word has a vector of zeros"
     )
-    _promise(encoder.encode([]).shape == (0, dim), "encoding no texts returns an array (0, dim)")
-
-
-def _check_batches(encoder: Encoder, rows: Any, texts: list[str]) -> None:
+    assert encoder.encode([]).shape == (0, dim), "encoding no texts returns an array (0, dim)"
     alone = np.stack([encoder.encode(text) for text in texts])
-    _promise(alone.tobytes() == rows.tobytes(), "a text has the same bytes alone and in a batch")
+    assert alone.tobytes() == rows.tobytes(), "a text has the same bytes alone and in a batch"
     threaded = encoder.encode(texts[::-1], threads=3)[::-1]
-    _promise(
-        threaded.tobytes() == rows.tobytes(),
-        "the number of threads and the order of texts change no byte",
+    assert threaded.tobytes() == rows.tobytes(), (
+        "the number of threads and the order of texts change no byte"
     )
 
 
-def _check_declarations(encoder: Encoder, words: WordVectors, texts: list[str]) -> None:
-    method = encoder.method
-    random = np.random.default_rng(1)
+def _check_declarations(encoder: Encoder, rows: Any, texts: list[str]) -> None:
+    method, random = encoder.method, np.random.default_rng(1)
     shuffled = encoder.encode([" ".join(random.permutation(text.split())) for text in texts])
-    same = np.allclose(shuffled, encoder.encode(texts), atol=CLOSE)
-    _promise(
-        same != method.uses_order,
-        f"uses_order is {method.uses_order}, but order changes {'nothing' if same else 'vectors'}",
+    same = np.allclose(shuffled, rows, atol=CLOSE)
+    assert same != method.uses_order, (
+        f"uses_order is {method.uses_order}, but order changes {'nothing' if same else 'vectors'}"
     )
-    _promise(
-        set(encoder.fitted.learnt) == set(method.LEARNT),
-        f"it learns {sorted(encoder.fitted.learnt)}, but LEARNT declares {sorted(method.LEARNT)}",
-    )
+    learnt, declared = sorted(encoder.fitted.learnt), sorted(method.LEARNT)
+    assert learnt == declared, f"it learns {learnt}, but LEARNT declares {declared}"
     if not method.needs_probabilities:
-        bare = WordVectors(words.words, words.matrix)
+        bare = WordVectors(encoder.words.words, encoder.words.matrix)
         Encoder(bare, method).fit(texts).encode(texts)
 
 
 def _check_explanation(encoder: Encoder, text: str) -> None:
-    explanation = encoder.explain(text)
+    explanation, vector = encoder.explain(text), encoder.encode(text)
     whole = explanation.contributions.sum(axis=0) + sum(explanation.remainders.values())
-    _promise(
-        np.allclose(whole, explanation.pooled),
-        "contributions and remainders add up to the pooled vector",
+    assert np.allclose(whole, explanation.pooled), (
+        "contributions and remainders add up to the pooled vector"
     )
-    vector = encoder.encode(text)
-    scale = np.abs(vector).max()
-    _promise(
-        np.allclose(explanation.vector, vector, atol=CLOSE * scale),
-        "an explanation has the vector of encode",
+    assert np.allclose(explanation.vector, vector, atol=CLOSE * np.abs(vector).max()), (
+        "an explanation has the vector of encode"
     )
 
 
 def _check_copies(encoder: Encoder, rows: Any, texts: list[str]) -> None:
     copied = pickle.loads(pickle.dumps(encoder))
-    _promise(
-        copied.encode(texts).tobytes() == rows.tobytes(), "a pickled encoder gives the same bytes"
+    assert copied.encode(texts).tobytes() == rows.tobytes(), (
+        "a pickled encoder gives the same bytes"
     )
-    if type(encoder.method) not in METHODS.values():
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        encoder.save(Path(folder, "saved"))
-        loaded = Encoder.load(Path(folder, "saved"))
-        _promise(
-            loaded.encode(texts).tobytes() == rows.tobytes(), "a saved encoder gives the same bytes"
-        )
+    if type(encoder.method) in METHODS.values():
+        with tempfile.TemporaryDirectory() as folder:
+            encoder.save(Path(folder, "saved"))
+            loaded = Encoder.load(Path(folder, "saved")).encode(texts)
+        assert loaded.tobytes() == rows.tobytes(), "a saved encoder gives the same bytes"

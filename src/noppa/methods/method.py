@@ -24,12 +24,14 @@ from noppa.words.word_vectors import WordVectors
 
 #: The arrays that a method has learnt, by name.
 Learnt = Mapping[str, NDArray[Any]]
-#: ids (tokens,) and offsets (sentences + 1,).
-Ids = tuple[NDArray[np.int32], NDArray[np.int64]]
+#: The ids of tokens, (tokens,), and the bounds of their sentences, (sentences + 1,).
+Tokens = NDArray[np.int32]
+Bounds = NDArray[np.int64]
+Ids = tuple[Tokens, Bounds]
 #: Pooled rows (sentences, width) and the number of known tokens of each (sentences,).
 Rows = tuple[NDArray[Any], NDArray[np.int32]]
 #: ids, offsets, steps, threads -> rows
-Pooler = Callable[[NDArray[np.int32], NDArray[np.int64], kernels.Steps, int], Rows]
+Pooler = Callable[[Tokens, Bounds, kernels.Steps, int], Rows]
 
 #: The values of `Method.learning`.
 NOTHING, SUMS, TEXT = "nothing", "sums", "text"
@@ -55,7 +57,7 @@ class Sentence:
         learnt: The arrays that the method has learnt.
     """
 
-    ids: NDArray[np.int32]
+    ids: Tokens
     vectors: Float
     weights: Float
     places: NDArray[np.int64]
@@ -78,7 +80,7 @@ class Sentence:
 
 
 def sentence_of(
-    words: WordVectors, learnt: Learnt, ids: NDArray[np.int32], weights: Float | None = None
+    words: WordVectors, learnt: Learnt, ids: Tokens, weights: Float | None = None
 ) -> Sentence:
     """Return a sentence from its ids (tokens,), without unknown ones; weights are (words + 1,) or None."""
     places = np.flatnonzero(ids != DROPPED)
@@ -93,7 +95,7 @@ def vector_blocks(words: WordVectors) -> Iterator[Float]:
         yield words.vectors(np.arange(start, min(start + BLOCK, len(words)))).astype(float)
 
 
-def vectors_of(words: WordVectors, ids: NDArray[np.int32]) -> Float:
+def vectors_of(words: WordVectors, ids: Tokens) -> Float:
     """Return the vectors of ids, zeros for the zero word, (tokens, dim)."""
     vectors = np.zeros((len(ids), words.dim))
     is_word = ids < len(words)
@@ -323,20 +325,14 @@ class NumpyPooler:
         self.weights = method.weights(words, learnt)
         self.width = method.width(words)
 
-    def __call__(
-        self,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        steps: kernels.Steps,
-        threads: int,
-    ) -> Rows:
+    def __call__(self, ids: Tokens, offsets: Bounds, steps: kernels.Steps, threads: int) -> Rows:
         rows, known = self.rows(ids, offsets)
         # saturated like the kernels, which compute in float32
         most = np.finfo(np.float32).max
         clipped = np.ascontiguousarray(np.clip(rows, -most, most), kernels.REAL)
         return kernels.apply_steps(clipped, known, steps, threads), known
 
-    def rows(self, ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> Rows:
+    def rows(self, ids: Tokens, offsets: Bounds) -> Rows:
         """Return float64 rows (sentences, width), zeros without a known word, and the known tokens of each."""
         rows = np.zeros((len(offsets) - 1, self.width))
         known = np.zeros(len(rows), np.int32)
@@ -483,11 +479,11 @@ def word_counts(sentences: Iterable[Ids], words: int) -> NDArray[np.int64]:
     return seen[:-1]
 
 
-def sentence_numbers(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def sentence_numbers(offsets: Bounds) -> NDArray[np.int64]:
     """Return the sentence that each token belongs to, (tokens,)."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
-def known_tokens(ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def known_tokens(ids: Tokens, offsets: Bounds) -> NDArray[np.int64]:
     """Return how many tokens of each sentence are known, (sentences,)."""
     return np.diff(np.append(0, np.cumsum(ids >= 0))[offsets])

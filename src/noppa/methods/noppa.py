@@ -12,7 +12,7 @@ the equations for the vectors (tokens, dim) of one sentence, in float64.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -24,6 +24,7 @@ from noppa import _native as kernels
 from noppa.constants import COSINES, MOST_COSINES, PAIR_KERNEL, PART
 from noppa.errors import ParameterError, warn
 from noppa.methods.method import (
+    Bounds,
     Ids,
     Kernel,
     Learnt,
@@ -33,6 +34,7 @@ from noppa.methods.method import (
     Rows,
     Sentence,
     Split,
+    Tokens,
     smooth_frequency_weight,
     spread,
 )
@@ -310,13 +312,7 @@ class _Bounded:
     def __init__(self, within: Pooler, limit: int, policy: str) -> None:
         self.within, self.limit, self.policy = within, limit, policy
 
-    def __call__(
-        self,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        steps: kernels.Steps,
-        threads: int,
-    ) -> Rows:
+    def __call__(self, ids: Tokens, offsets: Bounds, steps: kernels.Steps, threads: int) -> Rows:
         limit = self.limit
         # a batch of few tokens has no long text
         if len(ids) <= limit or not (over := np.flatnonzero(np.diff(offsets) > limit)).size:
@@ -344,13 +340,7 @@ class _Positioned:
         #: The longest possible text and the kernel for it: one attribute, so that threads replace both at once.
         self.ready = self._build(self.FEWEST)
 
-    def __call__(
-        self,
-        ids: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        steps: kernels.Steps,
-        threads: int,
-    ) -> Rows:
+    def __call__(self, ids: Tokens, offsets: Bounds, steps: kernels.Steps, threads: int) -> Rows:
         most, pool = self.ready
         if len(ids) > most:
             longest = int(np.diff(offsets).max(initial=0))
@@ -459,7 +449,7 @@ def noppa_terms(
 # Texts longer than max_tokens
 
 
-def truncated(ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int) -> Ids:
+def truncated(ids: Tokens, offsets: Bounds, limit: int) -> Ids:
     """Return the first `limit` ids of every sentence."""
     lengths = np.minimum(np.diff(offsets), limit)
     bounds = np.append(0, np.cumsum(lengths))
@@ -467,9 +457,7 @@ def truncated(ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int) ->
     return ids[np.arange(bounds[-1]) + np.repeat(offsets[:-1] - bounds[:-1], lengths)], bounds
 
 
-def windows(
-    ids: NDArray[np.int32], offsets: NDArray[np.int64], limit: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+def windows(ids: Tokens, offsets: Bounds, limit: int) -> tuple[Tokens, Bounds, NDArray[np.int64]]:
     """Divide sentences longer than `limit` into half-overlapping windows of that length, the last one at the end.
 
     Returns the ids and offsets of all windows, and the sentence that each belongs to.
@@ -503,26 +491,29 @@ def joined(pieces: Sequence[tuple[Split, NDArray[np.int64]]], tokens: int) -> Sp
 
     A token in several windows gets the mean of their attention, and its position in the first.
     """
-    if len(pieces) == 1:
-        return spread(*pieces[0], tokens)
-    total = max(sum(len(inside) for _, inside in pieces), 1)
-    width = pieces[0][0].terms.shape[1]
-    terms, words = np.zeros((tokens, width)), np.zeros((tokens, width))
-    attention, weights = np.zeros((tokens, tokens)), np.zeros(tokens)
-    positions, seen = np.full(tokens, -1), np.zeros(tokens)
-    for split, inside in reversed(pieces):
-        terms[inside] += len(inside) / total * split.terms
-        words[inside], weights[inside] = split.words, split.weights
-        positions[inside] = split.positions
-        attention[np.ix_(inside, inside)] += len(inside) * np.asarray(split.attention)
-        seen[inside] += len(inside)
-    attention /= np.maximum(seen, 1)[:, None]
+    splits = [spread(split, inside, tokens) for split, inside in pieces]
+    first, *others = splits
+    if not others:
+        return first
+    sizes = np.array([len(inside) for _, inside in pieces])
+    shares = sizes / max(sizes.sum(), 1)
+    words, weights, positions = first.words.copy(), first.weights.copy(), first.positions.copy()
+    attention, seen = np.zeros((tokens, tokens)), np.zeros(tokens)
+    for split, size, (_, inside) in zip(splits, sizes, pieces, strict=True):
+        new = inside[positions[inside] < 0]
+        words[new], weights[new] = split.words[new], split.weights[new]
+        positions[new] = split.positions[new]
+        attention += size * np.asarray(split.attention)
+        seen[inside] += size
 
-    def pairs(direction: Float) -> Float:
-        along = np.zeros((tokens, tokens))
-        for split, inside in pieces:
-            if split.pairs is not None:
-                along[np.ix_(inside, inside)] += len(inside) / total * split.pairs(direction)
-        return along
+    def weighted(values: Iterable[Float]) -> Float:
+        return np.asarray(sum(map(np.multiply, shares, values)))
 
-    return Split(terms, words, weights, positions, attention, pairs)
+    return Split(
+        weighted(split.terms for split in splits),
+        words,
+        weights,
+        positions,
+        attention / np.maximum(seen, 1)[:, None],
+        lambda direction: weighted(split.pairs(direction) for split in splits if split.pairs),
+    )

@@ -15,6 +15,7 @@ from noppa.constants import LARGEST_VALUE, MOST_NEGATIVES, PAIR_FACTOR
 from noppa.errors import ParameterError
 from noppa.methods.method import (
     TEXT,
+    Bounds,
     Ids,
     Kernel,
     Learnt,
@@ -24,6 +25,7 @@ from noppa.methods.method import (
     Rows,
     Sentence,
     Split,
+    Tokens,
     known_tokens,
     mean_kernel,
     plain,
@@ -203,9 +205,7 @@ class Sent2Vec(Trained):
         number_of = np.full(len(words) + 1, -1, np.int64)
         number_of[learnt["rows"]] = np.arange(len(learnt["rows"]))
 
-        def pool(
-            ids: NDArray[np.int32], offsets: NDArray[np.int64], steps: kernels.Steps, threads: int
-        ) -> Rows:
+        def pool(ids: Tokens, offsets: Bounds, steps: kernels.Steps, threads: int) -> Rows:
             features, bounds = with_pairs(ids, offsets, number_of, self.buckets)
             rows, _ = mean(features, bounds, steps, threads)
             return rows, known_tokens(ids, offsets).astype(np.int32)
@@ -239,9 +239,7 @@ class Sent2Vec(Trained):
         return rows, first, learnt["pairs"][hashed].astype(float) / (2 * features)
 
 
-def with_pairs(
-    ids: NDArray[np.int32], offsets: NDArray[np.int64], number_of: NDArray[np.int64], buckets: int
-) -> Ids:
+def with_pairs(ids: Tokens, offsets: Bounds, number_of: NDArray[np.int64], buckets: int) -> Ids:
     """Return the known words of each sentence followed by its known pairs of neighbours, as rows of the table."""
     known = ids >= 0
     owners, ids = sentence_numbers(offsets)[known], ids[known]
@@ -275,14 +273,14 @@ def trained_table(words: WordVectors, learnt: Learnt) -> kernels.Table:
     return kernels.Table(np.concatenate([matrix, learnt["pairs"]]), None)
 
 
-def trained_numbers(learnt: Learnt, ids: NDArray[np.int32]) -> NDArray[np.int64]:
+def trained_numbers(learnt: Learnt, ids: Tokens) -> NDArray[np.int64]:
     """Return the number of each id among the corpus's words, -1 for other words, (tokens,)."""
     rows = learnt["rows"]
     at = np.minimum(np.searchsorted(rows, ids), len(rows) - 1)
     return np.where(rows[at] == ids, at, -1)
 
 
-def trained_rows(words: WordVectors, learnt: Learnt, ids: NDArray[np.int32]) -> Float:
+def trained_rows(words: WordVectors, learnt: Learnt, ids: Tokens) -> Float:
     """Return rows of `trained_table` for words, (tokens, dim)."""
     numbers = trained_numbers(learnt, ids)
     rows = learnt["scale"][0] * vectors_of(words, ids)
