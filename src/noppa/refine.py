@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,44 +99,49 @@ class Moments:
 # Fitted steps
 
 
-class Step(Protocol):
-    """A fitted refinement."""
+class Step:
+    """A fitted refinement: `Remove`, `Map` or `Unit`."""
 
+    #: Its name in saved folders and in the kernels.
+    kind: ClassVar[str]
     #: Its arrays as they are saved: see `noppa.io.schema`.
-    ARRAYS: ClassVar[dict[str, str]]
-
-    def kernel_form(self) -> tuple[Any, ...]:
-        """Return the tuple that `kernels.Steps` takes."""
-
-    def width_after(self, width: int) -> int:
-        """Return the length of a vector after this step; raise if the step does not fit vectors of that width."""
-
-    def after(self, moments: Moments) -> Moments:
-        """Return the moments after this step."""
-
-    def split(self, rows: Float, whole: Float) -> tuple[Float, Float | None]:
-        """Apply the step to parts (parts, in) of a vector `whole` (in,); also return the constant that it adds."""
-
-
-@dataclass(frozen=True)
-class Remove:
-    """x - (left x - bias) right: removes the directions `right` (k, dim), measured by `left` (k, dim)."""
+    ARRAYS: ClassVar[dict[str, str]] = {}
 
     __repr__ = dataclass_repr
 
+    def kernel_form(self) -> tuple[Any, ...]:
+        """Return the tuple that `kernels.Steps` takes."""
+        most = np.finfo(np.float32).max
+        arrays = [np.clip(getattr(self, name), -most, most) for name in self.ARRAYS]
+        return (self.kind, *(np.ascontiguousarray(array, kernels.REAL) for array in arrays))
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes that its arrays must have for vectors of this width."""
+        return {}
+
+    def after(self, moments: Moments) -> Moments:
+        """Return the moments after this step."""
+        raise NotImplementedError
+
+    def split(self, rows: Float, whole: Float) -> tuple[Float, Float | None]:
+        """Apply the step to parts (parts, in) of a vector `whole` (in,); also return the constant that it adds."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, repr=False)
+class Remove(Step):
+    """x - (left x - bias) right: removes the directions `right` (k, dim), measured by `left` (k, dim)."""
+
+    kind: ClassVar = "remove"
     ARRAYS: ClassVar = {"left": "f4|f8 k width", "right": "f4|f8 k width", "bias": "f4|f8 k"}
 
     left: Float
     right: Float
     bias: Float
 
-    def kernel_form(self) -> tuple[Any, ...]:
-        return ("remove", *map(_kernel_array, (self.left, self.right, self.bias)))
-
-    def width_after(self, width: int) -> int:
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         directions = len(self.bias)
-        _check_shapes(self, left=(directions, width), right=(directions, width), bias=(directions,))
-        return width
+        return {"left": (directions, width), "right": (directions, width), "bias": (directions,)}
 
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(
@@ -148,23 +153,18 @@ class Remove:
         return rows, self.bias @ self.right if self.bias.any() else None
 
 
-@dataclass(frozen=True)
-class Map:
+@dataclass(frozen=True, repr=False)
+class Map(Step):
     """x matrix + bias, with matrix (in, out) whose columns come in falling order of importance."""
 
-    __repr__ = dataclass_repr
-
+    kind: ClassVar = "map"
     ARRAYS: ClassVar = {"matrix": "f4|f8 width out", "bias": "f4|f8 out"}
 
     matrix: Float
     bias: Float
 
-    def kernel_form(self) -> tuple[Any, ...]:
-        return ("map", *map(_kernel_array, (self.matrix, self.bias)))
-
-    def width_after(self, width: int) -> int:
-        _check_shapes(self, matrix=(width, len(self.bias)), bias=(len(self.bias),))
-        return len(self.bias)
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        return {"matrix": (width, len(self.bias)), "bias": (len(self.bias),)}
 
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(self.matrix, self.bias)
@@ -173,19 +173,16 @@ class Map:
         return rows @ self.matrix, self.bias
 
 
-@dataclass(frozen=True)
-class Unit:
+@dataclass(frozen=True, repr=False)
+class Unit(Step):
     """x / |x|; a row of zeros stays zeros."""
 
-    ARRAYS: ClassVar[dict[str, str]] = {}
+    kind: ClassVar = "normalise"
 
     width: int
 
     def kernel_form(self) -> tuple[Any, ...]:
-        return ("normalise", self.width)
-
-    def width_after(self, width: int) -> int:
-        return width
+        return (self.kind, self.width)
 
     def after(self, moments: Moments) -> Moments:
         raise ParameterError("nothing can be fitted after Normalize", "put it last")
@@ -196,26 +193,12 @@ class Unit:
 
 
 #: The kinds of steps, by their names in saved folders.
-STEPS: dict[str, type[Any]] = {"remove": Remove, "map": Map, "normalise": Unit}
+STEPS: dict[str, type[Any]] = {step.kind: step for step in (Remove, Map, Unit)}
 
 
 def kernel_steps(steps: Sequence[Step]) -> kernels.Steps:
     """Return fitted steps in the form that the kernels apply."""
     return kernels.Steps([step.kernel_form() for step in steps])
-
-
-def _kernel_array(array: Float) -> NDArray[Any]:
-    most = np.finfo(np.float32).max
-    return np.ascontiguousarray(np.clip(array, -most, most), kernels.REAL)
-
-
-def _check_shapes(step: Step, **shapes: tuple[int, ...]) -> None:
-    for name, shape in shapes.items():
-        array = np.asarray(getattr(step, name))
-        if array.shape != shape or not np.isfinite(array).all():
-            raise ParameterError(
-                f"{type(step).__name__}({name}=…) must be an array {shape} of finite numbers, not one of shape {array.shape}"
-            )
 
 
 # Refinements
@@ -385,7 +368,13 @@ def fit_steps(refinements: Iterable[Refinement], moments: Moments) -> list[Step]
                 f"{short_repr(refinement)}.fit returned {short_repr(step)}",
                 "it must return a Remove, a Map or a Unit of noppa.refine",
             )
-        step.width_after(moments.dim)
+        for name, shape in step.shapes(moments.dim).items():
+            array = np.asarray(getattr(step, name))
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ParameterError(
+                    f"{type(step).__name__}({name}=…) must be an array {shape} of finite numbers, not one of shape "
+                    f"{array.shape}"
+                )
         steps.append(step)
     return steps
 

@@ -57,7 +57,7 @@ def write_preset(path: Path, encoder: Encoder, words: WordVectors) -> None:
         arrays[encoder_storage.SCALES] = scales
     checksum = storage.header_checksum(path.parent / encoder_storage.WORDS)
     header = encoder_storage.header(
-        encoder.contents,
+        encoder,
         {
             "words": f"../{encoder_storage.WORDS}",
             encoder_storage.WORDS_CHECKSUM: checksum,

@@ -17,7 +17,7 @@ from noppa import refine as refining
 from noppa.display import changed_repr
 from noppa.encoder import embedded, storage
 from noppa.encoder.fitting import learn, warn_of_uncounted
-from noppa.encoder.storage import IN_MEMORY, Contents, Fitted, Identity
+from noppa.encoder.storage import IN_MEMORY, Fitted, Identity
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage as io_storage
 from noppa.methods.method import Ids, Method, Pooler, checked_ids, checked_width
@@ -150,12 +150,13 @@ class Encoder:
 
         Texts without a known word are ignored.
         """
-        count = thread_count(threads)
-        share, refined = self.known_share(), bool(self._refinements)
+        count, share = thread_count(threads), KnownShare()
         if self.words.ngrams is not None:
             return self.conclude({}, *self.composed_moments(texts, count))
         blocks = (self._ids(texts_of(block), count, share) for block in blocks_of(texts, FIT_BLOCK))
-        return self.conclude(*learn(self.words, self.method, refined, blocks, count))
+        return self.conclude(
+            *learn(self.words, self.method, bool(self._refinements), blocks, count)
+        )
 
     def composed_moments(
         self, texts: Iterable[str], threads: int
@@ -321,12 +322,9 @@ class Encoder:
         # One call, so that few known words are reported once.
         both = self._encode(first if second is first else [*first, *second], None, None, True)
         left, right = both[: len(first)], both[len(both) - len(second) :]
-        left, right = (
-            left[0] if isinstance(a, str) else left,
-            right[0] if isinstance(b, str) else right,
+        return cosines(
+            left[0] if isinstance(a, str) else left, right[0] if isinstance(b, str) else right
         )
-        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
-        return float(cosines) if cosines.ndim == 0 else cosines
 
     # Lookup and pooling, one at a time
 
@@ -461,13 +459,7 @@ class Encoder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder that `noppa.load` reads: words, parameters and fitted arrays, with checksums."""
-        storage.write(path, self.contents)
-
-    @property
-    def contents(self) -> Contents:
-        """The contents of a saved folder."""
-        is_custom = self.tokenizer is not None
-        return Contents(self.words, self.method, self.refine, self.fitted, is_custom)
+        storage.write(path, self)
 
     @classmethod
     def load(
@@ -494,9 +486,11 @@ class Encoder:
     ) -> Self:
         """Load a saved encoder; files up to `verified` bytes are compared with their checksums."""
         function = tokenizer if callable(tokenizer) else None
-        saved, checksum = storage.read(path, function is not None, verified)
-        encoder = cls(saved.words, saved.method, saved.refine, function)
-        encoder._fitted = saved.fitted
+        (words, method, refine, fitted), checksum = io_storage.read_snapshot(
+            path, lambda folder: storage.read(folder, function is not None, verified)
+        )
+        encoder = cls(words, method, refine, function)
+        encoder._fitted = fitted
         encoder.identity = Identity.from_folder(Path(path), checksum)
         if tokenizer is None or callable(tokenizer):
             return encoder
@@ -525,30 +519,24 @@ class Encoder:
         """
         from noppa.io import hub
 
-        facts = self._facts
+        tokenizer = self.words.tokenizer if self.tokenizer is None else short_repr(self.tokenizer)
         card = hub.model_card(
             repo_id,
             task="feature-extraction",
             summary=f"Sentence vectors of {self.dim} dimensions.",
             usage=f'import noppa\nvectors = noppa.load("hf:{repo_id}").encode(["a girl is eating"])',
-            facts=facts,
+            facts={
+                "words": repr(self.words),
+                "method": repr(self.method),
+                "refinements": ", ".join(map(repr, self.refine)) or "none",
+                "fitted on": f"{self.fitted_on:,} sentences",
+                "tokenizer": str(tokenizer),
+                "vectors": f"{self.dim} dimensions",
+            },
             license=license or embedded.license_of(self.words),
             figures=figures or {},
         )
         return hub.push(repo_id, self.save, card, revision, private, token, message)
-
-    @property
-    def _facts(self) -> dict[str, str]:
-        """What this encoder is, for its model card."""
-        tokenizer = self.words.tokenizer if self.tokenizer is None else short_repr(self.tokenizer)
-        return {
-            "words": repr(self.words),
-            "method": repr(self.method),
-            "refinements": ", ".join(map(repr, self.refine)) or "none",
-            "fitted on": f"{self.fitted_on:,} sentences",
-            "tokenizer": str(tokenizer),
-            "vectors": f"{self.dim} dimensions",
-        }
 
     # Copies and pickles
 
@@ -573,6 +561,12 @@ class Encoder:
         if self.tokenizer is None and self.identity.is_on_disk:
             return (reopen, (self.identity,))
         return (object.__new__, (type(self),), {**self._state, "identity": IN_MEMORY})
+
+
+def cosines(left: NDArray[Any], right: NDArray[Any]) -> Any:
+    """Return the cosine of two unit vectors, or all cosines of rows of unit vectors."""
+    products = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
+    return float(products) if products.ndim == 0 else products
 
 
 def reopen(identity: Identity) -> Encoder:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder import embedded
-from noppa.encoder.encoder import Encoder
+from noppa.encoder.encoder import Encoder, cosines
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.extras import needs
 from noppa.io import hub, storage
@@ -150,9 +150,7 @@ class External:
 
     def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any:
         """Return the cosine of two texts; for two collections, all cosines (len(a), len(b))."""
-        left, right = self.encode(a, normalize=True), self.encode(b, normalize=True)
-        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
-        return float(cosines) if cosines.ndim == 0 else cosines
+        return cosines(self.encode(a, normalize=True), self.encode(b, normalize=True))
 
     def _encode(self, items: list[str]) -> NDArray[np.float32]:
         rows = np.asarray(self._rows_of(items), np.float32)

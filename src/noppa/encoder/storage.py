@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from os.path import normpath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -23,6 +23,9 @@ from noppa.refine import REFINEMENTS, STEPS, Refinement, Step
 from noppa.text.tokenizer import Tokenizer
 from noppa.words import storage as word_folder
 from noppa.words.word_vectors import WordVectors
+
+if TYPE_CHECKING:
+    from noppa.encoder.encoder import Encoder
 
 KIND = "encoder"
 WORDS = "words"
@@ -57,14 +60,6 @@ class Fitted:
     learnt: dict[str, NDArray[Any]] = field(default_factory=dict)
     sentences: int = 0
 
-    def header(self) -> dict[str, Any]:
-        """Return everything but the arrays as plain data."""
-        steps = []
-        for step in self.steps:
-            plain = {n: value for n, value in vars(step).items() if n not in step.ARRAYS}
-            steps.append({"kind": step.kernel_form()[0], **plain})
-        return {"steps": steps, "learnt": sorted(self.learnt), "sentences": self.sentences}
-
     def step_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of the steps by the names under which they are saved."""
         return {
@@ -74,14 +69,8 @@ class Fitted:
         }
 
 
-class Contents(NamedTuple):
-    """Everything in a folder; `custom` means that the encoder has a tokenizer function, which no file can hold."""
-
-    words: WordVectors
-    method: Method
-    refine: tuple[Refinement, ...]
-    fitted: Fitted
-    custom: bool
+#: The words, the method, the refinements and what was fitted.
+Parts = tuple[WordVectors, Method, tuple[Refinement, ...], Fitted]
 
 
 @dataclass(frozen=True)
@@ -153,37 +142,40 @@ IN_MEMORY = Identity(MEMORY, "", "")
 # Writing
 
 
-def write(path: str | PathLike[str], contents: Contents) -> None:
+def write(path: str | PathLike[str], encoder: Encoder) -> None:
     """Write a folder with the words inside; an existing one is replaced atomically."""
 
     def write_words(new: Path) -> dict[str, str]:
-        contents.words.save(new / WORDS)
+        encoder.words.save(new / WORDS)
         return {WORDS_CHECKSUM: storage.header_checksum(new / WORDS)}
 
-    arrays = {**contents.fitted.learnt, **contents.fitted.step_arrays()}
-    storage.write_folder(path, KIND, header(contents, {"words": WORDS}), arrays, write_words)
+    arrays = {**encoder.fitted.learnt, **encoder.fitted.step_arrays()}
+    storage.write_folder(path, KIND, header(encoder, {"words": WORDS}), arrays, write_words)
 
 
-def header(contents: Contents, words: dict[str, Any]) -> dict[str, Any]:
+def header(encoder: Encoder, words: dict[str, Any]) -> dict[str, Any]:
     """Return the header of a folder; `words` describes where its words are."""
+    fitted = encoder.fitted
+    steps = [
+        {"kind": step.kind} | {n: value for n, value in vars(step).items() if n not in step.ARRAYS}
+        for step in fitted.steps
+    ]
     return {
-        "method": registry.to_dict(contents.method),
-        "refine": [registry.to_dict(refinement) for refinement in contents.refine],
-        "tokenizer": "custom" if contents.custom else "noppa",
+        "method": registry.to_dict(encoder.method),
+        "refine": [registry.to_dict(refinement) for refinement in encoder.refine],
+        "tokenizer": "noppa" if encoder.tokenizer is None else "custom",
         **words,
-        **contents.fitted.header(),
+        "steps": steps,
+        "learnt": sorted(fitted.learnt),
+        "sentences": fitted.sentences,
     }
 
 
 # Reading
 
 
-def read(path: str | PathLike[str], custom: bool, verified: int) -> tuple[Contents, str]:
-    """Return the contents of a folder, saved with a tokenizer function or not as `custom` says, and its checksum."""
-    return storage.read_snapshot(path, lambda folder: _read(folder, custom, verified))
-
-
-def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
+def read(path: Path, custom: bool, verified: int) -> tuple[Parts, str]:
+    """Return the parts of a saved encoder and its checksum; `custom` if it was saved with a tokenizer function."""
     folder = storage.read_folder(path, KIND, FIELDS, verified)
     header = folder.header
     if (header["tokenizer"] == "custom") != custom:
@@ -203,7 +195,7 @@ def _read(path: Path, custom: bool, verified: int) -> tuple[Contents, str]:
     refinements = len(method.refinements()) + len(refine)
     if len(fitted.steps) != refinements:
         raise _damaged(folder, f"it has {len(fitted.steps)} steps for {refinements} refinements")
-    return Contents(words, method, refine, fitted, custom), _checksum(folder, words_checksum)
+    return (words, method, refine, fitted), _checksum(folder, words_checksum)
 
 
 def _read_words(folder: Folder) -> tuple[WordVectors, str]:
