@@ -14,6 +14,7 @@ import pytest
 import noppa
 from noppa.encoder import embedded
 from noppa.words.formats import in_dtype
+from noppa.words.matrix import Matrix
 from tests.conftest import VOCABULARY, made_texts
 from tools.build_default_model.write_model import write_model
 
@@ -31,15 +32,17 @@ def made_model_words() -> noppa.WordVectors:
         in_dtype(size * rng.normal(size=(len(names), width)), "int8")
         for size, width in ((1, LEFT), (0.01, RIGHT))
     ]
-    return noppa.WordVectors(
+    values = np.hstack([values for values, _ in halves])
+    words = noppa.WordVectors(
         names,
-        np.hstack([values for values, _ in halves]),
+        values.astype(np.float32),
         rng.dirichlet(np.ones(len(names))).astype(np.float32),
-        scales=np.stack([scales for _, scales in halves], axis=1),  # type: ignore[arg-type]
-        blocks=(LEFT, RIGHT),
         unknown="pieces",
         pieces=len(PIECES),
     )
+    scales = np.stack([scales for _, scales in halves], axis=1)  # type: ignore[arg-type]
+    words.rows = Matrix(values, scales, (LEFT, RIGHT))
+    return words
 
 
 def made_presets(words: noppa.WordVectors) -> dict[str, noppa.Encoder]:

@@ -221,12 +221,6 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
     "WordVectors(pieces)": lambda w, e, v: noppa.WordVectors(
         ["a", "##b"], [[1.0], [2.0]], pieces=v
     ),
-    "WordVectors(blocks)": lambda w, e, v: noppa.WordVectors(
-        ["a"], EIGHT_BITS, scales=[[1.0]], blocks=v
-    ),
-    "WordVectors([block])": lambda w, e, v: noppa.WordVectors(
-        ["a"], EIGHT_BITS, scales=[[1.0]], blocks=[v]
-    ),
     "words[word]": lambda w, e, v: w[v],
     "word in words": lambda w, e, v: v in w,
     "vectors(rows)": lambda w, e, v: w.vectors(v),

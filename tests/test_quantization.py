@@ -11,6 +11,7 @@ import pytest
 import noppa
 from noppa.constants import FOUR_BIT_LEVELS, LEVEL_UNIT
 from noppa.words.formats import write
+from noppa.words.matrix import Matrix
 from tests import oracle
 from tests.conftest import made_texts, made_words
 from tools.build_default_model.write_model import write_model
@@ -54,10 +55,13 @@ def test_what_is_lost(bits: Any, error: float) -> None:
 
 def test_a_value_is_its_scale_times_a_level() -> None:
     packed = np.array([[0x10, 0x32, 0x54, 0x76], [0x98, 0xBA, 0xDC, 0xFE]], np.uint8)
-    words = noppa.WordVectors(["a", "b"], packed, scales=[[128.0], [1.0]], blocks=[8], bits=[4])
+    scales = np.array([[128.0], [1.0]], np.float32)
+    words = noppa.WordVectors(["a", "b"], np.ones((2, 8)))
+    words.rows = Matrix(packed, scales, [8], [4])
     assert words["a"].tolist() == list(FOUR_BIT_LEVELS[:8])
     assert (words["b"] * LEVEL_UNIT).tolist() == list(FOUR_BIT_LEVELS[8:])
-    odd = noppa.WordVectors(["a"], packed[:1], scales=[[128.0]], blocks=[7], bits=[4])
+    odd = noppa.WordVectors(["a"], np.ones((1, 7)))
+    odd.rows = Matrix(packed[:1], scales[:1], [7], [4])
     assert odd["a"].tolist() == list(FOUR_BIT_LEVELS[:7])
     assert (words.quantized(4, 8).matrix == packed).all()
 
@@ -147,20 +151,3 @@ def test_files_of_other_programs(tmp_path: Path, name: str) -> None:
     write(few, tmp_path / name)
     again = noppa.WordVectors.load(tmp_path / name)
     assert (again["cake"] == few["cake"]).all()
-
-
-@pytest.mark.parametrize(
-    ("matrix", "options", "message"),
-    [
-        (np.ones((1, 2), np.uint8), {"bits": [4], "blocks": [5]}, r"shape \(1, 3\), not one of uint8"),
-        (np.ones((1, 3), np.int8), {"bits": [4], "blocks": [5]}, "need a uint8 matrix"),
-        (np.ones((1, 3), np.uint8), {"bits": [4, 8], "blocks": [5]}, "for each of the 1 blocks"),
-        (np.ones((1, 3), np.uint8), {"bits": [5], "blocks": [5]}, "bits must be 4 or 8"),
-        (np.ones((1, 3), np.uint8), {"bits": [4], "blocks": []}, "for each of the 0 blocks"),
-        (np.ones((1, 3), np.uint8), {"bits": [4], "blocks": [5], "scales": [1.0]}, "packed rows need scales"),
-        (np.ones((1, 3), np.uint8), {"bits": [4], "blocks": [5], "scales": None}, "packed rows need scales"),
-    ],
-)  # fmt: skip
-def test_bad_packed_rows(matrix: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(noppa.NoppaError, match=message):
-        noppa.WordVectors(["a"], matrix, **{"scales": [[1.0]], **options})

@@ -98,9 +98,8 @@ def folders() -> dict[str, Files]:
         "words": plain,
         "float16": WordVectors(WORDS, matrix.astype(np.float16), unknown="unk"),
         "int8": WordVectors(
-            WORDS, rng.integers(-9, 9, (10, 6)).astype(np.int8), np.full(10, 0.1),
-            scales=np.ones((10, 2), np.float32), blocks=(4, 2), pieces=3, unknown="pieces",
-        ),
+            WORDS, np.ones((10, 6)), np.full(10, 0.1), pieces=3, unknown="pieces"
+        ).quantized(8, (4, 2)),
         "fasttext": _fasttext(),
         "segment": made_segment("float16"),
         "cells": made_segment("int8"),

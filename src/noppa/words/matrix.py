@@ -66,28 +66,31 @@ class Matrix:
 
     @classmethod
     def from_arrays(
-        cls,
-        words: Sequence[str],
-        matrix: ArrayLike,
-        scales: ArrayLike | None,
-        blocks: Sequence[int] = (),
-        bits: Sequence[int] = (),
+        cls, words: Sequence[str], matrix: ArrayLike, scales: ArrayLike | None
     ) -> Matrix:
         """Check a user's matrix: one row per word, finite numbers, in a dtype that the kernels read."""
-        widths = _widths(blocks)
-        factors = None if scales is None else _checked_scales(scales)
-        rows = numbers(matrix, "a matrix")
-        if np.size(bits):
-            depths = _depths(bits, widths)
-            _check_packed(len(words), rows, factors, widths, depths)
-            return cls(np.ascontiguousarray(rows), factors, widths, depths)
-        if factors is not None:
-            factors = factors.astype(np.float32, copy=False)
-        _check_rows(words, rows, factors, widths)
-        is_native = rows.dtype in (np.float32, np.float16, np.int8)
-        return cls(
-            np.ascontiguousarray(rows, rows.dtype if is_native else np.float32), factors, widths
-        )
+        rows, count = numbers(matrix, "a matrix"), len(words)
+        if rows.ndim != 2 or rows.shape[0] != count or rows.shape[1] == 0 or not words:
+            raise ParameterError(
+                f"{count} words need a matrix of shape ({count}, dim) with at least one row and column, not {rows.shape}"
+            )
+        if (scales is None) == (rows.dtype == np.int8):
+            raise ParameterError("an int8 matrix needs scales, one per row, and no other has them")
+        if scales is not None:
+            factors = _checked_scales(scales).astype(np.float32, copy=False)
+            if factors.shape != (count,):
+                raise ParameterError(f"{count} rows need {count} scales, not {factors.shape}")
+            return cls(np.ascontiguousarray(rows), factors)
+        for start in range(0, count, CHECKED_ROWS):
+            bad = _too_large(rows[start : start + CHECKED_ROWS], LARGEST_VALUE)
+            if len(bad):
+                row, column = bad[0][0] + start, bad[0][1]
+                raise ParameterError(
+                    f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
+                    f"values must be finite and at most {LARGEST_VALUE:g} in size"
+                )
+        dtype = rows.dtype if rows.dtype == np.float16 else np.float32
+        return cls(np.ascontiguousarray(rows, dtype), None)
 
     @property
     def dim(self) -> int:
@@ -307,57 +310,3 @@ def _too_large(values: NDArray[Any], largest: float) -> NDArray[np.int64]:
     with np.errstate(over="ignore"):  # a long double may exceed float64
         fine = np.abs(values.astype(float)) <= largest
     return np.argwhere(~fine) if not fine.all() else np.empty((0, values.ndim), np.int64)
-
-
-def _check_packed(
-    count: int,
-    rows: NDArray[Any],
-    scales: NDArray[Any] | None,
-    blocks: tuple[int, ...],
-    bits: tuple[int, ...],
-) -> None:
-    shape = (count, packed_layout(blocks, bits)[-1].last)
-    if rows.dtype != np.uint8 or rows.shape != shape or not count:
-        raise ParameterError(
-            f"{count} words of {sum(blocks)} packed columns need a uint8 matrix of shape {shape}, "
-            f"not one of {rows.dtype} and {rows.shape}"
-        )
-    if scales is None or scales.shape != (count, len(blocks)):
-        raise ParameterError(
-            f"packed rows need scales, one per row and block: {(count, len(blocks))}"
-        )
-
-
-def _check_rows(
-    words: Sequence[str],
-    rows: NDArray[Any],
-    scales: NDArray[np.float32] | None,
-    blocks: tuple[int, ...],
-) -> None:
-    if rows.ndim != 2 or rows.shape[0] != len(words) or rows.shape[1] == 0 or not words:
-        raise ParameterError(
-            f"{len(words)} words need a matrix of shape ({len(words)}, dim) with at least one row and column, not {rows.shape}"
-        )
-    if scales is not None:
-        shape = (len(words), len(blocks)) if blocks else (len(words),)
-        if rows.dtype != np.int8 or scales.shape != shape:
-            raise ParameterError(
-                f"scales belong to an int8 matrix, one per row{' and block' * bool(blocks)}: {shape}"
-            )
-        if blocks and sum(blocks) != rows.shape[1]:
-            raise ParameterError(
-                f"blocks of {', '.join(map(str, blocks))} columns do not add up to {rows.shape[1]}"
-            )
-        return
-    if blocks:
-        raise ParameterError("blocks belong to the scales of an int8 matrix, and there are none")
-    if rows.dtype == np.int8:
-        raise ParameterError("an int8 matrix needs scales, one per row")
-    for start in range(0, len(rows), CHECKED_ROWS):
-        bad = _too_large(rows[start : start + CHECKED_ROWS], LARGEST_VALUE)
-        if len(bad):
-            row, column = bad[0][0] + start, bad[0][1]
-            raise ParameterError(
-                f"the vector of {words[row]!r} has {rows[row, column]} at dimension {column}: "
-                f"values must be finite and at most {LARGEST_VALUE:g} in size"
-            )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noppa import _native as kernels
 from noppa.constants import CASE
-from noppa.errors import ParameterError, UnknownWordError, warn
+from noppa.errors import FileError, ParameterError, UnknownWordError, warn
 from noppa.io import storage
 from noppa.parameters import boolean, numbers, one_of, short_repr, whole
 from noppa.text.tokenizer import ENGLISH, Split, Tokenizer
@@ -54,12 +54,10 @@ class WordVectors:
         words: The words, one per row, most frequent first.
         matrix: Their vectors, (words, dim).
         probabilities: Of each word, (words,); NaN for a word without one.
-        scales: Of an int8 matrix, one per row, (words,), or one per row and block of columns, (words, blocks).
+        scales: Of an int8 matrix, one per row, (words,).
         unknown: What to do with an unknown word.
         case: `exact-then-lower`, `exact` or `lower`.
         pieces: How many of the last rows are pieces of words; `##ing` continues a word.
-        blocks: How many columns each scale of a row is for.
-        bits: 4 or 8 for each block of a uint8 matrix of packed rows, (words, bytes), which `quantized` makes.
         ordered: Whether the first columns matter most, so that a mean of the vectors may be cut to fewer.
         tokenizer: How texts are split for these words, a `Tokenizer` or its name: `fr`, `tr`, `zh`, `whitespace`, …
 
@@ -93,15 +91,13 @@ class WordVectors:
         unknown: str = "skip",
         case: str = "exact-then-lower",
         pieces: int = 0,
-        blocks: Sequence[int] = (),
-        bits: Sequence[int] = (),
         ordered: bool = False,
         tokenizer: Tokenizer | str = ENGLISH,
     ) -> None:
         if isinstance(unknown, str) and unknown == "ngrams":
             raise ParameterError(NO_NGRAMS)
         words, tokenizer = texts_of(words), Tokenizer.parse(tokenizer)
-        self.rows = Matrix.from_arrays(words, matrix, scales, blocks, bits)
+        self.rows = Matrix.from_arrays(words, matrix, scales)
         self.lexicon = Lexicon.from_words(words, pieces, unknown, case, tokenizer)
         if boolean(ordered, "ordered"):
             self.ordered_columns = 0, self.dim
@@ -554,26 +550,32 @@ class WordVectors:
         return cls._from_parts(**parts, path=path.absolute())
 
     def _selected(self, options: Options, as_stored: bool) -> WordVectors:
-        """Return the rows of a saved folder that the options leave, as stored or in their dtype."""
-        from noppa.words.formats.rows import in_dtype, selected_rows
+        """Return the rows of a saved folder that the options leave, all pieces among them, as stored or in their dtype."""
+        from noppa.words.formats.rows import in_dtype
 
-        if self.ngrams is not None and options.keep is not None:
-            words = [word for word in options.keep if word not in options.drop]
+        lexicon, keep = self.lexicon, options.keep
+        if self.ngrams is not None and keep is not None:
+            words = [word for word in keep if word not in options.drop]
             table = self._table_of(words, options.threads)
             return table._changed(rows=Matrix(*in_dtype(table.matrix, options.dtype)))
-        row_numbers, rows = selected_rows(self, options, as_stored)
-        selected = WordVectors(
-            [self.words[row] for row in row_numbers.tolist()],
-            rows.values,
-            scales=rows.scales,
-            unknown="skip" if self.unknown == "ngrams" else self.unknown,
-            case=self.case,
-            pieces=self.pieces,
-            blocks=rows.blocks,
-            bits=rows.bits,
-            tokenizer=self.tokenizer,
+        kept = set(keep or ())
+        rows = [row for row, word in enumerate(lexicon.plain_words) if keep is None or word in kept]
+        rows = rows[: options.limit]
+        if not rows:
+            raise FileError(
+                f"{self.path} gave no vectors: none of its {lexicon.whole_words} words is kept"
+            )
+        row_numbers = np.array([*rows, *range(lexicon.whole_words, len(lexicon))], np.int64)
+        unknown = "skip" if self.unknown == "ngrams" else self.unknown
+        names = [self.words[row] for row in row_numbers.tolist()]
+        probabilities = self.word_probabilities
+        selected = self._changed(
+            lexicon=Lexicon.from_words(names, self.pieces, unknown, self.case, self.tokenizer),
+            rows=self.rows.select(row_numbers)
+            if as_stored
+            else Matrix(*in_dtype(self.rows.vectors(row_numbers), options.dtype)),
+            word_probabilities=probabilities and probabilities.select(row_numbers),
+            ngrams=None,
         )
-        if self.word_probabilities is not None:
-            selected.word_probabilities = self.word_probabilities.select(row_numbers)
-        selected.ordered_columns = self.ordered_columns
+        selected._warn_of_repeated()
         return selected

@@ -7,18 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.errors import FileError, InputError, ParameterError, warn
 from noppa.parameters import one_of, whole
-from noppa.words.matrix import Matrix
 from noppa.words.ngram_vectors import SENTENCE_END
-
-if TYPE_CHECKING:
-    from noppa.words.word_vectors import WordVectors
 
 #: Called with the bytes read so far and the bytes in all.
 Progress = Callable[[int, int], None]
@@ -253,21 +249,3 @@ def in_dtype(matrix: NDArray[Any], dtype: str) -> tuple[NDArray[Any], NDArray[np
 def write_array(file: IO[bytes], array: NDArray[Any]) -> None:
     """Write the bytes of an array; unlike `tofile`, an error has the system's reason."""
     file.write(np.ascontiguousarray(array).data)
-
-
-def selected_rows(
-    words: WordVectors, options: Options, as_stored: bool
-) -> tuple[NDArray[np.int64], Matrix]:
-    """Return the row numbers that `limit` and `keep` leave, all pieces among them, and these rows."""
-    lexicon = words.lexicon
-    keep = None if options.keep is None else set(options.keep)
-    rows = [row for row, word in enumerate(lexicon.plain_words) if keep is None or word in keep]
-    rows = rows[: options.limit]
-    if not rows:
-        raise FileError(
-            f"{words.path} gave no vectors: none of its {lexicon.whole_words} words is kept"
-        )
-    row_numbers = np.array([*rows, *range(lexicon.whole_words, len(lexicon))], np.int64)
-    if as_stored:
-        return row_numbers, words.rows.select(row_numbers)
-    return row_numbers, Matrix(*in_dtype(words.rows.vectors(row_numbers), options.dtype))
