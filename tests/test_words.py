@@ -90,7 +90,12 @@ def test_native_look_up_equals_the_oracle(vocabulary: list[str], other: str) -> 
         (["a"], np.ones((1, 2)), {"probabilities": [0.1, 0.2]}, "1 words need 1 probabilities"),
         (["a"], np.ones((1, 2)), {"probabilities": [1.5]}, "probability 0 is .*1.5"),
         (["a"], np.ones((1, 2), np.int8), {}, "an int8 matrix needs scales"),
-        (["a"], np.ones((1, 2)), {"scales": [1.0]}, "an int8 matrix needs scales, one per row, and no other"),
+        (
+            ["a"],
+            np.ones((1, 2)),
+            {"scales": [1.0]},
+            "an int8 matrix needs scales, one per row, and no other",
+        ),
         (["a"], np.ones((1, 2)), {"unknown": "guess"}, "unknown must be one of skip, zero, unk"),
         (["a"], np.ones((1, 2)), {"case": "upper"}, "case must be one of"),
     ],
