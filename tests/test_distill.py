@@ -12,10 +12,8 @@ from typer.testing import CliRunner
 import noppa
 from noppa.cli import program
 from noppa.distill import pipeline
-from noppa.distill import word_fit as fitting
-from noppa.distill.pipeline import distill, distill_all
+from noppa.distill.pipeline import Fit, distill, distill_all, fit_words
 from noppa.distill.teacher import Teacher, identity
-from noppa.distill.word_fit import Fit, fit_words
 from noppa.text.tokenizer import Tokenizer
 
 #: A module that stands for sentence-transformers: each letter has a vector, and words weigh by their length.
@@ -120,17 +118,6 @@ def test_vocabulary() -> None:
     assert found == ["##da", "bi"]
 
 
-def test_missing_half_comes_from_the_other() -> None:
-    rng = np.random.default_rng(0)
-    source = rng.normal(size=(400, 5)).astype(np.float32)
-    rows = (source @ rng.normal(size=(5, 3)) + 2).astype(np.float32)
-    known = rng.random(400) < 0.5
-    broken = np.where(known[:, None], rows, 99).astype(np.float32)
-    found = pipeline.complete(broken, known, source, ridge=1e-6)
-    assert np.allclose(found, rows, atol=1e-3)
-    assert (found[known] == rows[known]).all()
-
-
 def test_principal_axes_keep_inner_products() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 7))
@@ -152,7 +139,7 @@ def test_slopes_are_those_of_the_loss(pairs: float) -> None:
     words = rng.normal(size=(9, 4))
     begins = np.array([0, 2, 3, 7])
     targets = pipeline.with_length(rng.normal(size=(4, 4)).astype(np.float32)).astype(float)
-    slopes = fitting.slopes_of_sums(words, begins, targets, pairs)  # type: ignore[arg-type]
+    slopes = pipeline.slopes_of_sums(words, begins, targets, pairs)  # type: ignore[arg-type]
     sums = np.add.reduceat(words, begins)
     for at in np.ndindex(sums.shape):
         step = np.zeros_like(sums)

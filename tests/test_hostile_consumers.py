@@ -10,7 +10,6 @@ import pytest
 import noppa
 from noppa import plot
 from noppa.distill.teacher import Teacher
-from noppa.distill.word_fit import Fit
 from noppa.errors import FileError, NoppaError
 from noppa.export import export
 from noppa.paper import TASKS, Fixed, Row, score
@@ -27,9 +26,6 @@ def model() -> noppa.Encoder:
 ROWS = {"all": [Row(("ab"[row % 2],), row % 2) for row in range(40)]}
 CALLS: dict[str, Any] = {
     "score(seed)": lambda model, value: score(TASKS["MR"], ROWS, Fixed(model, ""), seed=value),
-    "Fit(epochs)": lambda model, value: Fit(epochs=value),
-    "Fit(rate)": lambda model, value: Fit(rate=value),
-    "Fit(pairs)": lambda model, value: Fit(pairs=value),
     "export(to)": lambda model, value: export(model, value, "nowhere"),
     "weights(a)": lambda model, value: plot.weights(model.words, {"x": ["a"]}, [value]),
     "sentence_map(texts)": lambda model, value: plot.sentence_map(model, value),

@@ -28,7 +28,6 @@ from write_model import write_model
 import noppa
 from noppa.distill.pipeline import (
     Distilled,
-    complete,
     count_words,
     distill,
     most_frequent,
@@ -179,6 +178,17 @@ def joined(distilled: list[Distilled], shared: Path) -> noppa.WordVectors:
     )
     words.ordered_columns = FITTED
     return words
+
+
+def complete(rows: Float, known: NDArray[np.bool_], source: Float, ridge: float = 1.0) -> Float:
+    """Predict the rows that are not `known` from `source` by ridge regression on the known ones."""
+    inputs = np.hstack([source, np.ones((len(source), 1), np.float32)]).astype(np.float64)
+    known_inputs = inputs[known]
+    penalty = ridge * np.eye(inputs.shape[1])
+    weights = np.linalg.solve(
+        known_inputs.T @ known_inputs + penalty, known_inputs.T @ rows[known].astype(np.float64)
+    )
+    return np.where(known[:, None], rows, inputs @ weights).astype(np.float32)
 
 
 def found(distilled: Distilled, others: noppa.WordVectors) -> tuple[Float, NDArray[np.bool_]]:

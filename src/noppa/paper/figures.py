@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,44 +30,20 @@ RECONSTRUCTED = (
     "The paper's text names only phrases of this sentence; the rest is our reconstruction."
 )
 
+#: The words, sentences and values that the paper prints.
+_PRINTED: dict[str, Any] = json.loads(
+    Path(__file__).with_name("figures.json").read_text(encoding="utf-8")
+)
 #: Figure 1: mean weights of two groups of words for the values of `a` in `views.A_VALUES`. The values are half of
 #: equation 9's weight, over the 11 stop words that the authors' counts hold: they lack "." and ",".
-GROUPS = {
-    "stop words": "of the a in at to with by and are is . ,".split(),
-    "meaningful words": (
-        "film man women dogs cats name air phone special large past emotional easy need found show"
-    ).split(),
-}
-# fmt: off
-WEIGHTS = {
-    "stop words": (
-        0.970877, 0.912303, 0.790042, 0.567890, 0.340638, 0.151312, 0.059712, 0.019229, 0.006551, 0.001981, 0.000662,
-        0.000199,
-    ),
-    "meaningful words": (
-        0.9995, 0.9985, 0.9954, 0.9850, 0.9572, 0.8779, 0.7328, 0.5148, 0.3263, 0.1671, 0.0742, 0.0256,
-    ),
-}
-# fmt: on
-
+GROUPS, WEIGHTS = _PRINTED["groups"], _PRINTED["weights"]
 #: Figure 2: the cosine of each word with its sentence.
-CONTRIBUTIONS = {
-    "the girl eats a cake": (0.24, 0.47, 0.47, 0.29, 0.49),
-    "the beautiful girl eats a cake": (0.28, 0.47, 0.47, 0.40, 0.32, 0.45),
-    "the girl eats a delicious cake": (0.23, 0.41, 0.45, 0.29, 0.51, 0.50),
-}
-
+CONTRIBUTIONS = _PRINTED["contributions"]
 #: Figure 3, and its one printed row: the attention of "bleeding" in percent, times the weight of that word.
-BLEEDING = "David got injured during rough hiking in the mountain, so he is bleeding right now"
-BLEEDING_ROW = (
-    1.21, 2.17, 4.8, 3.41, 2.51, 1.81, 1.49, 1.55, 1.21, 2.02, 2.68, 4.59, 4.51, 55.25, 6.47, 3.5,
-)  # fmt: skip
-
+BLEEDING, BLEEDING_ROW = _PRINTED["bleeding"]
 #: Figures 4 and 5: sentences reconstructed from the phrases that the paper's text names, and the one value it prints.
-CRASHED = "The car crashed into a tree and the front window was broken into pieces"
-TROUBLE = "When you face trouble, think it over"
-CRASHED_VALUE = ("broken", "crashed", 4.65)
-TROUBLE_VALUE = ("think", "trouble", 2.62)
+CRASHED, *CRASHED_VALUE = _PRINTED["crashed"]
+TROUBLE, *TROUBLE_VALUE = _PRINTED["trouble"]
 
 
 def figures(
@@ -76,9 +54,9 @@ def figures(
     A figure that the encoder cannot provide, such as attention without NoPPA, is left out, and the page gives the reason.
 
     Args:
-        encoder: the encoder.
-        folder: the folder to write.
-        counts: word counts for Figure 1; by default the probabilities of the encoder's words are used.
+        encoder: The encoder.
+        folder: The folder to write.
+        counts: Word counts for Figure 1; by default the probabilities of the encoder's words are used.
     """
     target = path_of(folder)
     if target.exists() and not target.is_dir():
@@ -159,9 +137,7 @@ def figure3(encoder: Encoder) -> list[Picture]:
     return pictures
 
 
-def attention_figure(
-    encoder: Encoder, number: int, text: str, printed: tuple[str, str, float]
-) -> Heatmap:
+def attention_figure(encoder: Encoder, number: int, text: str, printed: Sequence[Any]) -> Heatmap:
     """Draw attention in a reconstructed sentence, with the one value that the paper prints."""
     explanation = encoder.explain(text)
     picture = attention(explanation)

@@ -8,8 +8,18 @@ plot.attention(model.explain("the girl eats a cake")).save("attention.html")
 from __future__ import annotations
 
 from noppa.plot.pictures import Bars, Heatmap, Lines, Picture, Scatter, save
-from noppa.plot.reports import decision, topic_map, topic_page, training_page, training_pictures
-from noppa.plot.views import A_VALUES, alignment, attention, contributions, sentence_map, weights
+from noppa.plot.views import (
+    A_VALUES,
+    alignment,
+    attention,
+    contributions,
+    decision,
+    sentence_map,
+    topic_map,
+    topic_page,
+    training_page,
+    weights,
+)
 
 __all__ = [
     "A_VALUES",
@@ -27,6 +37,5 @@ __all__ = [
     "topic_map",
     "topic_page",
     "training_page",
-    "training_pictures",
     "weights",
 ]

@@ -7,7 +7,8 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from noppa.errors import FileError
@@ -21,116 +22,34 @@ LINE, GAP = 20, 16
 ZOOM = 2
 
 
-@dataclass(frozen=True)
-class Theme:
-    """Colours that readers with any colour vision can distinguish (Okabe and Ito's).
-
-    Attributes:
-        paper, text, faint, line: of the background, the text, notes, and grids.
-        ink: of amounts.
-        plus, minus: of amounts with a sign.
-        groups: of categories.
-    """
-
-    paper: str
-    text: str
-    faint: str
-    line: str
-    ink: str
-    plus: str
-    minus: str
-    groups: tuple[str, ...]
-
-    def colors(self) -> dict[str, str]:
-        """Return all colours by name; categories are group0, group1 and so on."""
-        colors = asdict(self)
-        groups = colors.pop("groups")
-        return colors | {f"group{number}": color for number, color in enumerate(groups)}
-
-
-LIGHT = Theme(
-    paper="#ffffff",
-    text="#1b1f24",
-    faint="#6a737d",
-    line="#d0d7de",
-    ink="#0b3c6f",
-    plus="#0072b2",
-    minus="#d55e00",
-    groups=("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c7a00", "#000000"),
+#: Colours of the two themes, distinguishable with any colour vision (Okabe and Ito's): background, text, notes, grids,
+#: amounts, positive and negative amounts, and categories.
+_NAMES = "paper text faint line ink plus minus " + " ".join(f"group{n}" for n in range(8))
+LIGHT, DARK = (
+    dict(zip(_NAMES.split(), colors.split(), strict=True))
+    for colors in (
+        "#ffffff #1b1f24 #6a737d #d0d7de #0b3c6f #0072b2 #d55e00 "
+        "#0072b2 #e69f00 #009e73 #cc79a7 #56b4e9 #d55e00 #8c7a00 #000000",
+        "#14181d #e6edf3 #9aa4af #3a424c #a8d8ff #56b4e9 #f0a04b "
+        "#56b4e9 #e69f00 #2ec4a0 #e79bc8 #f0e442 #f07b3f #a3b8ff #ffffff",
+    )
 )
-DARK = Theme(
-    paper="#14181d",
-    text="#e6edf3",
-    faint="#9aa4af",
-    line="#3a424c",
-    ink="#a8d8ff",
-    plus="#56b4e9",
-    minus="#f0a04b",
-    groups=("#56b4e9", "#e69f00", "#2ec4a0", "#e79bc8", "#f0e442", "#f07b3f", "#a3b8ff", "#ffffff"),
-)
-GROUPS = len(LIGHT.groups)
+GROUPS = 8
 
 #: Characters that XML forbids.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
+
+def _file(name: str) -> str:
+    return "\n" + Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 #: The style of drawings, for pages and for files.
-DRAWING_STYLE = """
-svg { font-family: system-ui, "DejaVu Sans", "Noto Sans", sans-serif; font-size: 13px; fill: %(text)s }
-.faint { fill: %(faint)s }
-.cell { fill: %(paper)s; stroke: %(line)s; stroke-width: .5 }
-.ink { fill: %(ink)s } .plus { fill: %(plus)s } .minus { fill: %(minus)s }
-.number { font-size: 11.5px; text-anchor: middle } .middle { text-anchor: middle } .over { fill: %(paper)s }
-.unknown { fill: %(faint)s; font-style: italic }
-.axis { stroke: %(text)s; stroke-width: 1 } .tick { stroke: %(text)s; stroke-width: 3; stroke-opacity: .75 }
-.grid { stroke: %(line)s } .frame { fill: none; stroke: %(line)s }
-.curve { fill: none; stroke-width: 2 } .dot { stroke: %(paper)s }
-.ring { fill: none; stroke: %(faint)s; stroke-width: 1.5 }
-.title { font-size: 15px }
-""" + "\n".join(
+DRAWING_STYLE = _file("drawing.css") + "\n".join(
     f".dot.g{n} {{ fill: %(group{n})s }} .curve.g{n}, .ring.g{n} {{ stroke: %(group{n})s }}"
     for n in range(GROUPS)
 )
-
-PAGE_STYLE = """
-:root { color-scheme: light dark; %(light)s }
-@media (prefers-color-scheme: dark) { :root { %(dark)s } }
-body { font: 15px/1.5 system-ui, "Noto Sans", sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem;
-  color: var(--text); background: var(--paper) }
-h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; overflow-wrap: anywhere; margin-bottom: .2rem }
-figure { margin: 0 0 2.5rem } .scroll { overflow-x: auto }
-svg:focus-visible { outline: 2px solid var(--plus); outline-offset: 2px }
-output { display: block; min-height: 1.5em; font-variant-numeric: tabular-nums; overflow-wrap: anywhere }
-.note, output { color: var(--faint) }
-.m.on rect, .m.on path { stroke: var(--text); stroke-width: 2 }
-details { margin-top: .5rem } summary { cursor: pointer }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px }
-td, th { padding: .15rem .6rem; border-bottom: 1px solid var(--line); text-align: right; font-weight: normal }
-th { color: var(--faint) } th:first-child { text-align: start } th[scope=row] { color: var(--text) }
-.texts td, .texts th { text-align: start; vertical-align: top } .texts th[scope=row] { min-width: 14rem }
-"""
-
-SCRIPT = """
-for (const svg of document.querySelectorAll("svg[data-columns]")) {
-  const marks = [...svg.querySelectorAll(".m")], wide = +svg.dataset.columns
-  const output = svg.closest("figure").querySelector("output")
-  let at = -1
-  const show = to => {
-    if (!marks[to]) return
-    if (marks[at]) marks[at].classList.remove("on")
-    at = to
-    marks[at].classList.add("on")
-    output.textContent = marks[at].querySelector("title").textContent
-  }
-  svg.addEventListener("pointerover", event => show(marks.indexOf(event.target.closest(".m"))))
-  svg.addEventListener("keydown", event => {
-    const step = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide}[event.key]
-    if (step === undefined) return
-    event.preventDefault()
-    show(at < 0 ? 0 : at + step)
-    marks[at].scrollIntoView({block: "nearest", inline: "nearest"})
-  })
-}
-"""
+PAGE_STYLE, SCRIPT = _file("page.css"), _file("page.js")
 
 
 @dataclass(frozen=True)
@@ -194,10 +113,9 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def _page_style() -> str:
     light, dark = (
-        "; ".join(f"--{name}: {color}" for name, color in theme.colors().items())
-        for theme in (LIGHT, DARK)
+        "; ".join(f"--{name}: {color}" for name, color in theme.items()) for theme in (LIGHT, DARK)
     )
-    variables = {name: f"var(--{name})" for name in LIGHT.colors()}
+    variables = {name: f"var(--{name})" for name in LIGHT}
     return PAGE_STYLE % {"light": light, "dark": dark} + DRAWING_STYLE % variables
 
 
@@ -220,12 +138,12 @@ def svg(pictures: Sequence[Any], dark: bool = False) -> str:
     theme = DARK if dark else LIGHT
     names = html.escape("; ".join(picture.alt_text for picture in pictures))
     size = f'width="{left:.0f}" height="{height:.0f}"'
-    style = html.escape(DRAWING_STYLE % theme.colors(), quote=False)
+    style = html.escape(DRAWING_STYLE % theme, quote=False)
     return _NOT_XML.sub(
         "\ufffd",
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{names}" {size} '
         f'viewBox="0 0 {left:.0f} {height:.0f}">\n<style>{style}</style>\n'
-        f'<rect {size} fill="{theme.paper}"/>\n' + "\n".join(parts) + "\n</svg>\n",
+        f'<rect {size} fill="{theme["paper"]}"/>\n' + "\n".join(parts) + "\n</svg>\n",
     )
 
 
