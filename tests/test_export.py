@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 import noppa
 from noppa.cli import program
 from noppa.errors import MissingPackageError, NoppaError, ParameterError
-from noppa.export import export, mean_words
+from noppa.export import export
+from noppa.export.means import mean_words
 from tests.conftest import made_texts, made_words
 
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from os import PathLike
 
-import numpy as np
-
-from noppa import Encoder, WordVectors
+from noppa import Encoder
 from noppa.classify.classifier import Classifier
 from noppa.errors import ParameterError
+from noppa.export.means import ends_in_unit, mean_words
 from noppa.io.paths import folders_of, refuse_input_as_output
 from noppa.methods import Average
-from noppa.methods.method import NUMPY_FORMS, last_defined
 from noppa.parameters import one_of, path_of, short_repr
-from noppa.refine import Unit, kernel_steps
 from noppa.words import formats as files
 
-BLOCK = 1 << 14
 #: The suffixes of each format; a model2vec model is a folder.
 FORMATS = {
     "model2vec": (),
@@ -73,38 +69,3 @@ def export(
         write_model2vec(mean_words(model), ends_in_unit(model), target)
     else:
         files.write(mean_words(model), target)
-
-
-def ends_in_unit(encoder: Encoder) -> bool:
-    """Return whether the encoder's last step scales vectors to length one."""
-    steps = encoder.fitted.steps
-    return bool(steps) and isinstance(steps[-1], Unit)
-
-
-def mean_words(encoder: Encoder) -> WordVectors:
-    """Return word vectors whose mean is the vector of a text, except for a final scaling to length one."""
-    method, words, fitted = encoder.method, encoder.words, encoder.fitted
-    # A subclass that only writes another NumPy form does not inherit the declaration.
-    if last_defined(type(method), ("is_mean", *NUMPY_FORMS)) != "is_mean" or not method.is_mean:
-        raise ParameterError(
-            f"{short_repr(method)} is not a weighted mean of word vectors (is_mean), so no export can hold it",
-            "export the word vectors alone with words_only=True",
-        )
-    if type(method) is Average and not fitted.steps:
-        return words
-    steps = kernel_steps([step for step in fitted.steps if not isinstance(step, Unit)])
-    pool = method.pooler(words, fitted.learnt)
-    blocks = []
-    for start in range(0, len(words), BLOCK):
-        # If the text's vector is a mean, the term of a word is the vector of a text with this word alone.
-        ids = np.arange(start, min(start + BLOCK, len(words)), dtype=np.int32)
-        blocks.append(pool(ids, np.arange(len(ids) + 1, dtype=np.int64), steps, 1)[0])
-    return WordVectors(
-        words.words,
-        np.concatenate(blocks).astype(np.float32),
-        words.probabilities,
-        unknown=words.unknown,
-        case=words.case,
-        pieces=words.pieces,
-        tokenizer=words.tokenizer,
-    )

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from noppa import Encoder
 from noppa.classify.classifier import Classifier
 from noppa.errors import ParameterError
-from noppa.export import ends_in_unit, mean_words
+from noppa.export.means import ends_in_unit, mean_words
 from noppa.extras import needs
 from noppa.io.atomic import atomic_file
 from noppa.words.formats.write import vocabulary
