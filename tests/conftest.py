@@ -87,26 +87,7 @@ def glove(shared: Callable[..., Path]) -> noppa.WordVectors:
     return words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
 
 
-VOCABULARY = [
-    "the",
-    "a",
-    "girl",
-    "boy",
-    "eats",
-    "cake",
-    "delicious",
-    "is",
-    "eating",
-    "and",
-    "of",
-    "in",
-    "on",
-    ".",
-    ",",
-    "n't",
-    "'s",
-    "café",
-]
+VOCABULARY = "the a girl boy eats cake delicious is eating and of in on . , n't 's café".split()
 
 
 #: Texts that readers of lines, tables and numbers go wrong with.

@@ -212,20 +212,6 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
     assert len([error for error in errors if "Error " in error]) == len(HOSTILE)
 
 
-def test_a_window_is_clamped_to_the_tokens() -> None:
-    printed = ran(
-        """
-table = _native.Table(np.random.default_rng(1).normal(size=(9, 3)).astype(np.float32), None)
-batch = np.arange(9, dtype=np.int32), np.array([0, 2, 9], np.int64), _native.Steps([]), 1
-for window in (1, 9, 2**31, 2**62):
-    arguments = dict(directions=np.eye(3)[:2], values=np.ones(2), window=window, removed=1)
-    print(_native.Pooling("gem", table, arguments)(*batch)[0].tobytes().hex())
-"""
-    )
-    one, nine, more, most = printed.split()
-    assert one != nine == more == most
-
-
 def test_too_little_memory_is_one_sentence() -> None:
     many = "ids, np.array([0] + [3] * 100_000), *batch[2:]"
     (error,) = refused([f"pool('dct', ({many}), k=2**29)"])
@@ -274,14 +260,6 @@ def test_texts_that_change_their_list_while_it_is_read(monkeypatch: pytest.Monke
     ids, offsets = vocabulary().look_up(texts, 1)
     assert len(offsets) == 1_001
     assert (ids == WORDS.index("cake")).sum() == 1_000
-
-
-def test_a_str_that_claims_to_be_ascii_is_read_as_it_is() -> None:
-    class Liar(str):
-        def isascii(self) -> bool:
-            return True
-
-    assert _native.tokenize(Liar("caf\u00e9 \U0001f370")) == ["caf\u00e9", "\U0001f370"]
 
 
 @pytest.mark.skipif(

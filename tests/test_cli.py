@@ -291,13 +291,6 @@ def test_an_explanation_on_a_terminal(noppa_model, monkeypatch):
     assert "\x1b[" in shown
 
 
-def test_an_explanation_of_a_pair(noppa_model):
-    lines = run_command("explain 'the girl' --against 'a cake' -m noppa").output.splitlines()
-    cosine = noppa_model.similarity("the girl", "a cake")
-    assert sum(float(line.split("\t")[2]) for line in lines[1:5]) == pytest.approx(cosine, abs=1e-4)
-    assert lines[-1] == f"# cosine: {cosine:.4f}"
-
-
 @pytest.mark.parametrize(
     ("name", "start"),
     [("it.png", b"\x89PNG"), ("it.svg", b"<svg"), ("it.html", b"<!doctype"), ("it.json", b"{")],

@@ -206,15 +206,6 @@ def test_search_shows_control_characters(folder):
     assert HOSTILE in done.stdout.decode(), "a pipe gets the data as it is"
 
 
-@pytest.mark.parametrize("word", ["explain", "similarity"])
-def test_texts_on_a_terminal(folder, word):
-    others = ["x", "[/b]"] if word == "similarity" else []
-    shown = on_a_terminal(word, HOSTILE, *others, "-m", "model")
-    assert "\x1b]0" not in shown
-    assert "\x07" not in shown
-    assert "Traceback" not in shown
-
-
 def test_messages_show_control_characters(folder):
     (folder / "t.csv").write_text(f"{HOSTILE},b\n1,2\n")
     shown = on_a_terminal("encode", "t.csv", "-m", "model", "-o", "v.npy")

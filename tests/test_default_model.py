@@ -42,13 +42,6 @@ def test_it_is_small_enough() -> None:
     assert sum(len(zlib.compress(file.read_bytes(), 1)) for file in files) <= 40_000_000
 
 
-def test_the_small_one_is_small(tmp_path: Path) -> None:
-    noppa.load("small").save(tmp_path / "small")
-    assert sum(f.stat().st_size for f in (tmp_path / "small").rglob("*") if f.is_file()) <= 8e6
-    again, texts = noppa.load(tmp_path / "small"), TEXTS[:3]
-    assert again.encode(texts).tobytes() == noppa.load("small").encode(texts).tobytes()
-
-
 @pytest.mark.parametrize("name", ["default", "similarity", "small"])
 @pytest.mark.filterwarnings("ignore:1 of 4 texts")
 def test_a_preset_encodes(name: str) -> None:
@@ -74,12 +67,6 @@ def test_every_kind_of_token_has_a_sane_probability() -> None:
     assert found["the"] > found["girl"] > found["quadruped"] > 0
     for token in (".", ",", "'s", "n't", "10", "a", "?"):
         assert 1e-5 < found[token] < 0.1, token
-
-
-def test_similarity_can_be_cut() -> None:
-    encoder = noppa.load("similarity")
-    whole, cut = encoder.encode(TEXTS[0]), encoder.encode(TEXTS[0], dim=64, normalize=True)
-    assert np.allclose(cut, whole[:64] / np.linalg.norm(whole[:64]), atol=1e-6)
 
 
 def test_it_loads_without_network_or_home(tmp_path: Path) -> None:

@@ -75,21 +75,6 @@ def test_every_metric_is_plotted(served: dict[str, set[str]]) -> None:
     assert not missing
 
 
-def test_the_dashboard_is_laid_out(served: dict[str, set[str]]) -> None:
-    """Each panel has a description, and none covers another."""
-    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
-    cells: set[tuple[int, int]] = set()
-    for panel in DASHBOARD["panels"]:
-        place = panel["gridPos"]
-        own = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}  # fmt: skip
-        assert not own & cells, panel["title"]
-        assert max(x for x, _ in own) < 24
-        cells |= own
-    assert all(panel["description"].endswith(".") for panel in PANELS)
-    (query,) = [one["query"]["query"] for one in DASHBOARD["templating"]["list"] if one["name"] == "instance"]  # fmt: skip
-    assert set(re.findall(r"noppa_[a-z_]+", query)) <= set(served)
-
-
 def test_the_files_name_existing_options() -> None:
     options = {f"{PREFIX}_{name.upper()}" for name in inspect.signature(serve).parameters}
     for name in ("Dockerfile", "compose.yaml", "noppa.service"):

@@ -228,26 +228,3 @@ def test_command_line(made: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
     invoke(str(made), str(text), "--beside", "model", "-o", str(out), "--dim", "5")
     assert noppa.load(out).dim == 10
-
-
-def test_command_line_refuses(made: Path, tmp_path: Path) -> None:
-    def error(*arguments: str) -> str:
-        with pytest.raises(noppa.NoppaError) as found:
-            CliRunner().invoke(program(), ["distill", *arguments], catch_exceptions=False)
-        return str(found.value)
-
-    assert error(str(made)) == (
-        "nothing to distill: give files with text, or --vocabulary, or both"
-    )
-    empty = tmp_path / "empty.txt"
-    empty.write_text("\n")
-    assert "hold no words" in error(str(made), "--vocabulary", str(empty))
-    words = tmp_path / "words.txt"
-    words.write_text("ba\n")
-    told = error("none", "--vocabulary", str(words), "-o", str(tmp_path / "out"))
-    assert told.startswith("sentence-transformers cannot load none (no such model): give")
-    assert "/nowhere is not a folder" in error(f"{tmp_path}/nowhere", "--vocabulary", str(words))
-    kept = tmp_path / "kept"
-    told = error(str(made), "--vocabulary", str(words), "--beside", "none", "--cache", str(kept))
-    assert told.startswith("sentence-transformers cannot load none")
-    assert not list(kept.iterdir())  # the first model has not begun

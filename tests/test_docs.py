@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -126,31 +125,3 @@ def test_generated_tables_are_current() -> None:
     command = [sys.executable, str(ROOT / "bench" / "document.py"), "--check"]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-
-
-@pytest.mark.parametrize(
-    ("gains", "verdict"),
-    [
-        ((1.0, 2.0), "held"),
-        ((1.0, 0.0), "held in 1 of 2 settings"),
-        ((0.1, -0.1), "did not hold: a tie"),
-        ((0.1, -2.0), "did not hold"),
-    ],
-)
-def test_a_claim_is_judged_in_every_setting(
-    gains: tuple[float, ...], verdict: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(ROOT / "bench")
-    claims = importlib.import_module("paper_claims")
-
-    def setting(gain: float, tasks: tuple[str, ...] = claims.CLASSIFICATION) -> dict[str, Any]:
-        scores = {"NoPPA": 80.0 + gain, "DCT": 80.0}
-        return {name: {task: [score] for task in tasks} for name, score in scores.items()}
-
-    monkeypatch.setattr(claims, "settings", lambda: {f"{g}": setting(g) for g in gains})
-    assert claims.compare("NoPPA", "DCT", "").verdict == verdict
-    assert f"| NoPPA against DCT | {gains[0]:+.2f} ± 0." in claims.gains()
-    incomplete = setting(1.0, claims.CLASSIFICATION[:3])
-    monkeypatch.setattr(claims, "settings", lambda: {"incomplete": incomplete})
-    with pytest.raises(KeyError, match="MPQA"):
-        claims.compare("NoPPA", "DCT", "")

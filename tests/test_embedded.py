@@ -117,18 +117,6 @@ def test_the_same_input_gives_the_same_bytes(model: Path, tmp_path: Path) -> Non
     ] == [LEFT, LEFT + RIGHT]
 
 
-def test_a_model_is_replaced_by_a_whole_one_alone(model: Path) -> None:
-    words = made_model_words()
-    presets = made_presets(words)
-    write_model(model, words, {"default": presets["default"]})
-    assert embedded.presets() == ["default"]
-    unfitted = noppa.Encoder(words, noppa.NoPPA())
-    with pytest.raises(noppa.NoppaError, match="learns from text"):
-        write_model(model, words, {"default": unfitted})
-    assert sorted(path.name for path in model.parent.iterdir()) == ["model"]
-    assert noppa.load().dim == presets["default"].dim
-
-
 def test_a_preset_has_the_words_of_its_model(tmp_path: Path) -> None:
     words = made_model_words()
     for other in (made_model_words(), words.with_ranks(), words.without_pieces()):
@@ -213,27 +201,6 @@ class TestColumns:
             assert (again["cake"] == view["cake"]).all()
         few = noppa.WordVectors.load(tmp_path / "v", keep=["cake"], dtype="int8")
         assert (few["cake"] == view["cake"]).all()
-
-
-def test_a_preset_with_scales_of_its_own(tmp_path: Path) -> None:
-    words = made_model_words()
-    half = words.columns(0, LEFT)
-    heavy = half.with_scales(np.asarray(half.scales) * np.arange(1, len(half) + 1)[:, None])
-    presets = {
-        "default": noppa.Encoder(words, noppa.Average()),
-        "heavy": noppa.Encoder(heavy, noppa.Average()),
-        "plain": noppa.Encoder(half, noppa.Average()),
-    }
-    write_model(tmp_path / "model", words, presets)
-    for name, encoder in presets.items():
-        found = noppa.load(tmp_path / "model" / name)
-        assert found.encode(TEXTS).tobytes() == encoder.encode(TEXTS).tobytes()
-    assert not np.allclose(presets["heavy"].encode(TEXTS), presets["plain"].encode(TEXTS))
-    assert np.allclose(heavy.vectors([3]), 4 * half.vectors([3]))
-    with pytest.raises(noppa.NoppaError, match=r"scales of shape \(20, 1\), not \(3,\)"):
-        half.with_scales(np.ones(3))
-    with pytest.raises(noppa.NoppaError, match="these vectors have no scales"):
-        noppa.WordVectors(["a"], [[1.0]]).with_scales([2.0])
 
 
 def test_a_pickle_of_another_edition_s_preset_says_what_to_do(model: Path) -> None:

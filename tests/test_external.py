@@ -49,12 +49,6 @@ def test_wrong_rows() -> None:
         noppa.external(lengths).encode(["a", None])
 
 
-def test_a_path_needs_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(noppa.NoppaError, match=r"pip install 'noppa\[sbert\]'"):
-        noppa.external("all-MiniLM-L6-v2")
-
-
 def test_a_path_is_loaded_by_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
     class SentenceTransformer:
         def __init__(self, path: str) -> None:

@@ -134,18 +134,6 @@ def test_the_words_of_a_model_and_their_counts(model: Path) -> None:
     assert noppa.WordVectors.load(model, limit=1, dtype="float16").matrix.dtype == np.float16
 
 
-def test_freezing_for_texts(model: Path, tmp_path: Path) -> None:
-    words = noppa.WordVectors.load(model, texts=["the Kuchen !", "Kuchen"], keep=["cake"])
-    assert words.words[:2] == ["the", "cake"]
-    assert {"Kuchen", "kuchen", "!"} == set(words.words[2:])
-    assert words.probabilities is not None
-    assert words.counted is not None
-    assert words.counted.tolist() == [True, True, False, False, False]
-    words.save(tmp_path / "frozen")
-    again = noppa.WordVectors.load(tmp_path / "frozen")
-    assert again["Kuchen"].tolist() == words["Kuchen"].tolist()
-
-
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 97])
 def test_native_equals_the_twin(count: int) -> None:
     words = [word.encode() for word in made_words(count, 5)]

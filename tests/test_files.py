@@ -69,13 +69,6 @@ def test_odd_files(tmp_path, content, expected):
     assert texts(path) == expected
 
 
-def test_long_files_cross_pieces(tmp_path):
-    lines = [f"line {at} " + "x" * (at % 977) for at in range(3000)]
-    path = tmp_path / "t.txt.gz"
-    path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    assert texts([path, path]) == lines + lines
-
-
 def test_bad_utf8_is_one_bad_record(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"good\nbad \xff\n\xc3\xa9\n")

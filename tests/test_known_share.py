@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from noppa.serve.models import Models
 from noppa.serve.settings import Settings
 from noppa.words.lexicon import Lexicon
 from tests import oracle
+from tests.command import run_command
 
 RUSSIAN = "девочка ест торт"
 GERMAN = [
@@ -119,17 +118,8 @@ def test_search_and_index(model: noppa.Encoder, tmp_path: Path) -> None:
 def test_one_line_on_the_command_line(tmp_path: Path) -> None:
     text = tmp_path / "lines.txt"
     text.write_text("\n".join([RUSSIAN] * 5000), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-c",
-        "from noppa.cli import main; main()",
-        "encode",
-        str(text),
-        "-o",
-        str(tmp_path / "rows.npy"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [line for line in done.stderr.splitlines() if "longer words" in line]
+    done = run_command(f"encode {text} -o {tmp_path / 'rows.npy'}")
+    lines = [line for line in done.errors.splitlines() if "longer words" in line]
     assert len(lines) == 1
     assert lines[0].startswith("noppa: 0 of ")
 

@@ -43,8 +43,3 @@ def weak_symbols(file: Path, folder: Path) -> list[str]:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_no_symbol_is_shared_between_instruction_sets(file: Path, tmp_path: Path) -> None:
     assert weak_symbols(file, tmp_path) == []
-
-
-def test_a_template_of_the_standard_library_would_be_seen(tmp_path: Path) -> None:
-    (tmp_path / "shared.cpp").write_text(SHARED)
-    assert any("std::vector" in name for name in weak_symbols(tmp_path / "shared.cpp", tmp_path))

@@ -183,14 +183,6 @@ def assert_equal(encoder: noppa.Encoder, sentences: list[str], expected: Any) ->
     assert (np.abs(found - wanted).max(axis=1) / np.abs(wanted).max(axis=1)).max() < 2e-6
 
 
-def without_first(rows: np.ndarray, count: int, weighted: bool = False) -> np.ndarray:
-    _, values, directions = np.linalg.svd(rows, full_matrices=False)
-    for at in range(count):
-        share = values[at] ** 2 / (values[:count] ** 2).sum() if weighted else 1.0
-        rows = rows - share * np.outer(rows @ directions[at], directions[at])
-    return rows
-
-
 def test_average_by_hand(glove: Any, sentences: Any, known: Any) -> None:
     expected = [sentence.vectors.mean(axis=0) for sentence in known]
     assert_equal(noppa.Encoder(glove, noppa.Average()), sentences, expected)
@@ -203,40 +195,6 @@ def test_tfidf_by_hand(glove: Any, sentences: Any, known: Any) -> None:
         idf = [math.log((1 + len(known)) / (1 + having[token])) + 1 for token in sentence.tokens]
         expected.append(np.average(sentence.vectors, axis=0, weights=idf))
     assert_equal(noppa.Encoder(glove, noppa.TfIdf()).fit(sentences), sentences, expected)
-
-
-def test_sif_by_hand(glove: Any, sentences: Any, known: Any) -> None:
-    rows = [((0.01 / (0.01 + s.p))[:, None] * s.vectors).mean(axis=0) for s in known]
-    encoder = noppa.Encoder(glove, noppa.SIF(a=0.01, components=2)).fit(sentences)
-    assert_equal(encoder, sentences, without_first(np.array(rows), 2))
-
-
-def test_usif_by_hand(glove: Any, sentences: Any, known: Any) -> None:
-    n = np.mean([len(sentence.tokens) for sentence in known])
-    size = len(glove)
-    alpha = np.mean(glove.probabilities > 1 - (1 - 1 / size) ** n)
-    a = (1 - alpha) / (alpha * size / 2)
-    rows = []
-    for sentence in known:
-        unit = sentence.vectors / np.linalg.norm(sentence.vectors, axis=1, keepdims=True)
-        rows.append(((a / (sentence.p + a / 2))[:, None] * unit).mean(axis=0))
-    encoder = noppa.Encoder(glove, noppa.USIF()).fit(sentences)
-    assert_equal(encoder, sentences, without_first(np.array(rows), 5, weighted=True))
-
-
-def test_dct_by_hand(glove: Any, sentences: Any, known: Any) -> None:
-    expected = []
-    for sentence in known:
-        length = max(4, len(sentence.tokens))
-        row = []
-        for k in range(4):
-            total = sum(
-                vector * math.cos(math.pi / length * (t + 0.5) * k)
-                for t, vector in enumerate(sentence.vectors)
-            )
-            row.append(total * math.sqrt((1 if k == 0 else 2) / length))
-        expected.append(np.concatenate(row))
-    assert_equal(noppa.Encoder(glove, noppa.DCT(4)), sentences, expected)
 
 
 def slots_by_hand(sentence: Known, centroids: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -270,49 +228,6 @@ def test_vlawes_components_are_those_of_the_authors_order(
     found = encoder.encode(sentences)
     assert np.allclose(np.abs(found), np.abs(expected), atol=1e-5)
     assert np.allclose(found @ found.T, expected @ expected.T, atol=1e-5)
-
-
-def test_s3e_by_hand(glove: Any, sentences: Any, known: Any) -> None:
-    encoder = noppa.Encoder(glove, noppa.S3E(k=6)).fit(sentences)
-    rows = []
-    for sentence in known:
-        weights = 1e-3 / (1e-3 + sentence.p)
-        covariance = np.cov(slots_by_hand(sentence, encoder.fitted.learnt["centroids"], weights))
-        cells = [
-            covariance[i, j] * (1 if i == j else math.sqrt(2))
-            for i in range(6)
-            for j in range(i, 6)
-        ]
-        average = (weights[:, None] * sentence.vectors).mean(axis=0)
-        rows.append(np.concatenate([average, cells / np.linalg.norm(cells)]))
-    assert_equal(encoder, sentences, without_first(np.array(rows), 1))
-
-
-def test_gem_by_hand(glove: Any, sentences: Any, known: Any) -> None:
-    """With Householder's QR in place of Gram-Schmidt, on the sentences that repeat no word."""
-    encoder = noppa.Encoder(glove, noppa.GEM(m=3, k=45, h=17)).fit(sentences)
-    directions, values = (encoder.fitted.learnt[name] for name in ("directions", "values"))
-    kept, expected = [], []
-    for text, sentence in zip(sentences, known, strict=True):
-        if len(set(sentence.tokens)) < len(sentence.tokens):
-            continue
-        order = values * np.linalg.norm(sentence.vectors @ directions.T, axis=0)
-        chosen = np.argsort(order)[::-1][:17]
-        total = np.zeros(glove.dim)
-        for i, vector in enumerate(sentence.vectors):
-            window = sentence.vectors[max(0, i - 3) : i + 4]
-            others = np.delete(window, min(i, 3), axis=0)
-            q, r = np.linalg.qr(np.vstack([others, vector]).T)
-            new = abs(r[-1, -1])
-            alpha = math.exp(new / np.linalg.norm(vector)) + new / len(window)
-            alpha += math.exp(
-                -np.linalg.norm(values[chosen] * (directions[chosen] @ q[:, -1])) / 17
-            )
-            total += alpha * vector
-        expected.append(total - directions[chosen].T @ (directions[chosen] @ total))
-        kept.append(text)
-    assert len(kept) > 50
-    assert_equal(encoder, kept, expected)
 
 
 def test_gem_directions_are_those_of_the_coarse_vectors(

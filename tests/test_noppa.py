@@ -65,27 +65,6 @@ def test_the_authors_own_output(
     assert np.abs(twin - golden).max() < 1e-12
 
 
-@pytest.mark.parametrize("vectors", ["glove", "word2vec"])
-def test_native_equals_twin_on_real_sentences(
-    request: pytest.FixtureRequest, shared: Shared, instruction_set: str, vectors: str
-) -> None:
-    """Compare on every 40th sentence of SICK and SST."""
-    words = request.getfixturevalue("glove") if vectors == "glove" else word2vec(shared)
-    sick = shared("senteval", "downstream", "SICK", "SICK_train.txt").read_text().split("\n")[1:]
-    sst = (
-        shared("senteval", "downstream", "SST", "binary", "sentiment-train").read_text().split("\n")
-    )
-    texts = [line.split("\t")[1] for line in sick if line][::40]
-    texts += [line.split("\t")[0] for line in sst if line][::400]
-    encoder = noppa.Encoder(words, noppa.NoPPA(a=0.05, k=0))
-    ids, offsets = words.vocabulary.look_up(texts, 1)
-    twin, known = NumpyPooler(encoder.method, words, {}).rows(ids, offsets)
-    some = known > 0
-    kept = [text for text, has in zip(texts, some, strict=True) if has]
-    error = np.linalg.norm(encoder.encode(kept) - twin[some], axis=1)
-    assert (error <= 1e-5 * np.linalg.norm(twin[some], axis=1)).all()
-
-
 def word2vec(shared: Shared) -> noppa.WordVectors:
     words = noppa.WordVectors.load(shared("vectors", "word2vec-googlenews-300d-26k.bin"))
     return words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))

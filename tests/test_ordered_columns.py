@@ -61,8 +61,3 @@ def test_they_are_saved(tmp_path: Path) -> None:
     header = json.loads((tmp_path / "plain" / "noppa.json").read_text().rsplit("\n", 2)[0])
     assert "ordered columns" not in header
     assert header["kind"] == KIND
-
-
-def test_ordered_is_true_or_false() -> None:
-    with pytest.raises(noppa.NoppaError, match="ordered must be True or False"):
-        words(ordered="yes")  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -97,27 +96,9 @@ def test_pair_columns_are_saved(tmp_path: Path) -> None:
     assert loaded.encode("the girl eats").tobytes() == encoder.encode("the girl eats").tobytes()
 
 
-@pytest.mark.parametrize(
-    "columns", [(), (3,), (1, 2, 3), (3, 3), (5, 2), (-1, 2), (0.0, 2.0), "02", 3, ("0", "2")]
-)
-def test_bad_pair_columns(columns: Any) -> None:
-    with pytest.raises(ParameterError, match=r"pair_columns must be \(start, stop\), the first"):
-        noppa.NoPPA(pair_columns=columns)
-
-
 def test_pair_columns_that_the_words_lack() -> None:
     with pytest.raises(ParameterError, match=r"pair_columns=\(5, 8\) are not within the 7"):
         noppa.Encoder(made_words(), noppa.NoPPA(k=0, pair_columns=(5, 8)))
-
-
-def test_the_rich_preset_is_saved_like_any_other(tmp_path: Any) -> None:
-    words = made_words()
-    encoder = noppa.Encoder(words, noppa.NoPPA(k=0, parts=noppa.NoPPA.RICH))
-    assert encoder.dim == 7 * words.dim
-    encoder.save(tmp_path / "rich")
-    loaded = noppa.load(tmp_path / "rich")
-    assert loaded.method == encoder.method
-    assert loaded.encode("the girl eats").tobytes() == encoder.encode("the girl eats").tobytes()
 
 
 def test_the_same_bytes_in_any_company(instruction_set: str) -> None:
@@ -128,13 +109,3 @@ def test_the_same_bytes_in_any_company(instruction_set: str) -> None:
     assert encoder.encode(texts, threads=3).tobytes() == whole.tobytes()
     alone = np.array([encoder.encode(text) for text in texts])
     assert alone.tobytes() == whole.tobytes()
-
-
-@pytest.mark.parametrize(
-    "parts", [(), "context", ("word", "word"), ("dct",), ("dct0",), ("dctx",), ("dct-1",)]
-)
-def test_parts_that_do_not_exist(parts: Any) -> None:
-    with pytest.raises(
-        ParameterError, match=r"parts must be some of context, word, .* each once, not"
-    ):
-        noppa.NoPPA(parts=parts)

@@ -41,30 +41,22 @@ def rows(words: noppa.WordVectors, *tokens: str) -> list[str]:
     [
         ("cake", ["cake"]),
         ("tokenization", ["token", "##ization"]),
-        ("TOKENIZE", ["token", "##iz", "##e"]),
         ("xys", ["xy", "##s"]),  # begins with a piece that is no word
-        ("xy", ["xy"]),
         ("caké", ["cake"]),
         ("Cafés", ["cafe", "##s"]),
-        ("cafe\u0301", ["cafe"]),
         ("tokenş", ["token", "##s"]),
         ("가", ["ᄀ", "##ᅡ"]),
         ("tokenq", ["-"]),  # the rest has no piece
         ("ing", ["-"]),  # only continues words
         ("##ing", ["-"]),
         ("##cake", ["cake"]),
-        ("##", ["-"]),
         ("##☆", ["-"]),
-        ("☆☆", ["☆", "##☆"]),
         ("well-known", ["well", "known"]),
-        ("New-tokens", ["New", "token", "##s"]),
         ("mother-law", ["law"]),  # what has no rows is left out
         ("中中", ["中", "中"]),
         ("xy中☆", ["xy", "中"]),
         ("", ["-"]),
-        ("\u0301", ["-"]),
         ("cake\ud800", ["cake"]),
-        ("\ud800", ["-"]),
         ("token\0s", ["token"]),
         ("xy" + "y" * 98, ["xy", *["##y"] * 98]),
         ("xy" + "y" * 99, ["-"]),  # too long

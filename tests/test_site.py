@@ -61,25 +61,6 @@ def documents(site: Path) -> dict[Path, Document]:
     return {path: Document(path) for path in sorted(site.rglob("*.html"))}
 
 
-def test_a_page_without_menu_entry_and_a_dead_link_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "news.md").write_text("# News\n\n[gone](../tests/test_gone.py)\n")
-    hook = ROOT / "tools" / "site" / "pages.py"
-    settings = (
-        f"site_name: x\nhooks: [{hook}]\nnav: [{{Home: index.md}}]\ntheme: {{name: mkdocs}}\n"
-    )
-    (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 1
-    assert "news.md is in no menu: add the line `- Its title: news.md`" in run.stderr
-    assert "docs/news.md links to ../tests/test_gone.py, which is not there" in run.stderr
-
-
 def test_no_link_is_dead(documents: dict[Path, Document]) -> None:
     dead = []
     for path, document in documents.items():

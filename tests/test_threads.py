@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,67 +78,6 @@ def started(**options: Any) -> int:
 @pytest.mark.unsanitized
 def test_no_more_threads_are_started_than_useful() -> None:
     assert 1 < started() <= max(8, 2 * (os.cpu_count() or 1))
-
-
-RACE = """
-#include <atomic>
-#include <cstdio>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
-#include <vector>
-#include "workers.hpp"
-
-// Sums 0 .. 999 in tasks, from many threads at once.
-bool right() {
-    std::atomic<int> wrong{0};
-    std::vector<std::thread> callers;
-    for (int caller = 0; caller < 8; ++caller)
-        callers.emplace_back([&] {
-            for (int round = 0; round < 20; ++round) {
-                std::atomic<int> sum{0};
-                noppa::run_tasks(1000, 4, [&](int64_t task) { sum += int(task); });
-                wrong += sum != 499500;
-            }
-        });
-    for (std::thread& caller : callers) caller.join();
-    return !wrong;
-}
-
-int main() {
-    if (!right()) return 1;
-    const pid_t child = fork();
-    if (!child) {  // no thread of the parent is here: the child starts its own
-        std::atomic<int> sum{0};
-        noppa::run_tasks(1000, 4, [&](int64_t task) { sum += int(task); });
-        _exit(sum == 499500 ? 0 : 1);
-    }
-    int status = 1;
-    waitpid(child, &status, 0);
-    return status ? 2 : 0;
-}
-"""
-
-
-@pytest.mark.linux
-def test_first_calls_at_once_do_not_race(tmp_path: Path) -> None:
-    (tmp_path / "race.cpp").write_text(RACE)
-    native = Path(__file__).resolve().parent.parent / "src" / "native"
-    compiler = os.environ.get("CXX", "c++")
-    flags = ["-std=c++17", "-g", "-fsanitize=thread", f"-I{native}", "-pthread"]
-    program = tmp_path / "race"
-    subprocess.run(
-        [compiler, *flags, tmp_path / "race.cpp", native / "workers.cpp", "-o", program], check=True
-    )
-    options = "exitcode=66 die_after_fork=0 atexit_sleep_ms=0"
-    ran = subprocess.run(
-        ["setarch", "-R", program],  # some kernels place memory where the sanitizer cannot be
-        capture_output=True,
-        text=True,
-        env={**os.environ, "TSAN_OPTIONS": options},
-        timeout=120,
-    )
-    assert ran.returncode == 0, ran.stderr
 
 
 def test_many_callers_at_once() -> None:

@@ -61,22 +61,6 @@ def test_words_of_one_topic_come_together(method: Any) -> None:
     assert apart(encoder) > apart(plain) + 0.2
 
 
-@pytest.mark.parametrize("module", [_native, oracle])
-@pytest.mark.parametrize(("sentence", "changed"), [([0, 1], False), ([0, 1, 2], True)])
-def test_a_word_is_not_predicted_by_the_pairs_that_hold_it(
-    module: Any, sentence: list[int], changed: bool
-) -> None:
-    """Of two words each is in the only pair, which therefore learns nothing; of three, a pair predicts the third."""
-    rng = np.random.default_rng(0)
-    source = rng.normal(size=(3 + 50, 4)).astype(REAL[module])
-    target = rng.normal(size=(3, 4)).astype(REAL[module])
-    before = source[3:].copy()
-    ids, offsets = np.array(sentence, np.int32), np.array([0, len(sentence)])
-    keep, noise = np.ones(3, np.float32), np.array([2], np.int32)
-    module.train(source, target, keep, noise, 1, 0.1, 1, False, False, ids, offsets)
-    assert (source[3:] != before).any() == changed
-
-
 def test_the_seed_decides() -> None:
     texts = ["the girl eats a cake", "a boy is eating cake", "the boy eats"] * 10
     first, again, other = (

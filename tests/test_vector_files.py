@@ -228,12 +228,6 @@ def test_bad_binary_values(tmp_path):
     assert loaded.words == [word for word in WORDS if word != "über"]
 
 
-def test_zero_rows_are_kept_and_flagged(tmp_path):
-    loaded = WordVectors.load(text_file(tmp_path / "v", [*LINES, "nil 0 0 0 0 0 0"]))
-    assert len(loaded) == 6
-    assert loaded.report.zero_count == 1
-
-
 def test_unk_row_is_used_only_when_asked_for(tmp_path):
     path = text_file(tmp_path / "v", ["the 1 2", "<unk> 3 4", "unk 5 6"])
     words = WordVectors.load(path)

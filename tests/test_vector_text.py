@@ -18,24 +18,7 @@ def compare(ours, theirs):
         np.testing.assert_array_equal(left, right)
 
 
-NUMBERS = [
-    "0",
-    "-0",
-    "1",
-    "+2.5",
-    ".5",
-    "3.",
-    "1e-3",
-    "1E5",
-    "-7.25e+2",
-    "nan",
-    "inf",
-    "x",
-    "1e",
-    "--1",
-    "1_0",
-    "0x1",
-]
+NUMBERS = "0 -0 1 +2.5 .5 3. 1e-3 1E5 -7.25e+2 nan inf x 1e --1 1_0 0x1".split()
 WORDS = ["the", "a b", "", " ", "é", "\u00a0", "12", "1.5", "a\tb"]
 
 
