@@ -1,11 +1,11 @@
-"""The steps of deploy/Dockerfile without a container engine: each stage in a clean root file system of Debian.
+"""Run the steps of deploy/Dockerfile without a container engine, each stage in a clean root file system of Debian.
 
 sudo python deploy/try_dockerfile.py             # needs debootstrap, chroot, unshare; some 2 GB and minutes
 sudo python deploy/try_dockerfile.py --base DIR  # with a root file system that debootstrap made before
 
-RUN is run with chroot, COPY copies, ENV, USER, HEALTHCHECK and ENTRYPOINT are kept. Then the image is used as one would: its
-entry point is started as its user, answers, is found healthy, and stops on SIGTERM. deploy/image.txt gets its content
-with sizes. Other instructions are refused, so that a Dockerfile that grows beyond this is noticed.
+RUN uses chroot, COPY copies, and ENV, USER, HEALTHCHECK and ENTRYPOINT are recorded. Then the entry point is started as its
+user, must answer and be healthy, and must stop on SIGTERM. The content of the image is printed with sizes. Other
+instructions raise an error.
 """
 
 from __future__ import annotations
@@ -265,7 +265,6 @@ def main() -> None:
         content = listed(image)
         said = tried(image)
     print(f"it answered as {said['model']}, run by user {said['uid']}\n{content}")
-    (HERE / "image.txt").write_text(content)
 
 
 if __name__ == "__main__":
