@@ -17,8 +17,8 @@ from noppa.errors import NoppaError
 from noppa.explain import MOST_TOKENS
 from noppa.methods.k_means import interrupt
 from noppa.search import segment, vectors
+from noppa.search.hits import MODES, WORD_WEIGHT, Collection
 from noppa.search.index import Index
-from noppa.search.query import MODES, WORD_WEIGHT, Collection
 from noppa.search.terms import COMPARED, K1, MOST_WORDS, B, terms_of_tokens
 from tests.conftest import made_texts, made_words
 

@@ -24,7 +24,7 @@ import noppa
 from noppa import Encoder, WordVectors, _native
 from noppa.io import storage
 from noppa.methods import METHODS
-from noppa.search.query import Collection, find_hits
+from noppa.search.hits import Collection, find_hits
 from noppa.search.rows import Row
 from noppa.search.segment import TABLE, Part, Segment, State
 from noppa.search.vectors import build_cells, to_stored

@@ -18,8 +18,7 @@ from noppa.encoder.models import Model, resolve_model, unit_rows, unit_vectors
 from noppa.errors import FileError, InputError, ParameterError
 from noppa.io import storage
 from noppa.parameters import boolean, one_of, path_of, short_repr, whole
-from noppa.search.hits import Hits
-from noppa.search.query import HYBRID, MEANING, MODES, WORDS, Collection, find_hits
+from noppa.search.hits import HYBRID, MEANING, MODES, WORDS, Collection, Hits, find_hits
 from noppa.search.rows import Row, checked_ids, checked_metadata
 from noppa.search.segment import Part, Segment, State, merge
 from noppa.search.storage import ENCODER_NAMES, IndexStorage, encoder_fields, open_encoder

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import threading
 import weakref
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,26 +47,25 @@ class Row(NamedTuple):
 
 def checked_ids(ids: Any, count: int | None = None) -> list[str]:
     """Return distinct ids as strings; a single id becomes a list of one."""
-    single = isinstance(ids, (str, int, np.integer))
-    if not single and not isinstance(ids, Iterable):
+    if isinstance(ids, (str, int, np.integer)):
+        ids = [ids]
+    elif not isinstance(ids, Iterable):
         raise InputError(f"ids must be a list of strings or integers, not {short_repr(ids)}")
-    names = [_checked_id(id) for id in ([ids] if single else ids)]
+    names: dict[str, None] = {}
+    for id in ids:
+        if not isinstance(id, (str, int, np.integer)) or isinstance(id, bool):
+            raise ParameterError(f"an id must be a string or an integer, not {short_repr(id)}")
+        name = str(id)
+        if not name or not name.isprintable():
+            raise ParameterError(
+                f"an id must consist of printable characters, not {short_repr(id)}"
+            )
+        if name in names:
+            raise ParameterError(f"the id {name!r} is given twice")
+        names[name] = None
     if count is not None and len(names) != count:
         raise InputError(f"there are {count} texts and {len(names)} ids")
-    repeated, times = next(iter(Counter(names).most_common(1)), ("", 0))
-    if times > 1:
-        raise ParameterError(f"the id {repeated!r} is given twice")
-    return names
-
-
-def _checked_id(id: Any) -> str:
-    is_number = isinstance(id, (int, np.integer)) and not isinstance(id, bool)
-    if not is_number and not isinstance(id, str):
-        raise ParameterError(f"an id must be a string or an integer, not {short_repr(id)}")
-    name = str(id)
-    if not name or not name.isprintable():
-        raise ParameterError(f"an id must consist of printable characters, not {short_repr(id)}")
-    return name
+    return list(names)
 
 
 def checked_metadata(metadata: Any, count: int) -> list[Metadata]:
@@ -79,25 +78,22 @@ def checked_metadata(metadata: Any, count: int) -> list[Metadata]:
         )
     if len(metadata) != count:
         raise InputError(f"there are {count} texts and {len(metadata)} dicts of metadata")
-    return [_checked_fields(fields, row) for row, fields in enumerate(metadata)]
-
-
-def _checked_fields(fields: Any, row: int) -> Metadata:
-    if fields is None:
-        return {}
-    if not isinstance(fields, Mapping):
-        raise InputError(f"metadata {row} must be a dict, not {short_repr(fields)}")
-    checked = {}
-    for name, value in fields.items():
-        if not isinstance(name, str) or not name:
-            raise InputError(
-                f"metadata {row} has the name {short_repr(name)}",
-                "a name must be a non-empty string",
-            )
-        plain = plain_value(value, f"{name!r} of metadata {row}")
-        if plain is not None:
-            checked[name] = plain
-    return checked
+    rows = []
+    for number, fields in enumerate(metadata):
+        if not isinstance(fields, (Mapping, NoneType)):
+            raise InputError(f"metadata {number} must be a dict, not {short_repr(fields)}")
+        for name in fields or ():
+            if not isinstance(name, str) or not name:
+                raise InputError(
+                    f"metadata {number} has the name {short_repr(name)}",
+                    "a name must be a non-empty string",
+                )
+        plain = {
+            name: plain_value(value, f"{name!r} of metadata {number}")
+            for name, value in (fields or {}).items()
+        }
+        rows.append({name: value for name, value in plain.items() if value is not None})
+    return rows
 
 
 def plain_value(value: Any, name: str, depth: int = 0) -> Any:
@@ -206,16 +202,13 @@ class RowTable:
         for start in range(0, len(numbers), BATCH):
             batch = numbers[start : start + BATCH]
             query = f"SELECT number, id, text, metadata FROM rows WHERE number IN ({_marks(batch)})"
-            with _damage_reported(self._location):
-                for number, *values in self._select(query, batch):
-                    rows[number] = _row(*values)
+            rows.update(self._select(query, batch, _rows))
         return rows
 
     def all_rows(self) -> list[Row]:
         """Return every row in order."""
-        query = "SELECT id, text, metadata FROM rows ORDER BY number"
-        with _damage_reported(self._location):
-            return [_row(*values) for values in self._select(query, [])]
+        query = "SELECT number, id, text, metadata FROM rows ORDER BY number"
+        return list(self._select(query, [], _rows).values())
 
     def mask(self, conditions: Sequence[Condition], count: int) -> NDArray[np.bool_]:
         """Return which of the `count` rows satisfy all conditions; recent masks are cached, since rows never change."""
@@ -237,19 +230,28 @@ class RowTable:
         query = f"SELECT number FROM fields WHERE number >= ? AND number < ? AND {condition}"
         mask = np.zeros(count, np.bool_)
         for bounds in row_blocks(count):
-            numbers = self._select(query, [*bounds, *values])
-            with _damage_reported(self._location):
-                mask[np.fromiter((number for (number,) in numbers), np.int64, len(numbers))] = True
+            mask[self._select(query, [*bounds, *values], _numbers)] = True
         return mask
 
-    def _select(self, query: str, values: Sequence[Any]) -> list[Any]:
-        with self._lock, _damage_reported(self._location):
-            return list(self._connection.execute(query, values).fetchall())
+    def _select(
+        self, query: str, values: Sequence[Any], convert: Callable[[list[Any]], Any] = list
+    ) -> Any:
+        with _damage_reported(self._location):
+            with self._lock:
+                selected = self._connection.execute(query, values).fetchall()
+            return convert(selected)
 
 
-def _row(id: str, text: bytes, metadata: str | None) -> Row:
-    fields = {} if metadata is None else dict(json.loads(metadata))
-    return Row(str(id), text.decode("utf-8", "surrogatepass"), fields)
+def _rows(selected: list[Any]) -> dict[int, Row]:
+    rows = {}
+    for number, id, text, metadata in selected:
+        fields = {} if metadata is None else dict(json.loads(metadata))
+        rows[number] = Row(str(id), text.decode("utf-8", "surrogatepass"), fields)
+    return rows
+
+
+def _numbers(selected: list[Any]) -> NDArray[np.int64]:
+    return np.array(selected, np.int64).reshape(-1)
 
 
 def _marks(values: Sequence[Any]) -> str:

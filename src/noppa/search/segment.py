@@ -178,13 +178,16 @@ class State:
                     places[id] = (number, row)
         return places
 
-    def locate_all(self, ids: list[str]) -> dict[str, tuple[int, int]]:
-        """Map each id to its (part, row); raise if one of them is not in the index."""
+    def by_part(self, ids: list[str]) -> dict[int, list[int]]:
+        """Return the rows of ids in each part; raise if one of them is not in the index."""
         places = self.locate(ids)
-        missing = next((id for id in ids if id not in places), None)
-        if missing is not None:
-            raise ParameterError(f"there is no text with the id {missing!r} in the index")
-        return places
+        rows: dict[int, list[int]] = {}
+        for id in ids:
+            if id not in places:
+                raise ParameterError(f"there is no text with the id {id!r} in the index")
+            part, row = places[id]
+            rows.setdefault(part, []).append(row)
+        return rows
 
     def new_ids(self, count: int) -> tuple[list[str], int]:
         """Return consecutive numbers that are not ids yet, and the number after them."""
@@ -199,21 +202,16 @@ class State:
 
     def rows(self, ids: list[str]) -> list[Row]:
         """Return the rows of ids, all of which must be in the index."""
-        numbers: dict[int, list[int]] = {}
-        for part, row in self.locate_all(ids).values():
-            numbers.setdefault(part, []).append(row)
         rows = {
             row.id: row
-            for part, wanted in numbers.items()
+            for part, wanted in self.by_part(ids).items()
             for row in self.parts[part].segment.table.rows(wanted).values()
         }
         return [rows[id] for id in ids]
 
     def without(self, ids: list[str]) -> State:
         """Return the state after ids were deleted, all of which must be in the index; empty parts are dropped."""
-        deleted: dict[int, list[int]] = {}
-        for part, row in self.locate_all(ids).values():
-            deleted.setdefault(part, []).append(row)
+        deleted = self.by_part(ids)
         parts = (
             part.without(deleted[number]) if number in deleted else part
             for number, part in enumerate(self.parts)
