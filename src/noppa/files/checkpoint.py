@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,8 +63,9 @@ class Outcome:
     def count(self, batch: Batch) -> None:
         """Count the rows of a batch, good and bad."""
         self.records += len(batch.texts)
-        self.bad += len(batch.bad)
-        self.listed += [fault for _, fault in batch.bad[: LISTED - len(self.listed)]]
+        if batch.bad:
+            self.bad += len(batch.bad)
+            self.listed += [fault for _, fault in batch.bad[: LISTED - len(self.listed)]]
 
 
 @dataclass(frozen=True)
@@ -141,54 +143,37 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
 # Inputs
 
 
-class Fingerprint:
-    """A running checksum of rows, which does not depend on how they are divided into batches."""
-
-    def __init__(self) -> None:
-        self._texts, self._lengths = blake2b(digest_size=16), blake2b(digest_size=16)
-
-    def update(self, texts: list[str | None]) -> None:
-        """Add rows."""
-        lengths = [-1 if text is None else len(text) for text in texts]
-        self._lengths.update(np.array(lengths, "<i8").data)
-        joined = "".join([text or "" for text in texts])
-        self._texts.update(joined.encode("utf-8", "surrogatepass"))
-
-    def hexdigest(self) -> str:
-        """Return the checksum of the rows so far."""
-        return self._texts.hexdigest() + self._lengths.hexdigest()
-
-
 def remaining_batches(
-    batches: Iterable[Batch], done: int, fingerprint: str, target: str
+    batches: Iterator[Batch], done: int, fingerprint: str, target: str
 ) -> Iterator[Batch]:
     """Yield the batches after the first `done` rows, each with the fingerprint of all rows up to its end.
+
+    A fingerprint does not depend on how rows are divided into batches: it has checksums of all texts and of their lengths.
 
     Raises:
         FileError: The fingerprint of the rows that are done differs.
     """
-    running, left = Fingerprint(), done
-    for batch in batches:
-        if left:
-            running.update(batch.texts[:left])
-            batch, left = batch.slice(left), max(0, left - len(batch.texts))
-            if left:
-                continue
-            _compare(running, fingerprint, target)
-        if batch.texts:
-            running.update(batch.texts)
-            batch.fingerprint = running.hexdigest()
-            yield batch
-    if left:
-        _compare(running, fingerprint, target)
+    of_texts, of_lengths = blake2b(digest_size=16), blake2b(digest_size=16)
 
+    def add(texts: list[str | None]) -> str:
+        of_texts.update("".join(filter(None, texts)).encode("utf-8", "surrogatepass"))
+        lengths = [-1 if text is None else len(text) for text in texts]
+        of_lengths.update(np.array(lengths, "<i8").data)
+        return of_texts.hexdigest() + of_lengths.hexdigest()
 
-def _compare(running: Fingerprint, fingerprint: str, target: str) -> None:
-    if running.hexdigest() != fingerprint:
+    reached, left, rest = "", done, []
+    while left and (batch := next(batches, None)) is not None:
+        reached, rest = add(batch.texts[:left]), [batch.slice(left)]
+        left -= min(left, len(batch.texts))
+    if reached != fingerprint:
         raise FileError(
             f"{target} was started with another input, or rows that were read have changed",
             "use the same input, or pass overwrite=True to start again",
         )
+    for batch in chain(rest, batches):
+        if batch.texts:
+            batch.fingerprint = add(batch.texts)
+            yield batch
 
 
 def file_statuses(paths: Iterable[str]) -> dict[str, FileStatus]:

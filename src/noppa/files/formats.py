@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,7 @@ class Input:
         return self.format or format_of(path)
 
 
+@cache
 def format_of(path: str) -> str:
     """Return the format that a file name stands for, compressed or not: lines if it has no known suffix."""
     suffixes = [suffix for suffix in Path(path).suffixes if suffix[1:] not in MAGIC.values()]
@@ -311,14 +313,13 @@ def read_table(file: InputFile, source: Input) -> Iterator[Batch]:
         for rows in blocks:
             cells = [row[column] for row in rows if column < len(row)]
             widest = max(map(len, rows)) if width is not None else 0
-            faults = [""] * len(rows)
+            batch = Batch([*cells], [], text.position())
             if len(cells) < len(rows) or widest > (width or 0) or not is_clean("".join(cells)):
                 faults = [_fault(row, column, width) for row in rows]
-            batch = Batch(
-                [None if fault else row[column] for row, fault in zip(rows, faults, strict=True)],
-                [(number, fault) for number, fault in enumerate(faults) if fault],
-                text.position(),
-            )
+                batch.bad = [(number, fault) for number, fault in enumerate(faults) if fault]
+                batch.texts = [
+                    None if fault else row[column] for row, fault in zip(rows, faults, strict=True)
+                ]
             if source.records:
                 batch.has_cells = True
                 batch.column = str(column + 1) if names is None else names[column]
@@ -344,7 +345,8 @@ def table_rows(text: Text, source: Input, file: InputFile) -> tuple[str, Iterato
 
 def _row_blocks(rows: Any, text: Text) -> Iterator[list[Row]]:
     try:
-        yield from ([row] for row in islice(rows, 1))
+        for row in islice(rows, 1):
+            yield [row]
         block: list[Row] = []
         size = 0
         for row in rows:

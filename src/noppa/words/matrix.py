@@ -63,6 +63,7 @@ class Matrix:
     ) -> None:
         self.values, self.scales = values, scales
         self.blocks, self.bits = tuple(blocks), tuple(bits)
+        self.dim = sum(self.blocks) if self.bits else int(values.shape[1])
 
     @classmethod
     def from_arrays(
@@ -91,10 +92,6 @@ class Matrix:
                 )
         dtype = rows.dtype if rows.dtype == np.float16 else np.float32
         return cls(np.ascontiguousarray(rows, dtype), None)
-
-    @property
-    def dim(self) -> int:
-        return sum(self.blocks) if self.bits else int(self.values.shape[1])
 
     @property
     def storage(self) -> str:
@@ -198,13 +195,23 @@ class Matrix:
     def quantized(self, bits: Any, blocks: Any) -> Matrix:
         """Return the same rows in `bits` per column: see `WordVectors.quantized`."""
         dim, count = self.dim, len(self.values)
-        if np.ndim(blocks) == 0:
-            width = whole(blocks, "blocks", 1)
-            blocks = [min(width, dim - start) for start in range(0, dim, width)]
-        widths = _widths(blocks)
+        try:
+            if np.ndim(blocks) == 0:
+                width = whole(blocks, "blocks", 1)
+                blocks = [min(width, dim - start) for start in range(0, dim, width)]
+            widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
+            each = [bits] * len(widths) if isinstance(bits, int) else bits
+            depths = tuple(whole(depth, "bits") for depth in each)
+        except TypeError:
+            raise ParameterError(
+                f"blocks and bits must be lists of numbers, not {short_repr((blocks, bits))}"
+            ) from None
         if sum(widths) != dim:
             raise ParameterError(f"blocks of {short_repr(widths)} columns do not add up to {dim}")
-        depths = _depths([bits] * len(widths) if isinstance(bits, int) else bits, widths)
+        if len(depths) != len(widths) or not set(depths) <= {4, 8}:
+            raise ParameterError(
+                f"bits must be 4 or 8 for each of the {len(widths)} blocks of columns, not {short_repr(bits)}"
+            )
         layout = packed_layout(widths, depths)
         values = np.empty((count, layout[-1].last), np.uint8)
         scales = np.empty((count, len(layout)), np.float32)
@@ -269,25 +276,6 @@ def _four_bits(vectors: NDArray[np.float32]) -> Packed:
 
 
 # Checks of what a user gives
-
-
-def _widths(blocks: Any) -> tuple[int, ...]:
-    try:
-        return tuple(whole(width, "a width of blocks", 1) for width in blocks)
-    except TypeError:
-        raise ParameterError(f"blocks must be a list of widths, not {short_repr(blocks)}") from None
-
-
-def _depths(bits: Any, blocks: Sequence[int]) -> tuple[int, ...]:
-    try:
-        depths = tuple(whole(depth, "bits") for depth in bits)
-    except TypeError:
-        depths = ()
-    if len(depths) != len(blocks) or not depths or not set(depths) <= {4, 8}:
-        raise ParameterError(
-            f"bits must be 4 or 8 for each of the {len(blocks)} blocks of columns, not {short_repr(bits)}"
-        )
-    return depths
 
 
 def _checked_scales(scales: ArrayLike) -> NDArray[Any]:
