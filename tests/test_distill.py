@@ -85,6 +85,13 @@ def test_the_number_of_processes_changes_nothing(
     assert (rows[0] == rows[1]).all()
 
 
+def test_a_damaged_answer_is_named(tmp_path: Path) -> None:
+    teacher = Teacher("no model", tmp_path)
+    teacher._file("texts", ["a"]).write_bytes(b"\x93NUMPY nothing")
+    with pytest.raises(noppa.NoppaError, match=r"\.npy is damaged .*: delete it"):
+        teacher.sentences(["a"])
+
+
 def test_another_model_is_asked_anew(made: Path) -> None:
     before = identity(str(made))
     (made / "weights").write_text("2")

@@ -251,14 +251,6 @@ class TestFiles:
         ):
             assert again.encode(TEXTS).tobytes() == rows
 
-    def test_a_copy_is_fitted_apart(self) -> None:
-        encoder = fitted()
-        rows = encoder.encode(TEXTS).tobytes()
-        for again in (copy.copy(encoder), copy.deepcopy(encoder)):
-            again.fit(TEXTS[:60])
-            assert again.encode(TEXTS).tobytes() != rows
-        assert encoder.encode(TEXTS).tobytes() == rows
-
     def test_a_golden_folder_still_loads(self, tmp_path: Path) -> None:
         """Written by version 0.1.0; every later version must read it."""
         golden = Path(__file__).parent / "golden" / "encoder-format-1"

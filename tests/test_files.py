@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -374,13 +373,6 @@ def test_every_output_has_the_rows_of_encode(tmp_path, form):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.txt", f"v.{form}"]
 
 
-def test_no_records_are_no_rows(tmp_path):
-    (tmp_path / "t").write_bytes(b"")
-    with pytest.warns(NoppaWarning, match="is empty"):
-        Job(MODEL, Input([str(tmp_path / "t")]), str(tmp_path / "v.npy")).run()
-    assert np.load(tmp_path / "v.npy").shape == (0, MODEL.dim)
-
-
 def test_policies_for_bad_records(tmp_path):
     source, target = tmp_path / "t", tmp_path / "v.jsonl"
     source.write_bytes(b"cake\n\xff\na girl\n")
@@ -440,23 +432,6 @@ def test_resumed_is_byte_identical(tmp_path, form, stop, monkeypatch):
     assert target.read_bytes() == whole.read_bytes()
     left = [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
     assert left == [checkpoint.name], "by which a third run knows that nothing is left to do"
-
-
-@pytest.mark.parametrize("form", ["txt", "csv", "jsonl"])
-def test_files_are_closed_where_reading_ends_early(tmp_path, form):
-    path = tmp_path / f"t.{form}"
-    path.write_text("text\n" + '{"text": "a cake"}\n' * 50_000)
-
-    def is_open():
-        return str(path) in {os.readlink(file.path) for file in os.scandir("/proc/self/fd")}
-
-    batches = read(Input([str(path)], format="lines" if form == "txt" else form))
-    next(batches)
-    held = batches.gi_frame  # what a traceback would hold
-    assert is_open()
-    batches.close()
-    assert not is_open()
-    assert held
 
 
 @pytest.mark.parametrize(

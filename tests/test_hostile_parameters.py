@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 import noppa
-from noppa import METHODS, refine
+from noppa import METHODS, plot, refine
 from noppa.encoder.encoder import Encoder
 from noppa.errors import NoppaError, ParameterError
+from noppa.export import export
 from noppa.methods import registry
 from noppa.methods.k_means import k_means
+from noppa.paper import TASKS, Fixed, Row, score
 
 TEXTS = ["a b c", "b c d e", "a d", "c e a b", "e", "d d a"]
 
@@ -183,6 +185,8 @@ def encoder(words: noppa.WordVectors) -> Encoder:
 EIGHT_BITS = np.ones((1, 1), np.int8)
 IDS, OFFSETS = np.array([0, 1], np.int32), np.array([0, 2])
 
+ROWS = {"all": [Row(("ab"[row % 2],), row % 2) for row in range(40)]}
+
 #: Public calls, by the parameter that gets a hostile value.
 CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
     "encode(texts)": lambda w, e, v: e.encode(v),
@@ -240,6 +244,11 @@ CALLS: dict[str, Callable[[noppa.WordVectors, Encoder, Any], Any]] = {
     "WordVectors.load(path)": lambda w, e, v: noppa.WordVectors.load(v),
     "load": lambda w, e, v: noppa.load(v),
     "external": lambda w, e, v: noppa.external(v),
+    "score(seed)": lambda w, e, v: score(TASKS["MR"], ROWS, Fixed(e, ""), seed=v).score,
+    "export(to)": lambda w, e, v: export(e, v, "nowhere"),
+    "plot.weights(a)": lambda w, e, v: plot.weights(w, {"x": ["a"]}, [v]),
+    "plot.sentence_map(texts)": lambda w, e, v: plot.sentence_map(e, v),
+    "plot.contributions(measure)": lambda w, e, v: plot.contributions(e.explain("a"), v),
 }
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -228,16 +226,6 @@ def test_paths_that_are_not_files(folder):
         refused(folder / "v.npy", "vocabulary /dev/.* is a device", vocabulary=device)
     refused(folder / "v.npy", "vocabulary .* is a folder", vocabulary=folder)
     refused(folder / "v.npy", "vocabulary .* does not exist", vocabulary=folder / "none")
-
-
-def test_a_matrix_in_a_pipe(folder):
-    np.save(folder / "v.npy", MATRIX)
-    os.mkfifo(folder / "pipe")
-    content = (folder / "v.npy").read_bytes()
-    writer = threading.Thread(target=(folder / "pipe").write_bytes, args=(content,))
-    writer.start()
-    refused(folder / "pipe", "is a pipe")
-    writer.join()
 
 
 # Counts

@@ -35,6 +35,9 @@ encode lines.txt -o v.xyz
 encode lines.txt -o there.npy
 encode lines.txt -o none/v.npy
 encode lines.txt --wrong
+encode lines.txt --column body
+encode lines.txt --from csv:quote=x
+encode lines.txt --from csv:encoding=klingon
 encode lines.txt --method bert
 encode lines.txt -m none
 encode lines.txt -m folder

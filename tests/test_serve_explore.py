@@ -261,7 +261,6 @@ def test_long_lines_are_truncated_for_fitting_too(encoder: noppa.Encoder) -> Non
     assert np.load(io.BytesIO(file)) == pytest.approx(fitted.encode(cut, normalize=True), abs=1e-6)
 
 
-@pytest.mark.found("code review", "The memory of an explanation had no bound of dimensions.")
 def test_wide_explanations_allow_fewer_tokens(
     encoder: noppa.Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

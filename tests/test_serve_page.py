@@ -354,7 +354,6 @@ def test_files_and_pasted_lines(page: Any, server: Running, tmp_path: Path) -> N
     forgive(page, "413")
 
 
-@pytest.mark.found("outside review", "All requests of the page shared one message.")
 def test_a_message_stands_beside_its_request(page: Any, server: Running) -> None:
     """Whichever fails, its message alone is shown, and goes when it is repeated."""
 
@@ -448,7 +447,6 @@ def test_texts_are_shown_as_texts(page: Any, server: Running, tmp_path: Path) ->
     assert page.locator("main img, main i:not(.bar i, #gauge i), main b b").count() == 0
 
 
-@pytest.mark.found("outside review", "#tab=constructor hid all panels.")
 def test_names_that_every_object_has(page: Any, server: Running, tmp_path: Path) -> None:
     page.goto(f"{server.url}/#tab=constructor&name=constructor&heat=constructor&model=constructor")
     page.locator("#sentence-problem").filter(has_text="method").wait_for()

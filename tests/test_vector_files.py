@@ -11,7 +11,6 @@ import pickle
 import threading
 import warnings
 import zipfile
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -247,21 +246,6 @@ def test_sentence_end_takes_no_part(tmp_path):
 
 
 # Objects
-
-
-def test_gensim_objects_are_taken_as_they_are():
-    keyed = pytest.importorskip("gensim.models", reason="gensim is not installed").KeyedVectors(6)
-    keyed.add_vectors(WORDS, MATRIX)
-    words = WordVectors.load(keyed)
-    same(words)
-    assert words.probabilities is None  # its counts are ranks turned round
-
-
-def test_objects_that_are_not_word_vectors():
-    with pytest.raises(NoppaError, match=r"model\.wv"):
-        WordVectors.load(SimpleNamespace(wv=1))
-    with pytest.raises(NoppaError, match="neither a path nor a gensim KeyedVectors"):
-        WordVectors.load(3.5)
 
 
 # Larger than memory, and counts

@@ -48,8 +48,3 @@ def test_missing_values_are_named_or_empty() -> None:
         rows = series.noppa.encode(on_error="empty").to_numpy()
     assert not rows[1].any()
     assert rows[[0, 2]].any(axis=1).all()
-
-
-def test_a_model_that_is_none() -> None:
-    with pytest.raises(ParameterError, match="cannot encode"):
-        pandas.Series(TEXTS).noppa.encode(model=3)

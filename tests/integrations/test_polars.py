@@ -81,12 +81,3 @@ def test_nulls_are_named_or_empty() -> None:
         near = frame.select(pl.col("text").noppa.similarity("a cake", on_error="empty"))
     assert near["text"][1] == 0.0
     assert near["text"][0] == pytest.approx(1)
-
-
-def test_mistakes_are_told_before_a_lazy_frame_is_collected() -> None:
-    with pytest.raises(ParameterError, match="on_error must be one of raise, empty"):
-        pl.col("text").noppa.encode(on_error="drop")
-    with pytest.raises(ParameterError, match="cannot encode"):
-        pl.col("text").noppa.encode(3)
-    with pytest.raises(InputError, match="item 0 is a int"):
-        pl.DataFrame({"number": [1, 2]}).select(pl.col("number").noppa.encode())

@@ -16,7 +16,6 @@ from spacy.tokens import DocBin
 
 import noppa
 from noppa.errors import ParameterError
-from noppa.integrations.spacy import NoppaVectors
 
 TEXTS = ["the girl eats a cake", "a girl is eating", "stock prices fell"]
 
@@ -51,15 +50,6 @@ def test_a_doc_has_the_vector_of_its_text() -> None:
     np.testing.assert_array_equal(
         pipeline(model="default")(TEXTS[0]).vector, noppa.load().encode(TEXTS[0])
     )
-
-
-@pytest.mark.parametrize("size", [1, 2, 1000])
-def test_batches_give_the_same_in_order(size: int) -> None:
-    docs = list(pipeline().pipe(TEXTS, batch_size=size))
-    assert [doc.text for doc in docs] == TEXTS
-    rows = np.stack([doc.vector for doc in docs])
-    np.testing.assert_array_equal(rows, noppa.load("similarity").encode(TEXTS))
-    assert list(pipeline().pipe([])) == []
 
 
 def test_similarity_of_docs_spans_and_tokens_is_our_cosine() -> None:
@@ -126,16 +116,6 @@ def test_an_encoder_of_others_encodes_but_is_not_saved(tmp_path: Path) -> None:
     assert nlp("a cake").vector.tolist() == [6, 1]
     with pytest.raises(ParameterError, match="cannot be saved with a pipeline"):
         nlp.to_disk(tmp_path)
-
-
-def test_the_folder_of_bytes_goes_with_the_component(small: noppa.Encoder) -> None:
-    component = NoppaVectors()
-    component.encoder = small
-    read = NoppaVectors().from_bytes(component.to_bytes())
-    folder = read.encoder.path
-    assert folder.is_dir()
-    del read
-    assert not folder.exists()
 
 
 def test_docs_that_were_pickled_or_went_through_bytes() -> None:
