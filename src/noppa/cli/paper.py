@@ -7,14 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 import noppa
 from noppa.cli.options import (
@@ -38,6 +30,7 @@ from noppa.paper.study import Item, Study, Words
 from noppa.paper.tasks import RAW, SENTEVAL, TASKS, Task
 from noppa.parameters import one_of
 from noppa.processes import Run, processes
+from noppa.progress_bar import counts_bar
 from noppa.threads import thread_count
 
 group = typer.Typer(no_args_is_help=True)
@@ -277,21 +270,13 @@ def _write(
     """Append rows to a file one by one, under a progress bar, and return them; Ctrl-C keeps those already written."""
     about = files | records.surroundings()
     written: list[Record] = []
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     try:
-        with Progress(*columns, console=Console(stderr=True)) as bar, warnings_once():
-            line = bar.add_task(f"{label}scoring", total=total)
+        with counts_bar() as update, warnings_once():
+            update(f"{label}scoring", 0, total)
             for row in rows:
                 written.append(row | about)
                 records.append(output, written[-1])
-                description = f"{label}{row['task']} {row['score']:.2f}"
-                bar.update(line, advance=1, description=description)
+                update(f"{label}{row['task']} {row['score']:.2f}", len(written), total)
     except KeyboardInterrupt:
         note(f"interrupted; {output} holds {len(written)} finished results")
         raise SystemExit(130) from None

@@ -71,7 +71,7 @@ class Candidate(Protocol):
         """Return an encoder that has seen these texts and no others."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Recipe:
     """Word vectors and a method, fitted anew on each set of training texts."""
 
@@ -117,19 +117,19 @@ class Fixed:
         return np.array([self._rows[text] for text in texts])
 
 
-@dataclass(frozen=True)
-class Pretrained:
+class Pretrained(Recipe):
     """A method that is trained once on its own corpus, when first needed, and then scored as it is."""
 
-    words: WordVectors
-    method: Method
-    corpus: Sequence[str] = field(repr=False)
-    corpus_file: dict[str, str]
-    name: str
-    learns: bool = field(default=False, init=False)
+    learns = False
+
+    def __init__(
+        self, words: WordVectors, method: Method, corpus: Sequence[str], file: Any, name: str
+    ) -> None:
+        super().__init__(words, method, name)
+        self.corpus, self.corpus_file = corpus, file
 
     def to_dict(self) -> dict[str, Any]:
-        return Recipe(self.words, self.method, self.name).to_dict() | {"corpus": self.corpus_file}
+        return super().to_dict() | {"corpus": self.corpus_file}
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -139,56 +139,39 @@ class Pretrained:
         return self.encoder
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """Array made by another program: NAME.npy (texts, dim), and NAME.txt with one text per line."""
+class Encoded(Fixed):
+    """Vectors made by another program: NAME.npy (texts, dim), and NAME.txt with one text per line."""
 
-    path: Path
-    file: dict[str, str]
-    learns: bool = field(default=False, init=False)
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
+    def __init__(self, path: Path, file: dict[str, str]) -> None:
+        super().__init__(self, path.stem)
+        self.path, self.file = path, file
 
     def to_dict(self) -> dict[str, Any]:
         return {"model": self.name, "vectors": self.file}
 
-    def fitted(self, texts: Sequence[str]) -> SupportsEncode:
-        return self
-
     @cached_property
-    def vectors(self) -> Any:
+    def _vectors(self) -> dict[str, Array]:
         try:
             rows = np.load(self.path, mmap_mode="r")
-        except (OSError, ValueError) as error:
-            raise FileError(f"{self.path} cannot be read ({error})") from error
-        if rows.ndim != 2 or len(rows) != len(self._row_numbers):
-            raise FileError(
-                f"{self.path} has the shape {rows.shape} and its .txt {len(self._row_numbers)} distinct texts: "
-                "give one row per text"
-            )
-        return rows
-
-    @cached_property
-    def _row_numbers(self) -> dict[str, int]:
-        texts = self.path.with_suffix(".txt")
-        try:
-            lines = texts.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+            lines = self.path.with_suffix(".txt").read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise FileError(
-                f"{texts} cannot be read ({error}): it must hold the texts of {self.path.name}, one per line"
+                f"{self.path}, or its .txt with one text per line, cannot be read ({error})"
             ) from error
-        return {text: number for number, text in enumerate(lines)}
+        texts = dict.fromkeys(lines.removesuffix("\n").split("\n"))
+        if rows.ndim != 2 or len(rows) != len(texts):
+            raise FileError(
+                f"{self.path} has the shape {rows.shape} and its .txt {len(texts)} distinct texts: give one row per text"
+            )
+        return dict(zip(texts, rows, strict=True))
 
     def encode(self, texts: Sequence[str]) -> Array:
-        vectors = self.vectors  # raises if they do not match the texts
-        for text in texts:
-            if text not in self._row_numbers:
-                raise NoppaError(
-                    f"{self.path} has no vector of {short_repr(text)}: encode the texts of every task that is scored"
-                )
-        return np.asarray(vectors[[self._row_numbers[text] for text in texts]], np.float32)
+        try:
+            return np.array([self._vectors[text] for text in texts], np.float32)
+        except KeyError as error:
+            raise NoppaError(
+                f"{self.path} has no vector of {short_repr(error.args[0])}: encode the texts of every task that is scored"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -223,12 +206,12 @@ class Outcome:
     """The score of a candidate on a task.
 
     Attributes:
-        score: in percent, on test rows.
-        dev: in percent, on development rows; None if there are none.
+        score: In percent, on test rows.
+        dev: In percent, on development rows; None if there are none.
         folds: `score` of each outer fold.
         dev_folds: `dev` of each outer fold.
-        cpu_seconds: of encoding and of the probes, over all processes.
-        more: results of the protocol, such as the chosen l2.
+        cpu_seconds: Of encoding and of the probes, over all processes.
+        more: Results of the protocol, such as the chosen l2.
     """
 
     score: float
@@ -266,13 +249,13 @@ def score(
     """Score a candidate on a task.
 
     Args:
-        task: the task.
-        parts: its rows by name, as `read` returns them.
-        candidate: the encoder, or the recipe of one.
-        protocol: the probe that is trained on the vectors, one of `PROTOCOLS`.
-        seed: of the folds and of the probe.
-        transductive: fit on the text of test rows too, as some published numbers do.
-        run: a `map` function, such as that of a process pool.
+        task: The task.
+        parts: Its rows by name, as `read` returns them.
+        candidate: The encoder, or the recipe of one.
+        protocol: The probe that is trained on the vectors, one of `PROTOCOLS`.
+        seed: Of the folds and of the probe.
+        transductive: Fit on the text of test rows too, as some published numbers do.
+        run: A `map` function, such as that of a process pool.
     """
     one_of(protocol, "protocol", PROTOCOLS)
     seed = seed_number(seed, "seed")
@@ -327,12 +310,13 @@ def _probe_data(
     transductive: bool,
 ) -> ProbeData:
     encoder = candidate.fitted(split.texts_to_fit(transductive))
-    train, test = features(encoder, split.train), features(encoder, split.test)
-    dev = None
-    if split.dev is not None:
-        dev = (features(encoder, split.dev), _codes(split.dev, codes))
-    train_codes, test_codes = _codes(split.train, codes), _codes(split.test, codes)
-    return ProbeData((train, train_codes), dev, (test, test_codes), len(codes), seed)
+
+    def coded(rows: Sequence[Row]) -> tuple[Array, Index]:
+        return features(encoder, rows), _codes(rows, codes)
+
+    train, test = coded(split.train), coded(split.test)
+    dev = None if split.dev is None else coded(split.dev)
+    return ProbeData(train, dev, test, len(codes), seed)
 
 
 def features(encoder: SupportsEncode, rows: Sequence[Row]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -151,54 +152,44 @@ def file_fingerprint(path: Path | None) -> dict[str, str] | None:
 
 
 def surroundings() -> Record:
-    """Return the current commit, package versions and machine."""
-    return {"commit": commit(), "versions": versions(), "machine": machine()}
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of noppa, Python and the packages that scores depend on."""
-    packages = {
+    """Return the current commit, the versions of packages that scores depend on, and the machine."""
+    versions = {
         "noppa": noppa.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
     with suppress(PackageNotFoundError):
-        packages["optuna"] = version("optuna")
-    return packages
-
-
-def machine() -> dict[str, Any]:
-    """Return the system, processor, number of threads and live kernels."""
-    return {
+        versions["optuna"] = version("optuna")
+    cpus = Path("/proc/cpuinfo")
+    text = cpus.read_text(encoding="utf-8") if cpus.exists() else ""
+    names = re.findall(r"^model name\s*:\s*(.*\S)", text, re.MULTILINE)
+    machine = {
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": names[0] if names else platform.processor(),
         "threads": thread_count(),
         "backend": "native",
         "instruction_set": kernels.instruction_set(),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
+    return {"commit": commit(), "versions": versions, "machine": machine}
 
 
 def commit() -> str | None:
     """Return the commit of the running source tree, with `+` if files were changed; None outside a git tree."""
+    folder = str(Path(__file__).parent)
+    command = [
+        "git",
+        "-C",
+        folder,
+        "describe",
+        "--always",
+        "--exclude=*",
+        "--abbrev=12",
+        "--dirty=+",
+    ]
     try:
-        name = _git("rev-parse", "--short=12", "HEAD")
-        return name + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-def _git(*words: str) -> str:
-    folder = Path(__file__).parent
-    run = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
     return run.stdout.strip()
 
 
