@@ -17,7 +17,6 @@ from noppa.errors import FileError, ParameterError
 from noppa.files.checkpoint import FileStatus, Outcome, file_statuses, refuse_changed
 from noppa.files.formats import (
     LISTED,
-    Batch,
     Input,
     Record,
     Row,
@@ -164,42 +163,29 @@ def read_labelled(
     labelled = Labelled(tuple([] for _ in columns))
     number = 0
     for batch in read(replace(source, column=columns[0], records=True)):
-        _add(labelled, batch, number, columns, label, separator, skip)
-        number += len(batch.texts)
+        faults = dict(batch.bad)
+        for row, record in enumerate(batch.records or []):
+            number += 1
+            fault = faults.get(row) or _fault(record, [label, *columns[1:]], number)
+            if fault and not skip:
+                raise FileError(fault, "fix it, or pass on_error='skip'")
+            if fault:
+                labelled.skipped.append(fault)
+                continue
+            others = [record.get(column or "") for column in columns[1:]]
+            for side, value in zip(labelled.sides, (batch.texts[row], *others), strict=True):
+                side.append(str(value))
+            value = record[label]
+            if separator is not None and isinstance(value, str):
+                value = [part.strip() for part in value.split(separator) if part.strip()]
+            labelled.labels.append(value)
+            labelled.numbers.append(number)
         if progress is not None:
             progress(number, batch.position)
     refuse_changed(before)
     if not labelled.labels:
         raise FileError(f"{', '.join(source.paths)} contains no labelled row")
     return labelled
-
-
-def _add(
-    labelled: Labelled,
-    batch: Batch,
-    first: int,
-    columns: Sequence[str | None],
-    label: str,
-    separator: str | None,
-    skip: bool,
-) -> None:
-    faults = dict(batch.bad)
-    rows = zip(batch.texts, batch.records or [], strict=True)
-    for number, (text, record) in enumerate(rows, first + 1):
-        fault = faults.get(number - first - 1) or _fault(record, [label, *columns[1:]], number)
-        if fault and not skip:
-            raise FileError(fault, "fix it, or pass on_error='skip'")
-        if fault:
-            labelled.skipped.append(fault)
-            continue
-        others = [record.get(column or "") for column in columns[1:]]
-        for side, value in zip(labelled.sides, (text, *others), strict=True):
-            side.append(str(value))
-        value = record[label]
-        if separator is not None and isinstance(value, str):
-            value = [part.strip() for part in value.split(separator) if part.strip()]
-        labelled.labels.append(value)
-        labelled.numbers.append(number)
 
 
 def _fault(record: Record, columns: Sequence[str | None], number: int) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -413,7 +413,7 @@ def _record(row: Row, names: list[str] | None) -> Record:
     cells = [cell if is_clean(cell) else cell.encode("utf-8", "replace").decode() for cell in row]
     if names is None:
         return {str(number): cell for number, cell in enumerate(cells, 1)}
-    return {name: cells[at] if at < len(cells) else None for at, name in enumerate(names)}
+    return dict(zip_longest(names, cells[: len(names)]))
 
 
 # Parquet and Arrow

@@ -324,12 +324,8 @@ class Job:
                     f"there is no column {unknown!r} to keep",
                     f"the input has {', '.join(names[:LISTED])}",
                 )
-            own = {
-                RECORD,
-                VECTOR,
-                *(f"v{at}" for at in range(self.dim) if self.format == "csv"),
-            }
-            _check_new_columns(own, keep)
+            columns = range(self.dim if self.format == "csv" else 0)
+            _check_new_columns({RECORD, VECTOR, *(f"v{column}" for column in columns)}, keep)
         rows = zip(numbers.tolist(), records, strict=True)
         if self.keep is None:
             return [{RECORD: number, **record} for number, record in rows]

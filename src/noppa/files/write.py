@@ -154,7 +154,8 @@ class Csv(Writer):
     def _write_header(self, records: Records) -> None:
         if self.names is None:
             self.names = _column_names(records)
-            self.file.write(_csv_line([*self.names, *(f"v{at}" for at in range(self.dim))]) + b"\n")
+            vector = [f"v{column}" for column in range(self.dim)]
+            self.file.write(_csv_line([*self.names, *vector]) + b"\n")
 
     def finish(self) -> None:
         self._write_header(None)

@@ -254,8 +254,8 @@ def fit(
     learned: Sums = {}
     if stages[0]:
         gathered = _add_parts(job, source, Path(work, "learn"), engine, scheduler)
-        own = {name.partition(".")[2]: gathered[name] for name in gathered if "." in name}
-        learned = dict(method.conclude(encoder.words, own))
+        of_method = {name.partition(".")[2]: gathered[name] for name in gathered if "." in name}
+        learned = dict(method.conclude(encoder.words, of_method))
         np.savez(Path(work, "learned.npz"), **learned)  # type: ignore[arg-type]
         sums = gathered
     if stages[1]:

@@ -200,8 +200,8 @@ class Matrix:
                 width = whole(blocks, "blocks", 1)
                 blocks = [min(width, dim - start) for start in range(0, dim, width)]
             widths = tuple(whole(width, "a width of blocks", 1) for width in blocks)
-            each = [bits] * len(widths) if isinstance(bits, int) else bits
-            depths = tuple(whole(depth, "bits") for depth in each)
+            bits = [bits] * len(widths) if isinstance(bits, int) else bits
+            depths = tuple(whole(depth, "bits") for depth in bits)
         except TypeError:
             raise ParameterError(
                 f"blocks and bits must be lists of numbers, not {short_repr((blocks, bits))}"

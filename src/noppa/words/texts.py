@@ -33,19 +33,19 @@ def texts_of(collection: Any, on_error: str | None = None) -> list[str]:
 def token_lists_of(collection: Any) -> list[list[str]]:
     """Return the token lists of a collection in order, or raise an error that names the first item that is none."""
     sentences = _items(collection, "lists of tokens")
-    for at, sentence in enumerate(sentences):
+    for row, sentence in enumerate(sentences):
         if isinstance(sentence, str):
             raise InputError(
-                f"item {at} is a str, and encode_tokens takes lists of tokens: "
+                f"item {row} is a str, and encode_tokens takes lists of tokens: "
                 "put the tokens of one sentence in a list of their own, or give texts to encode"
             )
-        tokens = sentence if type(sentence) is list else _items(sentence, f"item {at}")
+        tokens = sentence if type(sentence) is list else _items(sentence, f"item {row}")
         other = kernels.first_other(tokens)
         if other >= 0:
             raise InputError(
-                f"token {other} of item {at} is {_kind(tokens[other])}: a token is a str"
+                f"token {other} of item {row} is {_kind(tokens[other])}: a token is a str"
             )
-        sentences[at] = tokens
+        sentences[row] = tokens
     return sentences
 
 
@@ -56,10 +56,10 @@ def tokens_of(texts: list[str], tokenizer: Split) -> list[list[str]]:
             f"tokenizer must be a function from a text to tokens, not {short_repr(tokenizer)}"
         )
     split = [tokenizer(text) for text in texts]
-    for at, tokens in enumerate(split):
+    for row, tokens in enumerate(split):
         if isinstance(tokens, str) or not isinstance(tokens, Iterable):
             raise InputError(
-                f"the tokenizer gave a {type(tokens).__name__} for item {at}, not a list of tokens"
+                f"the tokenizer gave a {type(tokens).__name__} for item {row}, not a list of tokens"
             )
     return token_lists_of(split)
 

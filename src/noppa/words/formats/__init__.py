@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.errors import FileError, InputError
+from noppa.errors import FileError, InputError, warn
 from noppa.io.compression import open_plain
 from noppa.io.paths import require_readable
 from noppa.words.formats.arrays import add_matrix, read_arrays
@@ -104,6 +104,8 @@ def _read_object(source: Any, options: Options) -> Loaded:
 
 
 def _finish(rows: Rows) -> Loaded:
-    loaded = Loaded(*rows.finish(), rows.report)
-    rows.report.finish()
+    loaded, report = Loaded(*rows.finish(), rows.report), rows.report
+    if report.skipped_count:
+        first = report.skipped[0]
+        warn(f"{report.path}: {report.skipped_count} lines were skipped, the first: {first}")
     return loaded

@@ -71,17 +71,12 @@ class Report:
     """How many vectors are all zeros; they are kept."""
     truncated: bool = False
 
-    @property
-    def full(self) -> bool:
-        """Whether no further reasons are listed, so that callers need not compose any."""
-        return len(self.skipped) >= LISTED
-
     def reject(self, where: str, complaint: str, on_error: str) -> None:
         """Raise for a row that cannot be used, or count it as skipped."""
         if on_error == "raise":
             raise FileError(f"{self.path}, {where}: {complaint}", "pass on_error='skip' to skip it")
         self.skipped_count += 1
-        if not self.full:
+        if len(self.skipped) < LISTED:
             self.skipped.append(f"{where}: {complaint}")
 
     def truncate(self, complaint: str, strict: bool) -> None:
@@ -91,13 +86,6 @@ class Report:
             raise FileError(f"{self.path} {complaint}: fetch it again, or pass strict=False")
         if not already_warned:
             warn(f"{self.path} {complaint}: the rows before that were loaded; fetch it again")
-
-    def finish(self) -> None:
-        """Warn of skipped lines."""
-        if self.skipped_count:
-            warn(
-                f"{self.path}: {self.skipped_count} lines were skipped, the first: {self.skipped[0]}"
-            )
 
 
 class Rows:
@@ -120,8 +108,6 @@ class Rows:
 
     def reject_invalid(self, word: bytes, offset: int, where: str) -> None:
         """Raise for a word that is not UTF-8, or count it as skipped; `offset` is that of the word in the file."""
-        if self.report.full and self.options.on_error == "skip":
-            return self.report.reject(where, "", "skip")
         try:
             word.decode()
         except UnicodeDecodeError as error:
