@@ -103,6 +103,7 @@ DAMAGE: dict[str, tuple[str, Change, str]] = {
     "bounds that fall": ("words", array("bounds.npy", put(2, 1)), "bounds.npy.*must rise"),
     "bounds beyond the text": ("words", array("bounds.npy", put(-1, 10**6)), "bounds.npy.*at most"),
     "text of 10**12 bytes": ("words", shape("text.npy", "(1000000000000,)"), "text.npy.*does not fit"),
+    "an empty array of any shape": ("words", shape("matrix.npy", f"(0, {2**62})"), "matrix.npy"),
     "an overflowing shape": ("words", shape("matrix.npy", f"({2**62}, {2**62})"), "matrix.npy"),
     "slots all taken": ("words", with_slots(put(slice(None), 1)), "slots.npy.*too many filled"),
     "slots of no word": ("words", with_slots(put(3, 99)), "slots.npy.*a row that is not there"),
