@@ -58,7 +58,36 @@ class Encoded(NamedTuple):
     known: NDArray[np.int32]
 
 
-class Encoder:
+class Comparing:
+    """Base class of encoders: `similarity` by the cosines of what `encode` returns."""
+
+    @overload
+    def similarity(self, a: str, b: str) -> float: ...
+    @overload
+    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any: ...
+    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any:
+        """Return the cosine of two texts; for two collections, all cosines (len(a), len(b)).
+
+        A text without a known word has a similarity of 0 with everything.
+        """
+        first = [a] if isinstance(a, str) else texts_of(a)
+        second = first if b is a else [b] if isinstance(b, str) else texts_of(b)
+        # One call, so that few known words are reported once.
+        both = self.encode(first if second is first else [*first, *second], normalize=True)
+        left, right = both[: len(first)], both[len(both) - len(second) :]
+        if isinstance(a, str):
+            left = left[0]
+        if isinstance(b, str):
+            right = right[0]
+        cosines = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
+        return float(cosines) if cosines.ndim == 0 else cosines
+
+    def encode(self, texts: str | Iterable[str], *, normalize: bool = False) -> Vectors:
+        """Return float32 vectors: (dim,) for one text, (n, dim) for n texts."""
+        raise NotImplementedError
+
+
+class Encoder(Comparing):
     """Turns texts into vectors.
 
     Args:
@@ -105,7 +134,7 @@ class Encoder:
         self._width = checked_width(method, words)
         steps = None
         if not method.learns:
-            steps = refining.steps_without_text(self._refinements, self._width)
+            steps = refining.steps_without_text(self.refinements, self._width)
         self._fitted = None if steps is None else Fitted(tuple(steps))
 
     def __repr__(self) -> str:
@@ -140,7 +169,8 @@ class Encoder:
         return self.identity.path
 
     @property
-    def _refinements(self) -> tuple[Refinement, ...]:
+    def refinements(self) -> tuple[Refinement, ...]:
+        """The refinements of the method, then those of `refine`."""
         return (*self.method.refinements(), *self.refine)
 
     # Fitting
@@ -154,15 +184,13 @@ class Encoder:
         if self.words.ngrams is not None:
             return self.conclude({}, *self.composed_moments(texts, count))
         blocks = (self._ids(texts_of(block), count, share) for block in blocks_of(texts, FIT_BLOCK))
-        return self.conclude(
-            *learn(self.words, self.method, bool(self._refinements), blocks, count)
-        )
+        return self.conclude(*learn(self.words, self.method, bool(self.refinements), blocks, count))
 
     def composed_moments(
         self, texts: Iterable[str], threads: int
     ) -> tuple[Moments, NDArray[np.int64]]:
         """Return the moments and word counts that `conclude` takes, for words that are composed from n-grams."""
-        share, refined = self.known_share(), bool(self._refinements)
+        share, refined = self.known_share(), bool(self.refinements)
         moments = Moments.empty(self._width if refined else 0)
         for block in blocks_of(texts, FIT_BLOCK):
             batch = texts_of(block)
@@ -176,7 +204,7 @@ class Encoder:
     ) -> Self:
         """Finish a fit from the method's learnt arrays, the moments of its rows and word counts (words + 1,)."""
         warn_of_uncounted(self.words, self.method, seen)
-        steps = refining.fit_steps(self._refinements, moments)
+        steps = refining.fit_steps(self.refinements, moments)
         self._fitted = Fitted(tuple(steps), learnt, moments.count)
         for name in CACHES:
             self.__dict__.pop(name, None)
@@ -187,7 +215,7 @@ class Encoder:
     def fitted(self) -> Fitted:
         """What was learnt: the steps after pooling, and the method's own arrays."""
         if self._fitted is None:
-            learning = [type(self.method).__name__, *map(repr, self._refinements)]
+            learning = [type(self.method).__name__, *map(repr, self.refinements)]
             raise NotFittedError(
                 f"{' with '.join(learning)} learns from text before it encodes",
                 "call fit(texts) first",
@@ -204,7 +232,7 @@ class Encoder:
         """Length of a vector."""
         width = self._width
         if self._fitted is None:
-            for refinement in self._refinements:
+            for refinement in self.refinements:
                 width = refinement.width(width)
         else:
             for step in self._fitted.steps:
@@ -308,24 +336,6 @@ class Encoder:
         _warn_of_empty(known)
         return vectors
 
-    @overload
-    def similarity(self, a: str, b: str) -> float: ...
-    @overload
-    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any: ...
-    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any:
-        """Return the cosine of two texts; for two collections, all cosines (len(a), len(b)).
-
-        A text without a known word has a similarity of 0 with everything.
-        """
-        first = [a] if isinstance(a, str) else texts_of(a)
-        second = first if b is a else [b] if isinstance(b, str) else texts_of(b)
-        # One call, so that few known words are reported once.
-        both = self._encode(first if second is first else [*first, *second], None, None, True)
-        left, right = both[: len(first)], both[len(both) - len(second) :]
-        return cosines(
-            left[0] if isinstance(a, str) else left, right[0] if isinstance(b, str) else right
-        )
-
     # Lookup and pooling, one at a time
 
     def look_up(
@@ -395,12 +405,12 @@ class Encoder:
     def _pool(
         self, batch: Ids, threads: int, dim: int | None, normalize: bool
     ) -> tuple[Vectors, NDArray[np.int32]]:
-        width = self.dim if dim is None else self._valid_dim(dim)
+        width = None if dim is None else self._valid_dim(dim)
         rows, known = self._pooler(*batch, self._steps, threads)
-        if width != rows.shape[1]:
+        if width is not None:
             rows = np.ascontiguousarray(rows[:, :width])
         if boolean(normalize, "normalize"):
-            unit = kernels.Steps([("normalise", width)])
+            unit = kernels.Steps([("normalise", rows.shape[1])])
             rows = kernels.apply_steps(rows, None, unit, threads)
         return np.asarray(rows, np.float32), known
 
@@ -446,7 +456,7 @@ class Encoder:
         tokens = tokens_of(texts_of([text]), self.split)
         words = self.words.for_tokens(tokens, 1)
         return explain(
-            text, tokens[0], words, self.method, fitted.learnt, fitted.steps, self._refinements
+            text, tokens[0], words, self.method, fitted.learnt, fitted.steps, self.refinements
         )
 
     def explain_pair(self, a: str, b: str) -> PairExplanation:
@@ -561,12 +571,6 @@ class Encoder:
         if self.tokenizer is None and self.identity.is_on_disk:
             return (reopen, (self.identity,))
         return (object.__new__, (type(self),), {**self._state, "identity": IN_MEMORY})
-
-
-def cosines(left: NDArray[Any], right: NDArray[Any]) -> Any:
-    """Return the cosine of two unit vectors, or all cosines of rows of unit vectors."""
-    products = np.clip(left.astype(float) @ right.T.astype(float), -1, 1)
-    return float(products) if products.ndim == 0 else products
 
 
 def reopen(identity: Identity) -> Encoder:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, overload, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noppa.encoder import embedded
-from noppa.encoder.encoder import Encoder, cosines
+from noppa.encoder.encoder import Comparing, Encoder
 from noppa.errors import FileError, NoppaError, ParameterError
 from noppa.extras import needs
 from noppa.io import hub, storage
@@ -117,7 +117,7 @@ def unit_rows(rows: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1)[..., None], rows.dtype)
 
 
-class External:
+class External(Comparing):
     """An encoder of another library with the interface of an `Encoder`: `encode`, `similarity` and `dim`."""
 
     def __init__(self, name: str, rows_of: Callable[[list[str]], Any]) -> None:
@@ -133,7 +133,6 @@ class External:
         return int(self._encode(["a"]).shape[1])
 
     def encode(self, texts: str | Iterable[str], *, normalize: bool = False) -> NDArray[np.float32]:
-        """Return float32 vectors: (dim,) for one text, (n, dim) for n texts."""
         if isinstance(texts, str):
             return np.asarray(self.encode([texts], normalize=normalize)[0])
         items = texts_of(texts)
@@ -141,16 +140,6 @@ class External:
         if normalize:
             rows = unit_rows(rows)
         return rows
-
-    @overload
-    def similarity(self, a: str, b: str) -> float: ...
-
-    @overload
-    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any: ...
-
-    def similarity(self, a: str | Iterable[str], b: str | Iterable[str]) -> Any:
-        """Return the cosine of two texts; for two collections, all cosines (len(a), len(b))."""
-        return cosines(self.encode(a, normalize=True), self.encode(b, normalize=True))
 
     def _encode(self, items: list[str]) -> NDArray[np.float32]:
         rows = np.asarray(self._rows_of(items), np.float32)

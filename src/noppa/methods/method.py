@@ -403,7 +403,7 @@ def mean_terms(
 ) -> Float:
     """Return w_i v_i divided by the number of words ("tokens"), the sum of the weights, or "one", (tokens, dim).
 
-    scaled: divide each dimension by its norm over the sentence first.
+    If `scaled`, each dimension is divided by its norm over the sentence first.
     """
     if scaled:
         norms = np.linalg.norm(vectors, axis=0)
@@ -437,20 +437,16 @@ class Corpus:
         import tempfile  # imported lazily: it is slow, and few methods need it
 
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the corpus is
-        self._sizes = []
-        for ids, offsets in blocks:
-            ids.astype(np.int32).tofile(self._file)
-            offsets.astype(np.int64).tofile(self._file)
-            self._sizes.append((len(ids), len(offsets)))
-        self._file.flush()
+        self._blocks = 0
+        for block in blocks:
+            for array in block:
+                np.save(self._file, array)
+            self._blocks += 1
 
     def __iter__(self) -> Iterator[Ids]:
-        position = 0
-        for tokens, bounds in self._sizes:
-            self._file.seek(position)
-            ids = np.fromfile(self._file, np.int32, tokens)
-            yield ids, np.fromfile(self._file, np.int64, bounds)
-            position += 4 * tokens + 8 * bounds
+        self._file.seek(0)
+        for _ in range(self._blocks):
+            yield np.load(self._file), np.load(self._file)
 
     def close(self) -> None:
         self._file.close()
