@@ -12,7 +12,7 @@ from noppa.classify import probe
 from noppa.classify.labels import stratified_folds
 from noppa.classify.probe import Probe, ProbeData
 from noppa.paper import protocols as probes
-from noppa.paper.protocols import Stream, cosines, pearson, spearman
+from noppa.paper.protocols import cosines, pearson, spearman
 from tests import oracle
 
 
@@ -126,8 +126,7 @@ def test_native_steps_refuse_what_does_not_fit(change: dict[str, Any]) -> None:
 
 def test_streams_in_company_are_streams_alone() -> None:
     rows, labels = made(90, 4, 3)
-    streams = [Stream(*fold) for fold in stratified_folds(labels, 3, 0)]
-    streams.append(Stream(np.arange(50), np.arange(50, 90)))
+    streams = [*stratified_folds(labels, 3, 0), (np.arange(50), np.arange(50, 90))]
     together = probes.train(rows, labels, streams, (1e-5, 1e-2), 3, 1)
     for stream, found in zip(streams, together, strict=True):
         (alone,) = probes.train(rows, labels, [stream], (1e-2,), 3, 1)
@@ -137,9 +136,7 @@ def test_streams_in_company_are_streams_alone() -> None:
 
 def test_the_best_check_is_kept() -> None:
     rows, labels = made(120, 4, 2)
-    (found,) = probes.train(
-        rows, labels, [Stream(np.arange(80), np.arange(80, 120))], (1e-4, 1e-2), 2, 3
-    )
+    (found,) = probes.train(rows, labels, [(np.arange(80), np.arange(80, 120))], (1e-4, 1e-2), 2, 3)
     right = (found.predict(rows[80:]) == labels[80:]).mean(axis=1)
     np.testing.assert_allclose(right, found.accuracy)
 

@@ -53,10 +53,7 @@ Unchecked = Annotated[
     bool, typer.Option("--unchecked", help="Accept files with other checksums; labelled.")
 ]
 
-SOURCES = {
-    RAW: "as published",
-    SENTEVAL: "as SentEval writes them",
-}
+SOURCES = {RAW: "as published", SENTEVAL: "as SentEval writes them"}
 
 
 @group.callback()
@@ -78,23 +75,19 @@ def prepare_(
     if output is not None:
         for task in chosen:
             tasks.prepare(data, output, task)
-    good = [_check(output or data, task) for task in chosen]
+    wrong = False
+    for task in chosen:
+        try:
+            source = SOURCES[str(tasks.source_of(task, tasks.check(output or data, task)))]
+            rows = " + ".join(str(file.rows) for file in task.files)
+            typer.echo(f"{task.name:<8} good: {rows} rows, {source}")
+        except FileError as error:
+            wrong = True
+            typer.echo(f"{task.name:<8} {error}")
     if selected is None and (absent := [name for name in TASKS if TASKS[name] not in chosen]):
         typer.echo(f"not found: {', '.join(absent)}")
-    if not all(good):
+    if wrong:
         raise typer.Exit(1)
-
-
-def _check(data: Path, task: Task) -> bool:
-    """Print whether the files of a task are good."""
-    try:
-        source = SOURCES[str(tasks.source_of(task, tasks.check(data, task)))]
-    except FileError as error:
-        typer.echo(f"{task.name:<8} {error}")
-        return False
-    rows = " + ".join(str(file.rows) for file in task.files)
-    typer.echo(f"{task.name:<8} good: {rows} rows, {source}")
-    return True
 
 
 @group.command()

@@ -7,9 +7,9 @@ also fits on test texts, as the paper's program did; every result states it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,6 +40,8 @@ seed_number = partial(whole, most=(1 << 32) - 1)
 Array = NDArray[np.float32]
 Float = NDArray[np.float64]
 Index = NDArray[np.int64]
+#: The rows to train on, and the rows that decide when to stop.
+Stream = tuple[Index, Index]
 
 #: SentEval's classifier.
 L2 = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -285,7 +287,9 @@ def score(
     dev = [100 * float(result.dev) for result in results]
     more: dict[str, Any] = {"l2": [result.l2 for result in results]}
     if task.name == "MRPC":
-        more["f1"] = 100 * _f1(results[0].predicted, truths[0])
+        predicted, truth = results[0].predicted, truths[0]
+        hits = int((predicted & truth).sum())
+        more["f1"] = 100 * (2 * hits / max(int(predicted.sum() + truth.sum()), 1))
     mean = float(np.mean(accuracies))
     return Outcome(mean, float(np.mean(dev)), accuracies, dev, cpu_seconds, more)
 
@@ -336,11 +340,6 @@ def _codes(rows: Sequence[Row], codes: Mapping[float | str, int]) -> Index:
     return np.array([codes[row.label] for row in rows], np.int64)
 
 
-def _f1(predicted: Index, truth: Index) -> float:
-    hits = int((predicted & truth).sum())
-    return 2 * hits / max(int(predicted.sum() + truth.sum()), 1)
-
-
 def _similarity(parts: Parts, candidate: Candidate, transductive: bool) -> Outcome:
     """Score by Spearman's correlation of the cosines."""
     start = time.process_time()
@@ -376,28 +375,20 @@ def senteval(data: ProbeData) -> ProbeResult:
         # SentEval retrains the chosen network from the same seed on the same rows, which gives this one again.
         both = np.concatenate([rows, data.dev[0]])
         both_labels = np.concatenate([labels, data.dev[1]])
-        stream = Stream(np.arange(count), np.arange(count, len(both)))
+        stream = (np.arange(count), np.arange(count, len(both)))
         (final,) = train(both, both_labels, [stream], L2, data.classes, data.seed)
         best = int(final.accuracy.argmax())
         return ProbeResult(L2[best], final.accuracy[best], final.predict(test)[best])
-    streams = [Stream(*fold) for fold in stratified_folds(labels, INNER_FOLDS, data.seed)]
+    streams = stratified_folds(labels, INNER_FOLDS, data.seed)
     trained = train(rows, labels, streams, L2, data.classes, data.seed)
     accuracy = np.mean([networks.accuracy for networks in trained], axis=0)
     best = int(accuracy.round(4).argmax())
     order = np.random.RandomState(data.seed).permutation(count)
     held_out = int(HELD_OUT * count)
-    stream = Stream(order[held_out:], order[:held_out])
+    stream = (order[held_out:], order[:held_out])
     chosen = L2[best : best + 1]
     (final,) = train(rows, labels, [stream], chosen, data.classes, data.seed, drawn=1)
     return ProbeResult(L2[best], accuracy[best], final.predict(test)[0])
-
-
-@dataclass(frozen=True)
-class Stream:
-    """The rows to train on, and the rows that decide when to stop."""
-
-    train: Index
-    dev: Index
 
 
 @dataclass(frozen=True)
@@ -418,26 +409,6 @@ def _predict(flat: Array, rows: Array, classes: int) -> Index:
     return np.asarray((hidden_layer(rows, first) @ second.T + bias).argmax(axis=1))
 
 
-class _Orders:
-    """Draws the permutations of each check; cached, since networks with equally many rows share them."""
-
-    def __init__(self, seed: int, skipped: Sequence[int]) -> None:
-        self.seed, self.skipped = seed, skipped
-        self.drawn: dict[int, tuple[np.random.RandomState, list[Index]]] = {}
-
-    def get(self, length: int, check: int) -> Index:
-        """Return `EPOCH_SIZE` permutations of `length` rows in one array."""
-        if length not in self.drawn:
-            random = np.random.RandomState(self.seed)
-            for count in self.skipped:
-                random.permutation(count)
-            self.drawn[length] = (random, [])
-        random, orders = self.drawn[length]
-        while len(orders) <= check:
-            orders.append(np.concatenate([random.permutation(length) for _ in range(EPOCH_SIZE)]))
-        return orders[check]
-
-
 def train(
     rows: Array,
     labels: Index,
@@ -453,10 +424,23 @@ def train(
         drawn: How many permutations of n SentEval draws from the same generator before training.
     """
     rows, codes = np.ascontiguousarray(rows, np.float32), labels.astype(np.int32)
-    orders = _Orders(seed, [len(rows)] * drawn)
+
+    # Cached: networks with equally many rows share their permutations, which are drawn in the order of the checks.
+    @cache
+    def generator(length: int) -> np.random.RandomState:
+        random = np.random.RandomState(seed)
+        for _ in range(drawn):
+            random.permutation(len(rows))
+        return random
+
+    @cache
+    def order(length: int, check: int) -> Index:
+        draw = generator(length).permutation
+        return np.concatenate([draw(length) for _ in range(EPOCH_SIZE)])
+
     results = []
     for stream in streams:
-        networks = [_train_one(rows, codes, stream, value, classes, seed, orders) for value in l2]
+        networks = [_train_one(rows, codes, stream, value, classes, seed, order) for value in l2]
         accuracy, best = zip(*networks, strict=True)
         results.append(Trained(np.array(accuracy), np.array(best), classes))
     return results
@@ -499,16 +483,16 @@ def _train_one(
     l2: float,
     classes: int,
     seed: int,
-    orders: _Orders,
+    order: Callable[[int, int], Index],
 ) -> tuple[float, Array]:
     """Return the best accuracy at a check, and the parameters of the network at that check."""
     state = initial_state(rows.shape[1], classes, seed)
-    train, dev, truth = np.asarray(stream.train, np.int32), rows[stream.dev], labels[stream.dev]
-    best, failures, steps, length = -1.0, 0, 0, len(stream.train)
+    train, dev, truth = np.asarray(stream[0], np.int32), rows[stream[1]], labels[stream[1]]
+    best, failures, steps, length = -1.0, 0, 0, len(train)
     kept = state[0].copy()
     for check in range(MAX_EPOCH // EPOCH_SIZE + 1):
-        order = train[orders.get(length, check)]
-        kernels.network_steps(state, rows, labels, order, length, BATCH, classes, l2, steps)
+        drawn = train[order(length, check)]
+        kernels.network_steps(state, rows, labels, drawn, length, BATCH, classes, l2, steps)
         steps += EPOCH_SIZE * -(-length // BATCH)
         accuracy = float((_predict(state[0], dev, classes) == truth).mean())
         if accuracy > best:

@@ -30,16 +30,13 @@ class Table:
         scored = {task for cells in self.rows.values() for task in cells}
         return [name for name in TASKS if name in scored]
 
-    def mean(self, row: str, of: Sequence[str] = CLASSIFICATION) -> float | None:
-        """Return the mean over tasks, None if one is missing."""
-        cells = self.rows[row]
-        if not all(name in cells for name in of):
-            return None
-        return fmean(fmean(cells[name]) for name in of)
-
     def means(self) -> dict[str, float]:
         """Return the mean of eight of each row that has all of them."""
-        return {row: mean for row in self.rows if (mean := self.mean(row)) is not None}
+        return {
+            row: fmean(fmean(cells[task]) for task in CLASSIFICATION)
+            for row, cells in self.rows.items()
+            if set(CLASSIFICATION) <= set(cells)
+        }
 
     def lines(self) -> list[list[str]]:
         """Return the cells as text, the header first."""
