@@ -86,16 +86,6 @@ class Classifier:
         )
         return f"Classifier({changed})"
 
-    @property
-    def _facts(self) -> dict[str, str]:
-        features = self.contents.features
-        return {
-            "classes": ", ".join(map(str, self.classes_.tolist())),
-            "rows trained on": f"{self.contents.rows:,}",
-            "vectors": "none" if features.encoder is None else repr(features.encoder),
-            "n-grams": "none" if features.ngrams is None else f"{len(features.ngrams):,}",
-        }
-
     # Learning
 
     def fit(self, X: Any, y: Any, dev: tuple[Any, Any] | None = None) -> Classifier:
@@ -281,8 +271,14 @@ class Classifier:
         figures: Mapping[str, float] | None = None,
     ) -> str:
         """Save to a repository of the Hugging Face Hub, see `Encoder.push_to_hub`; right after `fit` the card has the accuracy."""
-        encoder = self.contents.features.encoder
-        results = {}
+        features, results = self.contents.features, {}
+        encoder = features.encoder
+        facts = {
+            "classes": ", ".join(map(str, self.classes_.tolist())),
+            "rows trained on": f"{self.contents.rows:,}",
+            "vectors": "none" if encoder is None else repr(encoder),
+            "n-grams": "none" if features.ngrams is None else f"{len(features.ngrams):,}",
+        }
         if "training_" in self.__dict__:
             report = self.report(0)
             results = {
@@ -295,7 +291,7 @@ class Classifier:
             task="text-classification",
             summary=f"A text classifier with {len(self.contents.labels.classes)} classes that explains its decisions.",
             usage=f'import noppa\nlabels = noppa.load_classifier("hf:{repo_id}").predict(["the first text"])',
-            facts=self._facts,
+            facts=facts,
             license=license or (None if encoder is None else embedded.license_of(encoder.words)),
             figures={**results, **(figures or {})},
         )

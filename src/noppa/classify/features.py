@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +76,6 @@ class Texts:
         item = tuple(side[row] for side in self.sides)
         return item if self.paired else item[0]
 
-    def take(self, rows: Ints) -> Texts:
-        """Return some rows."""
-        return Texts(tuple([side[row] for row in rows] for side in self.sides))
-
 
 def _are_pairs(items: Any) -> bool:
     if getattr(items, "ndim", 1) == 2:
@@ -125,11 +121,6 @@ class SparseRows:
         rows = self.row_numbers[order].astype(np.int32)
         return SparseRows(self.values[order], rows, offsets, len(self))
 
-    @property
-    def pattern(self) -> SparseRows:
-        """The same places with the value 1."""
-        return SparseRows(np.ones_like(self.values), self.ids, self.offsets, self.width)
-
     def times(self, matrix: Array, threads: int) -> Array:
         """Return the product with a matrix (width, columns), (rows, columns)."""
         table = np.ascontiguousarray(matrix, np.float32)
@@ -139,11 +130,6 @@ class SparseRows:
     def row_sums(self, values: Float) -> Float:
         """Return sums (rows,) of one number per nonzero, each row in its own order, so that other rows do not matter."""
         return np.asarray(np.bincount(self.row_numbers, values, len(self)), np.float64)
-
-    def mean_squares(self) -> Float:
-        """Return the mean square of each column, (width,)."""
-        squares = self.values.astype(np.float64) ** 2
-        return np.bincount(self.ids, squares, self.width) / max(len(self), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,8 +216,7 @@ def _compare(left: SparseRows, right: SparseRows) -> SparseRows:
 # N-grams
 
 
-@dataclass(frozen=True, eq=False)
-class Occurrences:
+class Occurrences(NamedTuple):
     """N-grams in texts: the text, first token, column and number of words of each, all (occurrences,)."""
 
     rows: Ints

@@ -5,7 +5,7 @@ Each problem has its own history and step length, and leaves the batch when it c
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,25 +18,12 @@ HALVINGS = 12
 SUFFICIENT = 1e-4
 
 
-class Problem(Protocol):
-    """A function from points (problems, parameters) to the losses (problems,) to minimize."""
+def minimize(problem: Any, start: Float) -> Float:
+    """Return minima (problems, parameters) in the precision of `start`, by L-BFGS with backtracking.
 
-    @property
-    def inverse(self) -> Float:
-        """The approximate inverse of the diagonal of each Hessian, (problems, parameters)."""
-
-    def __call__(self, points: Float) -> tuple[Float, Float]:
-        """Return losses (problems,) and gradients (problems, parameters)."""
-
-    def subset(self, problems: NDArray[np.int64]) -> Any:
-        """Return some of the problems."""
-
-    def converged(self, gradients: Float) -> NDArray[np.bool_]:
-        """Return which problems are solved well enough, (problems,)."""
-
-
-def minimize(problem: Problem, start: Float) -> Float:
-    """Return minima (problems, parameters) in the precision of `start`, by L-BFGS with backtracking."""
+    problem: a function from points (problems, parameters) to losses (problems,) and gradients (problems, parameters). It has
+    `inverse`, the approximate inverse of the diagonal of each Hessian, `subset(problems)`, and `converged(gradients)`.
+    """
     result = start.copy()
     active = np.arange(len(start))
     points = result.copy()
@@ -99,7 +86,7 @@ def _direction(
 
 
 def _line_search(
-    problem: Problem, points: Float, losses: Float, gradients: Float, steps: Float
+    problem: Any, points: Float, losses: Float, gradients: Float, steps: Float
 ) -> tuple[Float, Float, Float]:
     """Halve the step of each problem whose loss does not fall enough, until all do."""
     slopes = _dot(steps, gradients)

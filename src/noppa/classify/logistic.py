@@ -10,7 +10,7 @@ spares n-grams that distinguish classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -203,7 +203,8 @@ class Design:
         of_class = self.targets[:, None] * weights.T[:, :, None]
         of_class = np.concatenate([of_class, weights.T[:, :, None]], axis=2)  # and of all rows
         flat = of_class.reshape(len(of_class), -1)
-        counts = self.ngrams.transposed.pattern.times(flat, self.threads)
+        places = self.ngrams.transposed
+        counts = replace(places, values=np.ones_like(places.values)).times(flat, self.threads)
         counts = counts.reshape(-1, len(weights), self.columns + 1).transpose(1, 0, 2) + 1.0
         inside, outside = counts[:, :, :-1], counts[:, :, -1:] - counts[:, :, :-1] + 1.0
         inside = inside / inside.sum(axis=1, keepdims=True)
@@ -293,7 +294,10 @@ class _Problem:
         steepness = (columns - 1) / columns**2 if design.softmax else 0.25
         penalties = np.repeat(l2, [dense, design.ngrams.width], axis=1)
         penalties[:, dense - 1] = 0  # the intercept
-        curvatures = np.concatenate([design.variances, design.ngrams.mean_squares()]) * steepness
+        squares = design.ngrams.values.astype(np.float64) ** 2
+        sums = np.bincount(design.ngrams.ids, squares, design.ngrams.width)
+        mean_squares = sums / max(len(design.ngrams), 1)
+        curvatures = np.concatenate([design.variances, mean_squares]) * steepness
         curvature = np.tile(curvatures[None, :, None], (models, 1, columns))
         curvature[:, dense:] *= ratios.astype(np.float64) ** 2
         self.penalties = penalties[:, :, None].astype(np.float32)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,8 @@ def timed(probe: Probe) -> Probe:
 def probe(data: ProbeData) -> ProbeResult:
     """Fit on standardized features; choose l2 on the development rows or by five folds."""
     (rows, labels), (test, _) = data.train, data.test
-    center, scale = column_scales(rows)
+    center, scale = rows.mean(axis=0), rows.std(axis=0)
+    scale[scale < 1e-6 * max(scale.max(), 1e-30)] = 1  # a constant column
     rows, test = (rows - center) / scale, (test - center) / scale
     l2, rotated = np.array(L2), rotate(rows)
     if data.dev is not None:
@@ -103,15 +105,7 @@ def probe(data: ProbeData) -> ProbeResult:
     return ProbeResult(l2[best], accuracy[best], predict(test, final)[0])
 
 
-def column_scales(rows: Array) -> tuple[Array, Array]:
-    """Return the mean and the standard deviation of each column; 1 for a constant column."""
-    center, scale = rows.mean(axis=0), rows.std(axis=0)
-    scale[scale < 1e-6 * max(scale.max(), 1e-30)] = 1
-    return center, scale
-
-
-@dataclass(frozen=True)
-class Rotated:
+class Rotated(NamedTuple):
     """Rows (n, dim) along their principal axes, the axes (dim, dim), and the variances along them (dim,)."""
 
     rows: Array
@@ -136,7 +130,7 @@ def fit(data: Rotated, labels: Labels, weights: Array, l2: Float, classes: int) 
         l2: (models,), multiplies half the squared coefficients, which are added to the mean loss.
         classes: number of classes.
     """
-    problem = _Problem(data.rows, labels, weights, l2, classes, data.variances)
+    problem = _Problem(data, labels, weights, l2, classes)
     minima = minimize(problem, np.zeros((len(l2), problem.size))).reshape(len(l2), -1, classes)
     return np.concatenate([data.axes @ minima[:, :-1], minima[:, -1:]], axis=1).astype(np.float32)
 
@@ -152,22 +146,19 @@ class _Problem:
 
     def __init__(
         self,
-        rows: Array,
+        data: Rotated,
         labels: Labels,
         weights: Array,
         l2: Float,
         classes: int,
-        variances: Float,
     ) -> None:
-        self.rows = np.hstack([rows, np.ones((len(rows), 1), np.float32)]).astype(np.float32)
-        self.labels = labels
+        self.rows = np.hstack([data.rows, np.ones((len(data.rows), 1), np.float32)])
+        self.labels, self.l2, self.classes = labels, l2, classes
         self.weights = np.ascontiguousarray((weights / weights.sum(axis=1, keepdims=True)).T)
-        self.l2 = l2
-        self.classes = classes
         self.size = self.rows.shape[1] * classes
         # Preconditioner: the diagonal of the Hessian at equal probabilities of all classes.
         steepness = (classes - 1) / classes**2
-        curvature = steepness * np.maximum(variances, 0) + l2[:, None] + 1e-9
+        curvature = steepness * np.maximum(data.variances, 0) + l2[:, None] + 1e-9
         curvature = np.hstack([curvature, np.full((len(l2), 1), steepness)])
         self.inverse = np.repeat(1 / curvature, classes, axis=1)
 

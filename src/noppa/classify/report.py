@@ -237,10 +237,8 @@ def calibration_error(bins: list[Bin]) -> float:
 def _class_probabilities(training: Training) -> Float:
     """Return calibrated out-of-fold probabilities, (n, classes)."""
     labels = training.labels
-    logits = training.choice.logits / training.choice.temperature
-    return np.asarray(
-        probabilities(logits if labels.softmax else labels.by_class(logits), labels.softmax)
-    )
+    logits = labels.by_class(training.choice.logits / training.choice.temperature)
+    return np.asarray(probabilities(logits, labels.softmax))
 
 
 def label_probabilities(training: Training) -> Float:

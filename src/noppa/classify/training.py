@@ -148,7 +148,7 @@ def learn(
         most = min(MOST_NGRAMS, MOST_WEIGHTS // (labels.columns * len(texts.sides)))
         tokenizer = getattr(encoder, "other_split", None)
         ngrams = learn_ngrams(texts.flat, tokenizer, lengths, least, most)
-    features = Features(encoder, ngrams, texts.paired)
+    features, training_texts = Features(encoder, ngrams, texts.paired), texts
     train = np.ones(len(texts), bool)
     if dev is None:
         strata = labels.strata(members)
@@ -178,7 +178,7 @@ def learn(
     # Divided by the temperature, so that the shares of an explanation add up to calibrated logits.
     model = models.first(choice.temperature)
     facts = {"l2": list(choice.l2), "temperature": choice.temperature}
-    kept = (texts.take(np.flatnonzero(train)).sides, members[train]) if keep_texts else ()
+    kept = (training_texts.sides, members[train]) if keep_texts else ()
     contents = Contents(features, labels, model, int(train.sum()), facts, *kept)
     return contents, Training(texts, labels, members, train, design, choice)
 

@@ -234,11 +234,6 @@ class DeduplicationResult(Displayed):
             similarity = float(self.similarities[row])
             yield Removed(row, repeats, in_reference, similarity, words, text, repeated)
 
-    def _count(self) -> tuple[int, int]:
-        """Return the numbers of kept and of removed rows."""
-        kept = int(np.count_nonzero(self.leaders < 0))
-        return kept, len(self.leaders) - kept
-
     def at(self, threshold: float) -> DeduplicationResult:
         """Return the result for another threshold; nothing is encoded again."""
         return self.compared.at(threshold)
@@ -274,19 +269,20 @@ class DeduplicationResult(Displayed):
         return DeduplicationResult(self.compared, result.threshold, leaders, similarities)
 
     def __repr__(self) -> str:
-        kept, removed = self._count()
+        kept = len(self.kept)
+        removed = len(self.texts) - kept
         return f"DeduplicationResult({kept} kept, {removed} removed, threshold={self.threshold:g})"
 
     def __str__(self) -> str:
-        more = self._count()[1] - SHOWN
+        more = len(self.texts) - len(self.kept) - SHOWN
         rest = [f"… and {more:,} more"] if more > 0 else []
         return "\n".join([self._title, *map(str, islice(self.iter_removed(), SHOWN)), *rest])
 
     @property
     def _title(self) -> str:
-        kept, removed = self._count()
+        texts, kept = len(self.texts), len(self.kept)
         return (
-            f"{len(self.texts):,} texts: {kept:,} kept, {removed:,} repeat another "
+            f"{texts:,} texts: {kept:,} kept, {texts - kept:,} repeat another "
             f"with a cosine of {self.threshold:g} or more"
         )
 
