@@ -13,7 +13,6 @@ import pytest
 import noppa
 from noppa import _native
 from noppa.words import storage as word_folder
-from tests import oracle
 
 WORDS = ["the", "girl", "eats", "a", "cake"]
 
@@ -71,8 +70,7 @@ def test_words_that_collide_get_a_seeded_table() -> None:
     assert not len(repeated)
     assert longest_run(slots[:-1]) < 512
     assert (_native.build_slots(text, bounds)[0] == slots).all()  # the seed comes from the words
-    for module in (_native, oracle):
-        module.check_slots(slots, len(words))
+    _native.check_slots(slots, len(words))
     found = _native.Vocabulary(text, bounds, slots, 1, -1)
     assert [found.find(word.decode()) for word in words] == list(range(len(words)))
     assert found.find("cake") == -1
@@ -123,9 +121,8 @@ SLOTS = {
 
 @pytest.mark.parametrize("slots", SLOTS.values(), ids=SLOTS)
 def test_damaged_slots_are_refused(slots: np.ndarray) -> None:
-    for module in (_native, oracle):
-        with pytest.raises(ValueError, match="damaged slots"):
-            module.check_slots(slots, len(WORDS))
+    with pytest.raises(ValueError, match="damaged slots"):
+        _native.check_slots(slots, len(WORDS))
     with pytest.raises(ValueError, match="damaged slots"):
         vocabulary(slots=slots)
     with pytest.raises(ValueError, match="damaged slots"):

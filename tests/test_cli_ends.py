@@ -11,12 +11,9 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from noppa import Average, Encoder, WordVectors
-from noppa.cli import program
 from noppa.cli.output import visible
-from noppa.files import FORMATS
 from tests.command import run_command
 from tests.runs import PATIENCE, wait_until
 
@@ -191,9 +188,6 @@ def test_a_full_device_is_one_sentence(folder, command):
     assert "Traceback" not in done.errors
 
 
-# Damaged files
-
-
 # A terminal
 
 
@@ -215,22 +209,3 @@ def test_messages_show_control_characters(folder):
 
 def test_visible():
     assert visible("a\tb\x1b\x7f é 日本 \u2028\ud800") == r"a\tb\x1b\x7f é 日本 \u2028\ud800"
-
-
-@pytest.mark.parametrize(
-    "command", ["fit t.txt -v glove.txt --ranks -p k=0 -o f", "index t.txt -m model -o i"]
-)
-def test_an_input_that_changes_while_it_is_learnt_from(folder, command, monkeypatch):
-    inputs(folder)
-    (folder / "t.txt").write_text("a cake\n" * 100)
-    real = FORMATS["lines"]
-
-    def changing(file, source):
-        yield from real(file, source)
-        with open(file.path, "a") as appended:
-            appended.write("more\n")
-
-    monkeypatch.setitem(FORMATS, "lines", changing)
-    result = CliRunner().invoke(program(), command.split())
-    assert "t.txt changed while it was read" in str(result.exception)
-    assert not (folder / command.split()[-1]).exists()

@@ -9,7 +9,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as arrow
 import pytest
+from pyarrow import parquet
 
 from noppa import Encoder, NoPPA, NoppaError, NoppaWarning, WordVectors
 from noppa.errors import ParameterError
@@ -128,8 +130,6 @@ def test_tsv_takes_quotation_marks_as_they_are(tmp_path):
 
 
 def test_parquet(tmp_path):
-    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     path = tmp_path / "t.parquet"
     parquet.write_table(arrow.table({"n": range(9), "text": [*HARD, None]}), path)
     assert texts(path) == [*HARD, None]
@@ -144,8 +144,6 @@ def test_parquet(tmp_path):
 @pytest.fixture
 def bomb(tmp_path):
     """A few hundred bytes that say 20 GB: one long string in a dictionary, for every row."""
-    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     path = tmp_path / "t.parquet"
     column = arrow.DictionaryArray.from_arrays(
         arrow.array([0] * 20_000, arrow.int32()), arrow.array(["x" * 1_000_000])
@@ -156,11 +154,9 @@ def bomb(tmp_path):
 
 
 def test_parquet_batches_are_bounded_by_bytes(bomb):
-    from pyarrow import default_memory_pool
-
     for batch, _ in zip(read(Input([str(bomb)])), range(3), strict=False):
         assert 1 <= sum(map(len, batch.texts)) <= 64 << 20
-    assert default_memory_pool().max_memory() < 512 << 20
+    assert arrow.default_memory_pool().max_memory() < 512 << 20
 
 
 def test_batches_of_tables_are_bounded_by_characters(tmp_path):
@@ -172,8 +168,6 @@ def test_batches_of_tables_are_bounded_by_characters(tmp_path):
 
 
 def test_parquet_that_is_not_utf8_is_bad_records(tmp_path):
-    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     path = tmp_path / "t.parquet"
     raw = arrow.array([b"good", b"\xff", None, "é".encode()], arrow.binary())
     strings = arrow.Array.from_buffers(arrow.string(), 4, raw.buffers())
@@ -353,15 +347,11 @@ def load(path, form):
         rows = list(csv.reader(io.StringIO(path.read_text())))
         assert rows[0][:2] == ["record", "v0"]
         return np.array([row[1:] for row in rows[1:]], np.float32)
-    import pyarrow.parquet as parquet
-
     return np.array(parquet.read_table(path)["vector"].to_pylist(), np.float32)
 
 
 @pytest.mark.parametrize("form", WRITERS)
 def test_every_output_has_the_rows_of_encode(tmp_path, form):
-    if form == "parquet":
-        pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     source, target = tmp_path / "t.txt", tmp_path / f"v.{form}"
     source.write_text("\n".join(HARD), encoding="utf-8")
     outcome = Job(MODEL, Input([str(source)]), str(target)).run()

@@ -147,22 +147,6 @@ def test_words_longer_than_the_limit_are_not_found() -> None:
     assert words.tokens(beyond) == ["国"] * len(beyond)
 
 
-def test_a_crowded_table_of_beginnings_changes_nothing() -> None:
-    """Many words of many beginnings: the table of beginnings only saves look-ups."""
-    rng = np.random.default_rng(0)
-    words = [
-        "".join(map(chr, rng.integers(0x4E00, 0x4E40, size))) for size in rng.integers(1, 5, 4000)
-    ]
-    words = list(dict.fromkeys(words))
-    native = lexicon("zh", words=words)
-    plain = oracle.Vocabulary(
-        native.text, native.bounds, native.slots, 0, -1, how=native.tokenizer.scanner_options
-    )
-    for _ in range(20):
-        text = "".join(map(chr, rng.integers(0x4E00, 0x4E44, 200)))
-        assert native.tokens(text) == plain.tokenize(text)
-
-
 class TestNames:
     def test_every_language_is_a_tokenizer(self) -> None:
         assert len(LANGUAGES) >= 157

@@ -7,7 +7,6 @@ import os
 import resource
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,14 +137,3 @@ def test_folders_that_cannot_be_written(folder, target):
     done = run(f"convert m.npy {target}")
     assert isinstance(done.exception, NoppaError), done.output
     assert f"cannot write {Path(target).absolute()}" in str(done.exception)
-
-
-@pytest.mark.parametrize("command", ["info e.txt", "nearest e.txt a", "coverage e.txt texts.txt"])
-def test_words_cannot_command_the_terminal(folder, monkeypatch, command):
-    Path("e.txt").write_text("a 1 0\n\u009b31mred 1 1\n")
-    Path("texts.txt").write_text("b\u009b31m\n")
-    screen = SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True, write=print))
-    monkeypatch.setattr("noppa.cli.output.sys", screen)
-    done = run(command)
-    assert done.exit_code == 0, done.output
-    assert "\u009b" not in done.output

@@ -4,9 +4,7 @@ from tests.oracle.fasttext import mean_rows, ngram_buckets, parse_entries
 from tests.oracle.text import (
     Vocabulary,
     build_slots,
-    check_slots,
     counts_as_word,
-    first_other,
     tokenize,
 )
 from tests.oracle.training import network_steps, train
@@ -24,7 +22,7 @@ from tests.oracle.vectors import (
 )  # fmt: skip
 
 __all__ = [
-    "Leaders", "Steps", "Table", "Vocabulary", "add_term", "apply_steps", "build_slots", "check_slots", "counts_as_word",
-    "first_other", "format_rows", "mean_rows", "nearest_cells", "nearest_codes", "nearest_rows", "network_steps",
+    "Leaders", "Steps", "Table", "Vocabulary", "add_term", "apply_steps", "build_slots", "counts_as_word",
+    "format_rows", "mean_rows", "nearest_cells", "nearest_codes", "nearest_rows", "network_steps",
     "ngram_buckets", "parse_entries", "parse_records", "parse_vectors", "sparse_product", "tokenize", "train",
 ]  # fmt: skip

@@ -7,12 +7,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noppa.constants import CASE, LONGEST_RUN
+from noppa.constants import CASE
 from noppa.text.rules import (
     ABBREVIATIONS,
     CLITICS,
@@ -608,10 +608,6 @@ def _piece_rows(part: str, find: Find, find_piece: Find, exact: bool) -> list[in
 # Words to rows
 
 
-def first_other(items: list[Any]) -> int:
-    return next((at for at, item in enumerate(items) if not isinstance(item, str)), -1)
-
-
 def build_slots(
     text: NDArray[np.uint8], bounds: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -623,20 +619,6 @@ def build_slots(
             repeated.append(row)
         seen.add(word)
     return np.empty(0, np.uint64), np.array(repeated, np.int64)
-
-
-def check_slots(slots: NDArray[np.uint64], words: int) -> None:
-    """Raise for slots that the native module would not search; a seed may follow them."""
-    table = slots[:-1] if len(slots) & (len(slots) - 1) else slots
-    size = len(table)
-    if size <= words or size & (size - 1):
-        raise ValueError("damaged slots: their number does not fit the words")
-    rows = table[table != 0].astype(np.uint32)  # the lower half of a slot is the row plus one
-    if len(rows) and not 1 <= rows.min() <= rows.max() <= words:
-        raise ValueError("damaged slots: one names a row that is not there")
-    empty = np.flatnonzero(table == 0)
-    if not len(empty) or np.diff(empty, append=empty[0] + size).max() > LONGEST_RUN + 1:
-        raise ValueError("damaged slots: too many filled ones in a row")
 
 
 def _split(text: NDArray[np.uint8], bounds: NDArray[np.int64]) -> Iterable[bytes]:

@@ -1,4 +1,4 @@
-"""The twin of `vector_text.cpp`: lines and records of vector files, one by one and exactly rounded."""
+"""Parse lines and records of vector files one by one, exactly rounded, as `vector_text.cpp` does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from noppa.constants import LARGEST_VALUE
 from noppa.words.formats.text import NUMBER
 
-SMALLEST, SMALLEST_NORMAL = 2.0**-149, 2.0**-126
+SMALLEST = 2.0**-149
 SEPARATORS = b" \t"
 
 VectorRows = tuple[
@@ -58,7 +59,7 @@ class _Rows:
 
 
 def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows:
-    """Every line as a word and `dim` numbers, taken from the right; blank lines are passed over."""
+    """Read each line as a word and `dim` numbers, taken from the right; skip blank lines."""
     found = _Rows(dim)
     at = 0
     for line in block.split(b"\n"):
@@ -74,7 +75,7 @@ def parse_vectors(block: bytes, dim: int, threads: int) -> VectorRows:
 
 
 def split_line(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:
-    """The word and the values of a line without its end, None where it is no such line."""
+    """Return the word and the values of a line without its line break, or None for a bad line."""
     fields = re.split(rb"([ \t]+)", line)
     if len(fields) < 2 * dim + 1:
         return None
@@ -96,28 +97,23 @@ def split_line(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:
 
 
 def nearest_float32(text: bytes) -> float:
-    """The float32 nearest to a decimal number, ties to even; rounding twice by way of float64 can miss it."""
+    """Return the float32 nearest to a decimal number, ties to even; rounding by way of float64 can miss it."""
     double = float(text)
     if not abs(double) <= 2 * LARGEST_VALUE:
         return double
     if abs(double) < SMALLEST / 4:
         return math.copysign(0.0, double)
-    single = np.float32(double)
-    bits = struct.unpack("<Q", struct.pack("<d", double))[0]
-    if bits & 0x1FFFFFFF != 0x10000000 and abs(double) >= SMALLEST_NORMAL:
-        return float(single)  # not half-way between two floats, so the second rounding is right
-    # Exact and linear in the length of the text; a Fraction would spell out the exponent, 1e-9999999 as ten million digits.
-    exact = Decimal(text.decode())
+    exact, single = Fraction(Decimal(text.decode())), np.float32(double)
     below, above = (np.nextafter(single, np.float32(end)) for end in (-np.inf, np.inf))
-    for neighbour, beyond in ((below, exact.__lt__), (above, exact.__gt__)):
-        middle = Decimal((float(single) + float(neighbour)) / 2)
-        if beyond(middle) or (exact == middle and not neighbour.view(np.uint32) & 1):
-            return float(neighbour)
-    return float(single)
+
+    def distance(value: np.float32) -> tuple[Fraction, int]:
+        return abs(Fraction(float(value)) - exact), int(value.view(np.uint32)) & 1
+
+    return float(min((single, below, above), key=distance))
 
 
 def parse_records(block: bytes, dim: int, most: int) -> VectorRows:
-    """As many whole records `word SPACE dim x float32` as the block and `most` allow, a newline before a word dropped."""
+    """Read up to `most` whole records `word SPACE dim x float32`; drop a newline before a word."""
     found = _Rows(dim)
     at = 0
     while len(found.words) + len(found.bad) < most:
@@ -135,5 +131,5 @@ def parse_records(block: bytes, dim: int, most: int) -> VectorRows:
 
 
 def format_rows(matrix: NDArray[np.float32], separator: str, threads: int) -> list[bytes]:
-    """Each row as numbers with a separator between them, the shortest text that reads back as the same float32."""
+    """Format each row with the shortest numbers that read back as the same float32."""
     return [separator.join(str(value) for value in row).encode() for row in matrix]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class Table:
 
 
 class Steps:
-    """What is done to pooled rows, as tuples: see `noppa.refine`."""
+    """Hold the refinement of pooled rows as tuples: see `noppa.refine`."""
 
     def __init__(self, steps: Sequence[tuple[Any, ...]]) -> None:
         self.steps = list(steps)
@@ -63,7 +64,7 @@ class Steps:
 def apply_steps(
     pooled: NDArray[Any], known: NDArray[np.int32] | None, steps: Steps, threads: int
 ) -> Float:
-    """Rows through every step, one by one, so that a row gets the same bytes in any company."""
+    """Apply every step to each row by itself, so that a row gets the same bytes in any batch."""
     if not steps.steps:
         return np.asarray(pooled, np.float64)
     rows = [_through(row, steps.steps) for row in np.asarray(pooled, np.float64)]
@@ -82,17 +83,14 @@ def sparse_product(
     matrix: NDArray[np.float32],
     threads: int,
 ) -> Float:
-    """Sparse rows times a matrix (width, columns): row r has `values` at the columns `ids` from offsets[r] to offsets[r + 1]."""
-    out = np.zeros((len(offsets) - 1, matrix.shape[1]))
-    filled = np.flatnonzero(np.diff(offsets))
-    if len(filled):
-        parts = np.asarray(values, np.float64)[:, None] * matrix[ids]
-        out[filled] = np.add.reduceat(parts, offsets[filled], axis=0)
-    return out
+    """Multiply sparse rows by a matrix: row r has `values` at the columns `ids` from offsets[r] to offsets[r + 1]."""
+    exact = np.asarray(values, np.float64)
+    products = [exact[a:b] @ matrix[ids[a:b]] for a, b in pairwise(offsets)]
+    return np.array(products).reshape(len(offsets) - 1, matrix.shape[1])
 
 
 def saturated(values: Float) -> Float:
-    """Within what float32 holds, in which the native kernels work."""
+    """Clip to the range of float32, in which the native kernels work."""
     return np.clip(values, -MOST, MOST)
 
 
@@ -110,9 +108,6 @@ def _through(row: Float, steps: Sequence[tuple[Any, ...]]) -> Float:
     return row
 
 
-#: Rows that are compared at a time.
-BLOCK = 1 << 14
-
 Scores = NDArray[np.float32]
 Nearest = tuple[NDArray[np.int64], Scores]
 
@@ -126,25 +121,22 @@ def nearest_rows(
     count: int,
     threads: int,
 ) -> Nearest:
-    """The rows of a `Table` (rows, dim) with the largest dot product with each query (queries, dim), plus `bonus`.
+    """Return the rows with the largest dot product with each query (queries, dim), and the products.
 
-    Gives numbers and scores (queries, up to `count`), largest first, of equal ones the smaller number.
-    rows: which rows are compared, each once; all where None. allowed: 0 for a row that is passed over, (rows,).
-    bonus: what is added to the dot products, (queries, rows).
+    Both are (queries, up to `count`), largest first; of equal products the smaller row comes first.
+
+    Args:
+        rows: the rows to compare, all if None.
+        allowed: 0 for a row to leave out, (rows,).
+        bonus: added to the dot products, (queries, rows).
     """
     compared = np.arange(len(table.matrix)) if rows is None else rows.astype(np.int64)
     if allowed is not None:
         compared = compared[allowed[compared] > 0]
-    numbers = np.empty((len(queries), 0), np.int64)
-    scores = np.empty((len(queries), 0), np.float32)
-    for start in range(0, len(compared), BLOCK):
-        block = compared[start : start + BLOCK]
-        dots = (queries @ table.rows(block).T).astype(np.float32)
-        if bonus is not None:
-            dots += bonus[:, block]
-        every = np.broadcast_to(block, dots.shape)
-        numbers, scores = best(np.hstack([numbers, every]), np.hstack([scores, dots]), count)
-    return numbers, scores
+    dots = (queries @ table.rows(compared).T).astype(np.float32)
+    if bonus is not None:
+        dots += bonus[:, compared]
+    return best(np.broadcast_to(compared, dots.shape), dots, count)
 
 
 def nearest_codes(
@@ -158,10 +150,9 @@ def nearest_codes(
     count: int,
     threads: int,
 ) -> NDArray[np.int32]:
-    """The rows (up to `count`,) with the largest dot products of their 8-bit codes with that of a query (dim,), largest first.
+    """Return the rows (up to `count`,) whose 8-bit codes have the largest dot products with that of a query (dim,).
 
-    codes (places, dim) and scales (places,) belong to the rows (places,); from each start up to its stop they are compared.
-    allowed: 0 for a row that is passed over, (places,).
+    Place p holds codes[p] with scales[p] and belongs to rows[p]; each cell is the places from a start to its stop.
     """
     pieces = [np.arange(*bounds) for bounds in zip(starts, stops, strict=True)]
     places = np.concatenate([np.empty(0, np.int64), *pieces])
@@ -204,18 +195,14 @@ ROUNDING = 1e-6
 def nearest_cells(
     rows: NDArray[np.float32], centroids: NDArray[np.float32], probes: int, threads: int
 ) -> NDArray[np.int32]:
-    """The cells nearest to each row (rows, probes), the nearest first, of equal ones the first."""
+    """Return the cells nearest to each row (rows, probes), nearest first; of equal cells the first."""
     codes, scales = _coded(centroids)
-    cells = np.empty((len(rows), probes), np.int32)
-    for at in range(0, len(rows), 256):
-        dots = _coded(rows[at : at + 256])[0] @ codes.T
-        near = dots.astype(np.float32) * scales
-        cells[at : at + 256] = np.argsort(-near, axis=1, kind="stable")[:, :probes]
-    return cells
+    near = (_coded(rows)[0] @ codes.T).astype(np.float32) * scales
+    return np.argsort(-near, axis=1, kind="stable")[:, :probes].astype(np.int32)
 
 
 def _coded(rows: NDArray[np.float32]) -> tuple[Float, NDArray[np.float32]]:
-    """8-bit codes (rows, dim), as floats, and scales (rows,)."""
+    """Return 8-bit codes (rows, dim), as floats, and scales (rows,)."""
     most = np.abs(np.asarray(rows, np.float32)).max(axis=1, initial=0)
     levels = np.rint(rows / np.where(most > 0, most, 1)[:, None] * np.float32(127))
     return levels.astype(float), most / np.float32(127)
