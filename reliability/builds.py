@@ -20,11 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILDS = ROOT / "build" / "other"
 #: Tests that run native code, and the quick ones among them.
-NATIVE = (
-    "test_binding test_kernels test_pooling test_tokens test_vector_text test_pieces test_words test_training test_threads test_refine "
-    "test_methods test_noppa test_encoder test_explain test_golden test_inputs test_near_duplicates test_fuzz"
-).split()
-QUICK = "test_binding test_kernels test_pooling test_vector_text".split()
+NATIVE = tuple(
+    (
+        "test_binding test_kernels test_pooling test_tokens test_vector_text test_pieces test_words test_training test_threads test_refine "
+        "test_methods test_noppa test_encoder test_explain test_golden test_inputs test_near_duplicates test_fuzz"
+    ).split()
+)
+QUICK = ("test_binding", "test_kernels", "test_pooling", "test_vector_text")
 REPORT = re.compile(r"ERROR: |runtime error: |WARNING: ThreadSanitizer|FATAL: ")
 
 
@@ -33,8 +35,8 @@ class Build:
     """A way to build the module, and the tests to run on it."""
 
     what: str
-    tests: tuple[str, ...] | list[str] = NATIVE
-    short: tuple[str, ...] | list[str] = QUICK
+    tests: tuple[str, ...] = NATIVE
+    short: tuple[str, ...] = QUICK
     sanitizer: str = ""
     compiler: str = ""
     preload: tuple[str, ...] = ()
