@@ -45,8 +45,10 @@ class Lexicon:
     ) -> None:
         self.text, self.bounds, self._saved_slots = text, bounds, slots
         self.pieces, self.unknown, self.case = pieces, unknown, case
+        #: How many of the first rows are words, not pieces.
+        self.whole_words = len(bounds) - 1 - pieces
         self.tokenizer, self._base = tokenizer, base
-        if pieces >= len(self):
+        if self.whole_words < 1:
             raise ParameterError(
                 f"pieces={pieces}, but there are {len(self)} rows and at least one must be a word"
             )
@@ -81,11 +83,6 @@ class Lexicon:
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
-
-    @property
-    def whole_words(self) -> int:
-        """Return how many of the first rows are words, not pieces."""
-        return len(self) - self.pieces
 
     @cached_property
     def words(self) -> list[str]:

@@ -112,7 +112,7 @@ def read(path: Path, unknown: str | None, case: str | None, verified: int) -> di
         probabilities = Probabilities(
             np.asarray(both["probabilities"], np.float64), both["counted"], header["probabilities"]
         )
-    ngrams = _ngrams(folder, sizes)
+    ngrams = _ngrams(folder, sizes) if "ngrams" in header else None
     bounds, slots = np.asarray(arrays["bounds"], np.int64), arrays.get("slots")
     schema.check_bounds(bounds, len(arrays["text"]), folder.file("bounds"))
     if slots is not None:
@@ -136,7 +136,7 @@ def read(path: Path, unknown: str | None, case: str | None, verified: int) -> di
             pieces,
             unknown,
             case or header["case"],
-            _tokenizer(folder),
+            _tokenizer(folder) if "tokenizer" in header else ENGLISH,
         ),
         "rows": rows,
         "word_probabilities": probabilities,
@@ -150,9 +150,7 @@ def _damaged(folder: Folder, reason: str) -> FileError:
     return FileError(f"{folder.path / storage.HEADER} is damaged: {reason}")
 
 
-def _ngrams(folder: Folder, sizes: dict[str, int]) -> NgramVectors | None:
-    if "ngrams" not in folder.header:
-        return None
+def _ngrams(folder: Folder, sizes: dict[str, int]) -> NgramVectors:
     shortest, longest, buckets = folder.header["ngrams"]
     arrays = folder.read(NGRAMS, {"dim": sizes["dim"], "buckets": buckets})
     rows, left = arrays["ngrams"], arrays.get("ngram_buckets")
@@ -170,8 +168,6 @@ def _ngrams(folder: Folder, sizes: dict[str, int]) -> NgramVectors | None:
 
 
 def _tokenizer(folder: Folder) -> Tokenizer:
-    if "tokenizer" not in folder.header:
-        return ENGLISH
     try:
         return Tokenizer.from_dict(folder.header["tokenizer"])
     except (TypeError, ParameterError) as error:

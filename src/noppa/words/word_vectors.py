@@ -209,7 +209,7 @@ class WordVectors:
         return self.word_probabilities.values
 
     def __len__(self) -> int:
-        return int(self.matrix.shape[0])
+        return len(self.rows.values)
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.lexicon.row(word) >= 0
