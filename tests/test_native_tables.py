@@ -10,6 +10,7 @@ import pytest
 
 from noppa import _native, constants
 from noppa.text import rules
+from tools import scanner_rules
 
 from .test_characters import TOOL, tool
 
@@ -52,7 +53,7 @@ def test_the_compiled_module_has_these_numbers() -> None:
 
 def test_the_modules_are_plain_values() -> None:
     """The build reads them with any Python, before anything is installed."""
-    for module in (rules, constants):
+    for module in (rules, scanner_rules, constants):
         assert "import" not in Path(module.__file__).read_text().split('"""', 2)[2]
 
 

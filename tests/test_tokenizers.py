@@ -16,10 +16,11 @@ from noppa import _native
 from noppa.cli import program
 from noppa.errors import ParameterError
 from noppa.io.storage import HEADER
-from noppa.text.rules import FOLD, FORM, LONGEST_SEGMENT, RULE_SET, RUN
+from noppa.text.rules import FOLD, FORM, RULE_SET, RUN
 from noppa.text.tokenizer import LANGUAGES, PACKAGES, Tokenizer
 from noppa.words.lexicon import Lexicon
 from tests import oracle
+from tools.scanner_rules import LONGEST_SEGMENT
 
 #: Words of many languages, most frequent first; some hold joints, a mark of their own, or what another spelling has.
 WORDS = [

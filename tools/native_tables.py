@@ -27,7 +27,9 @@ def values_of(path: Path) -> dict[str, Any]:
     return {name: value for name, value in runpy.run_path(str(path)).items() if name.isupper()}
 
 
-RULES = values_of(PACKAGE / "text" / "rules.py")
+RULES = values_of(PACKAGE / "text" / "rules.py") | values_of(
+    Path(__file__).with_name("scanner_rules.py")
+)
 CONSTANTS = values_of(PACKAGE / "constants.py")
 
 UNICODE = "14.0.0"

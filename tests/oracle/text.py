@@ -21,25 +21,28 @@ from noppa.text.rules import (
     DOMAINS,
     FOLD,
     FORM,
-    JOINERS,
-    JOINTS,
-    JOINTS_LIMIT,
     KIND,
     LETTERS_LIMIT,
     LOCAL_LIMIT,
-    LOG_STEPS,
     LONGEST_IN_PIECES,
+    PIECE_MARK,
+    REPLACED,
+    RULE_SET,
+    RUN,
+)
+from tools import native_tables
+from tools.scanner_rules import (
+    JOINERS,
+    JOINTS,
+    JOINTS_LIMIT,
+    LOG_STEPS,
     LONGEST_SEGMENT,
     MIN_COUNTED_LETTERS,
     NEGATION,
     NO_BREAK_AFTER,
     NO_BREAK_BEFORE,
-    PIECE_MARK,
     RANK_OFFSET,
-    REPLACED,
     REPLACEMENT,
-    RULE_SET,
-    RUN,
     SCHEMES,
     SEGMENTED,
     SHARP_S,
@@ -50,8 +53,7 @@ from noppa.text.rules import (
     UNELIDED,
     UNKNOWN_COST,
     WORD_COST,
-)  # fmt: skip
-from tools import native_tables
+)
 
 SPACE, DROP, LETTER, DIGIT, IDEOGRAPH, SYMBOL = KIND.values()
 
