@@ -222,37 +222,27 @@ def test_columns_and_policies_are_those_of_one_machine(tmp_path, model, inputs, 
 
 
 def test_refusals(tmp_path, model, inputs, serial) -> None:
-    job = partial(Job, noppa.load(model))
-    out = tmp_path / "out"
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").write_text("precious")
-    cluster.run_parts(job, Input(inputs), out)
-    for match, call in {
-        "different options": lambda: cluster.run_parts(
-            partial(job, on_error="skip"), Input(inputs), out
-        ),
-        "different input": lambda: cluster.run_parts(job, Input(inputs[:2]), out),
-        "does not exist": lambda: cluster.run_parts(job, Input([str(tmp_path / "none*")]), out),
-        "contains other files": lambda: cluster.run_parts(
-            job, Input(inputs[:1]), tmp_path / "full"
-        ),
-        "is an input|lies in|contains the input": lambda: cluster.run_parts(
-            job, Input(inputs), tmp_path / "in"
-        ),
-        "open an encoder by its path": lambda: cluster.run_parts(
-            partial(Job, noppa.Encoder(WORDS, noppa.Average())), Input(inputs), tmp_path / "other"
-        ),
-        "engine must be one of": lambda: cluster.run_parts(job, Input(inputs), out, engine="cray"),
-    }.items():
+    def refused(match, job, paths, out, **options) -> None:
         with pytest.raises(noppa.NoppaError, match=match):
-            call()
+            cluster.run_parts(job, Input(paths), out, **options)
+
+    job, out, full = partial(Job, noppa.load(model)), tmp_path / "out", tmp_path / "full"
+    full.mkdir()
+    (full / "mine.txt").write_text("precious")
+    cluster.run_parts(job, Input(inputs), out)
+    refused("different options", partial(job, on_error="skip"), inputs, out)
+    refused("different input", job, inputs[:2], out)
+    refused("does not exist", job, [str(tmp_path / "none*")], out)
+    refused("contains other files", job, inputs[:1], full)
+    refused("is an input|lies in|contains the input", job, inputs, tmp_path / "in")
+    in_memory = partial(Job, noppa.Encoder(WORDS, noppa.Average()))
+    refused("open an encoder by its path", in_memory, inputs, tmp_path / "other")
+    refused("engine must be one of", job, inputs, out, engine="cray")
     with open(inputs[0], "a") as file:
         file.write("\nmore")
-    with pytest.raises(noppa.NoppaError, match="different input"):
-        cluster.run_parts(job, Input(inputs), out)
+    refused("different input", job, inputs, out)
     (out / "_noppa" / "job.json").write_text("[]")
-    with pytest.raises(noppa.NoppaError, match="is damaged"):
-        cluster.run_parts(job, Input(inputs), out)
+    refused("is damaged", job, inputs, out)
 
 
 def test_an_input_that_changes_meanwhile_is_noticed(tmp_path, model, inputs, monkeypatch) -> None:

@@ -106,14 +106,6 @@ def test_frames(objects):
     assert objects["8 TrainingReport"].to_pandas().columns[0] == "row"
 
 
-def test_nothing_found_is_shown_as_that():
-    hits = noppa.Index().search("anything")
-    assert "no hits" in hits._repr_html_()
-    assert hits.to_pandas().empty
-    assert "DeduplicationResult(0 kept" in repr(noppa.deduplicate([]))
-    assert noppa.load("similarity").explain("")._repr_html_()
-
-
 # Batches and progress
 
 

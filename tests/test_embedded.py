@@ -184,24 +184,6 @@ class TestColumns:
             found = noppa.Encoder(view, method).encode(TEXTS)
             assert np.allclose(found, noppa.Encoder(copied, method).encode(TEXTS), atol=1e-6)
 
-    @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
-    def test_every_type(self, dtype: str) -> None:
-        values, scales = in_dtype(np.random.default_rng(1).normal(size=(4, 9)), dtype)
-        words = noppa.WordVectors([*"abcd"], values, scales=scales)  # type: ignore[arg-type]
-        view = words.columns(1, 8).columns(2, 6)
-        found = noppa.Encoder(view, noppa.Average()).encode("a d")
-        wanted = noppa.Encoder(words, noppa.Average()).encode("a d")[3:7]
-        assert (found == wanted).all()
-
-    def test_files_have_the_columns_alone(self, tmp_path: Path) -> None:
-        view = self.words.columns(3, 9)
-        for name in ("v.npy", "v.safetensors", "v.txt", "v"):
-            noppa.words.formats.write(view, tmp_path / name)
-            again = noppa.WordVectors.load(tmp_path / name)
-            assert (again["cake"] == view["cake"]).all()
-        few = noppa.WordVectors.load(tmp_path / "v", keep=["cake"], dtype="int8")
-        assert (few["cake"] == view["cake"]).all()
-
 
 def test_a_pickle_of_another_edition_s_preset_says_what_to_do(model: Path) -> None:
     sent = pickle.dumps(noppa.load("similarity"))

@@ -279,10 +279,3 @@ def test_other_processes_give_the_same_bytes(tmp_path: Path, start: str) -> None
     assert queue.get(timeout=PATIENCE) == wanted
     child.join(PATIENCE)
     assert child.exitcode == 0
-
-
-def test_a_collection_compared_with_itself_is_encoded_once() -> None:
-    encoder, texts = noppa.load("small"), ["a cake", ""]
-    with pytest.warns(noppa.NoppaWarning, match="1 of 2 texts have no known word"):
-        cosines = encoder.similarity(texts, texts)
-    np.testing.assert_allclose(cosines, [[1, 0], [0, 0]], atol=1e-6)

@@ -109,12 +109,6 @@ def test_it_comes_once_a_call(model: noppa.Encoder, call: Any) -> None:
     assert len(warned(lambda: call(model))) == 1
 
 
-def test_search_and_index(model: noppa.Encoder, tmp_path: Path) -> None:
-    index = noppa.Index(model)
-    assert len(warned(lambda: index.add(GERMAN))) == 1
-    assert len(warned(lambda: index.search(RUSSIAN))) == 1
-
-
 def test_one_line_on_the_command_line(tmp_path: Path) -> None:
     text = tmp_path / "lines.txt"
     text.write_text("\n".join([RUSSIAN] * 5000), encoding="utf-8")

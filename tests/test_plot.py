@@ -130,12 +130,6 @@ def test_the_map_holds_the_most_variance() -> None:
     assert "(100 % of the variance)" in drawn.x_axis
 
 
-def test_a_png_without_any_font_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resvg_py.svg_to_bytes", lambda **options: b"an empty picture")
-    with pytest.raises(FileError, match=r"needs a font, and none is installed"):
-        PICTURES["cosines"].save(tmp_path / "it.png")
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [

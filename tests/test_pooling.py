@@ -21,7 +21,6 @@ from .test_kernels import (
     WORDS,
     assert_close,
     batch,
-    native_rows,
     noppa_kernel,
     one_text,
     stored,
@@ -81,13 +80,6 @@ def test_native_equals_twin(instruction_set: str, name: str, kind: str, dim: int
         return  # no more words than dimensions, or all is noise: see the degenerate cases below
     # in one dimension the words of a sentence may nearly cancel each other
     assert_close(METHODS[name], stored(kind, dim), learnt(dim), 2e-6 if dim > 1 else 1e-5)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_one_dimension_and_vectors_of_zeros_stay_finite(name: str) -> None:
-    words = stored("float32", 1)
-    zeros = noppa.WordVectors(words.words, np.zeros((WORDS, 1)), words.probabilities)
-    assert np.isfinite(native_rows(METHODS[name], zeros, learnt(1))[0]).all()
 
 
 def kernels() -> dict[str, _native.Pooling]:

@@ -78,13 +78,3 @@ def test_a_second_call_takes_another_model(connection: Any) -> None:
     assert register(register(connection), "default") is connection
     query = "SELECT len(noppa_embed('a cake'))"
     assert connection.execute(query).fetchone() == (noppa.load().dim,)
-
-
-def test_empty_tables_and_empty_texts(connection: Any) -> None:
-    register(connection)
-    assert connection.execute("SELECT noppa_embed(text) FROM texts WHERE false").fetchall() == []
-    with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        (vector,) = connection.execute("SELECT noppa_embed('')").fetchone()
-    assert not any(vector)
-    with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        assert connection.execute("SELECT noppa_similarity('', 'x')").fetchone() == (0.0,)

@@ -118,10 +118,3 @@ def test_models_are_loaded_late() -> None:
         component.warm_up()
     with pytest.raises(ParameterError, match="cannot encode"):
         NoppaDocumentEmbedder(3).run([])
-
-
-def test_no_documents_and_documents_without_words() -> None:
-    assert NoppaDocumentEmbedder().run([]) == {"documents": []}
-    with pytest.warns(noppa.NoppaWarning, match="2 of 3 texts have no known word"):
-        made = NoppaDocumentEmbedder().run([Document(content=t) for t in ("a cake", "", None)])
-    assert [any(document.embedding) for document in made["documents"]] == [True, False, False]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,13 +172,6 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path) -> None:
         encoder(tmp_path / "empty")
     with pytest.raises(FileError, match="exists and is no model2vec folder"):
         export(noppa.load("similarity"), "model2vec", tmp_path / "empty")
-    own = noppa.Encoder(made_words(), noppa.Average())
-    export(own, "model2vec", tmp_path / "model")
-    export(own, "model2vec", tmp_path / "model")
-    described = json.loads((tmp_path / "model" / "config.json").read_text())
-    assert described["normalize"] is False
-    with pytest.raises(ParameterError, match="to must be one of"):
-        export(own, "pickle", tmp_path / "x")
 
 
 def test_hostile_texts_take_no_square_of_their_length() -> None:

@@ -15,13 +15,9 @@ import pytest
 os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1")
 
 import torch
-from datasets import Dataset
 from sentence_transformers import (
     SentenceTransformer,
-    SentenceTransformerTrainer,
-    SentenceTransformerTrainingArguments,
 )
-from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
 from sentence_transformers.sentence_transformer.modules import Dense
 
 import noppa
@@ -66,47 +62,6 @@ def test_saved_and_loaded_by_who_knows_nothing_of_us(
     again = SentenceTransformer(str(tmp_path / "model"), trust_remote_code=True)
     assert type(again[0]) is not NoppaModule  # it was imported anew
     np.testing.assert_array_equal(again.encode(TEXTS[:2]), model.encode(TEXTS[:2]))
-
-
-def test_training_on_top(tmp_path: Path) -> None:
-    """One epoch of their trainer moves the layer after the encoder, and the cosines towards their marks."""
-    torch.manual_seed(0)
-    encoder = noppa.load("similarity")
-    dense = Dense(encoder.dim, 16, activation_function=torch.nn.Identity())
-    model = sentence_transformer(encoder, dense)
-    pairs = {
-        "sentence1": [f"the {word} cake" for word in "red blue green white".split()] * 8,
-        "sentence2": ["a sweet cake", "the train was late"] * 16,
-        "score": [0.0, 1.0] * 16,  # against what the words say, so that something must be learnt
-    }
-
-    def cosines() -> np.ndarray:
-        left, right = (model.encode(pairs[name]) for name in ("sentence1", "sentence2"))
-        return model.similarity_pairwise(left, right).numpy()
-
-    before, weights = cosines(), dense.linear.weight.detach().clone()
-    arguments = SentenceTransformerTrainingArguments(
-        output_dir=str(tmp_path / "run"),
-        num_train_epochs=1,
-        per_device_train_batch_size=8,
-        learning_rate=0.05,
-        report_to=[],
-        save_strategy="no",
-        disable_tqdm=True,
-        use_cpu=True,
-    )
-    loss = CosineSimilarityLoss(model)
-    SentenceTransformerTrainer(
-        model=model, args=arguments, train_dataset=Dataset.from_dict(pairs), loss=loss
-    ).train()
-    after = cosines()
-    assert not torch.equal(weights, dense.linear.weight)
-    wanted = np.array(pairs["score"])
-    assert ((after - wanted) ** 2).mean() < 0.5 * ((before - wanted) ** 2).mean()
-    np.testing.assert_array_equal(model[0].encoder.encode("a cake"), encoder.encode("a cake"))
-    model.save(str(tmp_path / "trained"))
-    again = SentenceTransformer(str(tmp_path / "trained"), trust_remote_code=True)
-    np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
 
 
 def test_an_exported_mean_needs_no_module_of_ours(tmp_path: Path) -> None:

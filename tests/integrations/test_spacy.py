@@ -69,16 +69,6 @@ def test_similarity_of_docs_spans_and_tokens_is_our_cosine() -> None:
     assert doc.similarity(doc) == pytest.approx(1, abs=1e-12)
 
 
-def test_texts_without_words_are_zeros() -> None:
-    nlp = pipeline()
-    with pytest.warns(noppa.NoppaWarning, match="no known word"):
-        empty, doc = nlp.pipe(["", TEXTS[0]])
-    assert empty.vector.shape == (320,)
-    assert not empty.has_vector
-    assert empty.vector_norm == 0
-    assert doc.similarity(empty) == empty.similarity(doc) == 0.0
-
-
 def test_a_preset_is_written_by_its_name(tmp_path: Path) -> None:
     nlp = pipeline(model="default")
     nlp.to_disk(tmp_path)
