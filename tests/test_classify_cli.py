@@ -147,7 +147,6 @@ def test_labels_of_any_kind_from_json_and_pairs(place: Path, tmp_path: Path) -> 
     ("rows", "options", "says"),
     [
         ([("a", "x"), ("b", "")], [], "row 2 has an empty 'topic'"),
-        ([("a", "x"), ("b", "x")], [], "every row has the label 'x'"),
         ([("a", "x"), ("b", "y")], [], "has 1 row"),
         ([("a", "x"), ("b", "x")], ["--label", "what"], "no column 'what'"),
         ([("a", "x"), ("b", "x")], ["--text", "what"], "no column 'what'"),

@@ -75,10 +75,8 @@ def test_a_reference_is_kept_and_not_judged() -> None:
     reference = ["the sea is calm today", "the sea is calm today", "a red car on the road"]
     found = noppa.deduplicate([*TEXTS[:2], "a new text about the moon"], reference=reference)
     assert found.kept.tolist() == [2]
-    assert [(one.row, one.repeats, one.in_reference) for one in found.removed] == [
-        (0, 2, True),
-        (1, 0, True),
-    ]
+    repeats = [(one.row, one.repeats, one.in_reference) for one in found.removed]
+    assert repeats == [(0, 2, True), (1, 0, True)]
     assert found.removed[0].repeated_text == reference[2]
 
 
@@ -156,8 +154,6 @@ def test_nothing_at_all() -> None:
         ({"texts": ["a"], "threshold": 0.2}, "threshold must be a number from 0.5 to 1, not 0.2"),
         ({"texts": ["a"], "threshold": "high"}, "threshold must be a number"),
         ({"texts": ["a"], "reference": [3]}, "item 0 is a int"),
-        ({"texts": ["a"], "model": 3}, "3 cannot encode"),
-        ({"texts": ["a"], "model": "no-such-model"}, "no-such-model does not exist"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], message: str) -> None:

@@ -165,6 +165,12 @@ def test_long_texts_overlap_by_their_first_words_and_long_queries_by_their_rares
     assert sum(one.share for one in long.explain().nearest) == pytest.approx(long.overlap, abs=1e-5)
 
 
+def test_a_term_after_the_last_one_is_not_found() -> None:
+    index = made_index(["b ba"])  # stored as "bba"
+    assert len(index.search("bba", mode="words")) == 0
+    assert index.search("ba", mode="words").ids == ["0"]
+
+
 def test_terms_are_tokens_in_lower_case_without_punctuation() -> None:
     assert split_terms("It's 3.50, ISN'T it? — Ünï-code U.S. 東京 ...") == [
         "it", "'s", "3.50", "is", "n't", "it", "ünï-code", "u.s.", "東", "京",

@@ -141,7 +141,6 @@ def test_why(folder: Path) -> None:
     [
         ("search|idx||-n|3", "nothing was found: the query is empty"),
         ("search|idx|unheard", "nothing was found: no word of 'unheard' is known"),
-        ("search|idx|unheard|--mode|words", "nothing was found: no text contains a word"),
         ("search|rows.csv|unheard|-c|body|-m|model", "nothing was found: no word of 'unheard'"),
         ("search|idx|cake|--where|year >", "cannot parse the filter"),
         ("search|idx|cake|-m|similarity", "made with another encoder than similarity"),

@@ -296,14 +296,6 @@ def test_keywords_of_a_file_of_each_line_and_of_a_text(table: Path) -> None:
         (["topics", "in.csv", "-c", "body", "-o", "in.csv"], "in.csv is an input"),
         (["topics", "none.txt"], "there are no texts"),
         (["topics", "gone.csv"], "gone.csv does not exist"),
-        (
-            ["topics", "--outliers", "3", "in.csv", "-c", "body", "-o", "o.txt"],
-            "end the name in .csv",
-        ),
-        (
-            ["topics", "--outliers", "3", "in.csv", "-c", "body", "-o", "in.csv"],
-            "in.csv is an input",
-        ),
         (["keywords", "gone.csv"], "gone.csv does not exist"),
     ],
 )

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noppa.classify import storage
-from noppa.classify.explain import Decision, Neighbour, Neighbours, explain_text, strongest_ngrams
+from noppa.classify.explain import (
+    Decision,
+    Neighbour,
+    explain_text,
+    plain_label,
+    strongest_ngrams,
+)
 from noppa.classify.features import Texts
 from noppa.classify.labels import same_length
 from noppa.classify.logistic import probabilities
@@ -20,7 +26,7 @@ from noppa.classify.report import SUSPICIOUS, TrainingReport, make_report
 from noppa.classify.storage import Contents
 from noppa.classify.training import learn, zero_shot_contents
 from noppa.encoder import embedded
-from noppa.encoder.models import Model
+from noppa.encoder.models import Model, unit_rows
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.io import hub
 from noppa.io.storage import EVERY_BYTE, VERIFIED_BYTES
@@ -131,7 +137,7 @@ class Classifier:
 
     def _set(self, contents: Contents) -> None:
         self._fitted = contents
-        self._neighbours: Neighbours | None = None
+        self._kept_rows: NDArray[np.float32] | None = None
 
     def report(
         self,
@@ -242,10 +248,23 @@ class Classifier:
 
     def nearest(self, text: str | Sequence[str], n: int = 5) -> list[Neighbour]:
         """Return the n training rows whose vectors have the largest cosine with that of a text; needs `keep_texts`."""
-        threads = thread_count(self.threads)
-        if self._neighbours is None:
-            self._neighbours = Neighbours(self.contents, threads)
-        return self._neighbours.nearest(self._one(text), whole(n, "n", 1), threads)
+        contents, query = self.contents, self._one(text)
+        if contents.texts is None or contents.members is None:
+            raise ParameterError(
+                "this classifier does not keep its training texts", "train it with keep_texts=True"
+            )
+        if contents.features.encoder is None:
+            raise ParameterError("this classifier has no vectors to find the nearest rows by")
+        kept, threads = Texts(contents.texts), thread_count(self.threads)
+        if self._kept_rows is None:
+            self._kept_rows = unit_rows(np.hstack(contents.features.dense(kept, threads)))
+        cosines = self._kept_rows @ unit_rows(np.hstack(contents.features.dense(query, threads)))[0]
+        rows = np.argsort(-cosines, kind="stable")[: whole(n, "n", 1)].tolist()
+        labels = contents.labels.from_members(contents.members[rows] > 0)
+        return [
+            Neighbour(row, kept.item(row), plain_label(label), float(cosines[row]))
+            for row, label in zip(rows, labels, strict=True)
+        ]
 
     def _one(self, text: Any) -> Texts:
         """Return a text, or a pair, as a collection of one."""
@@ -299,7 +318,7 @@ class Classifier:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows: a copy in another process only predicts."""
-        state = {**self.__dict__, "_neighbours": None}
+        state = {**self.__dict__, "_kept_rows": None}
         state.pop("training_", None)
         return state
 

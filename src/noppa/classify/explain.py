@@ -15,7 +15,6 @@ from noppa.classify.features import Features, Texts
 from noppa.classify.logistic import LinearModel
 from noppa.classify.storage import Contents
 from noppa.display import Displayed, cut, dataclass_repr, frame, text_table
-from noppa.encoder.models import unit_rows
 from noppa.errors import NoppaWarning, ParameterError
 from noppa.explain import Explanation
 
@@ -284,34 +283,6 @@ class Neighbour:
     cosine: float
 
     __repr__ = dataclass_repr
-
-
-class Neighbours:
-    """The kept training texts, with their vectors encoded once."""
-
-    def __init__(self, contents: Contents, threads: int) -> None:
-        if contents.texts is None or contents.members is None:
-            raise ParameterError(
-                "this classifier does not keep its training texts", "train it with keep_texts=True"
-            )
-        self.features, self.texts = contents.features, Texts(contents.texts)
-        self.labels = contents.labels.from_members(contents.members > 0)
-        self.rows = self._unit_rows(self.texts, threads)
-
-    def nearest(self, texts: Texts, n: int, threads: int) -> list[Neighbour]:
-        """Return the n training rows with the largest cosines with the first of `texts`."""
-        cosines = self.rows @ self._unit_rows(texts, threads)[0]
-        return [
-            Neighbour(row, self.texts.item(row), plain_label(self.labels[row]), float(cosines[row]))
-            for row in np.argsort(-cosines, kind="stable")[:n].tolist()
-        ]
-
-    def _unit_rows(self, texts: Texts, threads: int) -> NDArray[np.float32]:
-        """Return all dense features of texts, scaled to length one."""
-        blocks = self.features.dense(texts, threads)
-        if not blocks:
-            raise ParameterError("this classifier has no vectors to find the nearest rows by")
-        return unit_rows(np.hstack(blocks))
 
 
 def plain_label(label: Any) -> Any:

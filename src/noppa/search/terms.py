@@ -117,8 +117,10 @@ def find_term(
             low = middle + 1
         else:
             high = middle
-    is_known = content[slice(*bounds[low : low + 2])].tobytes() == wanted
-    start, stop = arrays["posting_bounds"][low : low + 2] if is_known else (0, 0)
+    is_beyond = low == len(bounds) - 1
+    if is_beyond or content[bounds[low] : bounds[low + 1]].tobytes() != wanted:
+        return arrays["posting_rows"][:0], arrays["posting_counts"][:0]
+    start, stop = arrays["posting_bounds"][low : low + 2]
     return arrays["posting_rows"][start:stop], arrays["posting_counts"][start:stop]
 
 
