@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import noppa
+from noppa.constants import PART
 from noppa.errors import ParameterError
-from noppa.methods.noppa import PAIR_PARTS, PARTS, attention, positions
+from noppa.methods.noppa import PAIR_PARTS, attention, positions
 
 from .conftest import made_texts, made_words
 from .test_kernels import DIMS, native_rows, numpy_rows, stored
 
-ALL = (*PARTS, "dct1", "dct2", "dct7")
+ALL = (*PART, "dct1", "dct2", "dct7")
 
 
 @pytest.mark.parametrize("dim", DIMS)

@@ -20,11 +20,7 @@ def needs(extra: str, what: str, otherwise: str = "") -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        if (
-            isinstance(error, MissingPackageError)
-            or not error.name
-            or error.name.startswith("noppa")
-        ):
+        if not error.name or error.name.startswith("noppa"):
             raise
         raise MissingPackageError(
             f"{what} needs {error.name}, which is not installed: pip install 'noppa[{extra}]'{otherwise}"

@@ -58,9 +58,6 @@ PAIR_KERNELS: dict[str, Callable[[Float], Float]] = {
     "square": np.square,
 }
 
-#: Parts that NoPPA can concatenate; their native numbers are followed by those of `dct1`, `dct2`, …
-PARTS = tuple(PART)
-
 #: Parts that are sums over pairs of words.
 PAIR_PARTS = ("context", "ordered", "product")
 
@@ -188,8 +185,7 @@ class NoPPA(Method):
             return [np.zeros((0, width)) for width in self._widths(sentence.words.dim)]
         options = (sentence.weights, self.kernel, self.attend_self)
         positional = self._positional(sentence)
-        numbers = map(part_number, self.parts)
-        return [noppa_terms(number, sentence.vectors, positional, *options) for number in numbers]
+        return [noppa_terms(part, sentence.vectors, positional, *options) for part in self.parts]
 
     def _positional(self, sentence: Sentence) -> Float:
         """Return equation 10: word vectors plus positions, in the columns in which pairs are compared, (tokens, columns)."""
@@ -270,7 +266,7 @@ class NoPPA(Method):
         pooler: Pooler = super().pooler(words, learnt)
         if not isinstance(pooler, NumpyPooler):
             pooler = _Positioned(self, words)
-        return pooler if self.max_tokens is None else _Bounded(pooler, self.max_tokens, self.policy)
+        return pooler if self.max_tokens is None else _bounded(pooler, self.max_tokens, self.policy)
 
 
 def _valid_parts(value: Any, name: str) -> tuple[str, ...]:
@@ -281,7 +277,7 @@ def _valid_parts(value: Any, name: str) -> tuple[str, ...]:
     unknown = [part for part in parts if not isinstance(part, str) or part_number(part) < 0]
     if not parts or unknown or len(set(parts)) < len(parts):
         raise ParameterError(
-            f"{name} must be some of {', '.join(PARTS)}, dct1, dct2, … dct{MOST_COSINES}, each once, "
+            f"{name} must be some of {', '.join(PART)}, dct1, dct2, … dct{MOST_COSINES}, each once, "
             f"not {short_repr(value)}"
         )
     return parts
@@ -306,28 +302,26 @@ def _too_long(text: int, tokens: int, limit: int) -> ParameterError:
     )
 
 
-class _Bounded:
-    """Wraps a pooler so that it never gets more than `limit` tokens of one text."""
+def _bounded(pool_within: Pooler, limit: int, policy: str) -> Pooler:
+    """Wrap a pooler so that it never gets more than `limit` tokens of one text."""
 
-    def __init__(self, within: Pooler, limit: int, policy: str) -> None:
-        self.within, self.limit, self.policy = within, limit, policy
-
-    def __call__(self, ids: Tokens, offsets: Bounds, steps: kernels.Steps, threads: int) -> Rows:
-        limit = self.limit
+    def pool(ids: Tokens, offsets: Bounds, steps: kernels.Steps, threads: int) -> Rows:
         # a batch of few tokens has no long text
         if len(ids) <= limit or not (over := np.flatnonzero(np.diff(offsets) > limit)).size:
-            return self.within(ids, offsets, steps, threads)
-        if self.policy == "error":
+            return pool_within(ids, offsets, steps, threads)
+        if policy == "error":
             raise _too_long(over[0], offsets[over[0] + 1] - offsets[over[0]], limit)
-        if self.policy == "truncate":
+        if policy == "truncate":
             warn(
                 f"{len(over)} texts were cut to max_tokens={limit} tokens, the first is text {over[0]}"
             )
-            return self.within(*truncated(ids, offsets, limit), steps, threads)
+            return pool_within(*truncated(ids, offsets, limit), steps, threads)
         ids, inner, owners = windows(ids, offsets, limit)
-        rows, known = self.within(ids, inner, kernels.Steps([]), threads)
+        rows, known = pool_within(ids, inner, kernels.Steps([]), threads)
         rows, known = averaged(rows, known, owners, len(offsets) - 1)
         return kernels.apply_steps(rows.astype(kernels.REAL), known, steps, threads), known
+
+    return pool
 
 
 class _Positioned:
@@ -422,19 +416,19 @@ def pair_terms(
 
 
 def noppa_terms(
-    part: int, vectors: Float, positional: Float, weights: Float, kernel: str, attend_self: bool
+    name: str, vectors: Float, positional: Float, weights: Float, kernel: str, attend_self: bool
 ) -> Float:
     """Return what each word adds to one part of a pooled vector, (tokens, dim): equation 9 before its outer sum.
 
     A maximum is attributed to the first word that has it; a standard deviation to each word by its squared distance.
     """
-    tokens, name = len(vectors), PARTS[part] if part < len(PARTS) else "dct"
+    tokens = len(vectors)
     if name in PAIR_PARTS:
         return pair_terms(name, positional, weights, kernel, attend_self)
     if name == "word":
         return np.asarray(weights[:, None] * vectors / tokens)
-    if name == "dct":
-        waves = np.cos(np.pi * (2 * np.arange(tokens) + 1) * (part - len(PARTS)) / (2 * tokens))
+    if name.startswith("dct"):
+        waves = np.cos(np.pi * (2 * np.arange(tokens) + 1) * int(name[3:]) / (2 * tokens))
         return np.asarray((weights * waves)[:, None] * vectors / tokens)
     if name == "std":
         squares = (vectors - vectors.mean(axis=0)) ** 2 / tokens

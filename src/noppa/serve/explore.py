@@ -12,8 +12,8 @@ from starlette.responses import Response
 
 from noppa import Encoder
 from noppa import _native as kernels
+from noppa.constants import PART
 from noppa.explain import Explanation
-from noppa.methods.noppa import PARTS
 from noppa.search.vectors import nearest
 from noppa.serve.errors import invalid, too_large
 from noppa.serve.methods import MethodField, about, offered, summary
@@ -178,7 +178,7 @@ def operations(app: Application) -> list[Operation]:
                     {"name": name, "parameters": defaults, "summary": summary(name)}
                     for name, defaults in offered().items()
                 ],
-                "parts": [*PARTS, "dct1", "dct2", "dct3"],
+                "parts": [*PART, "dct1", "dct2", "dct3"],
                 "index": app.index and app.index.name,
             }
         )
