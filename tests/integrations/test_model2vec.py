@@ -170,7 +170,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileError, match="model2vec cannot open"):
         encoder(tmp_path / "empty")
-    with pytest.raises(FileError, match="exists and is no model2vec folder"):
+    with pytest.raises(FileError, match="exists and is not a model2vec folder"):
         export(noppa.load("similarity"), "model2vec", tmp_path / "empty")
 
 

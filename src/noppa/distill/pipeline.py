@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +101,19 @@ def distill_all(
     """Distill several teachers into adjacent columns, `dim` each and equally long on average; see `distill`."""
     for teacher in teachers[1:]:
         teacher.known_pieces()  # fails now, not after hours of work, if it cannot be loaded
-    options = {"frequencies": frequencies, "fit": fit, "tokenizer": tokenizer, "progress": progress}
-    first = distill(teachers[0], words, texts, dim, **options)  # type: ignore[arg-type]
-    parts = [first]
-    for teacher in teachers[1:]:
-        pieces = first.words[len(words) :]
-        parts.append(distill(teacher, words, texts, dim, pieces=pieces, **options))  # type: ignore[arg-type]
+    one = partial(
+        distill,
+        words=words,
+        texts=texts,
+        dim=dim,
+        frequencies=frequencies,
+        fit=fit,
+        tokenizer=tokenizer,
+        progress=progress,
+    )
+    first = one(teachers[0])
+    pieces = first.words[len(words) :]
+    parts = [first, *(one(teacher, pieces=pieces) for teacher in teachers[1:])]
     if len(parts) == 1:
         return first
     equal = [part.vectors / root_mean_square_length(part.vectors) for part in parts]

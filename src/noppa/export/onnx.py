@@ -7,6 +7,7 @@ Texts become ids outside the graph: with `noppa.integrations.onnx`, or with any 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +78,16 @@ class Graph:
     ) -> Any:
         """Return the checked `onnx.ModelProto`, with inputs and outputs as name: (dtype, shape)."""
         helper = self.onnx.helper
-
-        def tensors(named: Mapping[str, tuple[Any, list[Any]]]) -> list[Any]:
-            return [
+        tensors = [
+            [
                 helper.make_tensor_value_info(
                     name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape
                 )
                 for name, (dtype, shape) in named.items()
             ]
-
-        graph = helper.make_graph(
-            self.nodes, "noppa", tensors(inputs), tensors(outputs), self.constants
-        )
+            for named in (inputs, outputs)
+        ]
+        graph = helper.make_graph(self.nodes, "noppa", *tensors, self.constants)
         opset = [helper.make_opsetid("", OPSET)]
         model = helper.make_model(graph, opset_imports=opset, producer_name="noppa")
         model.ir_version = IR_VERSION
@@ -101,29 +100,24 @@ def write_encoder(encoder: Encoder, path: Path) -> None:
     """Write a graph from `ids` (texts, tokens) to `vectors` (texts, dim), and its words in `.vocab.txt`."""
     graph = Graph()
     facts = add_vectors(graph, encoder)
-    shape = ["texts", encoder.dim]
-    model = graph.model(
-        {"ids": (np.int64, ["texts", "tokens"])}, {"vectors": (np.float32, shape)}, facts
-    )
-    with atomic_file(path.with_suffix(".vocab.txt")) as words, atomic_file(path) as new:
-        words.write_bytes(vocabulary(encoder.words))
-        new.write_bytes(model.SerializeToString())
+    inputs = {"ids": (np.int64, ["texts", "tokens"])}
+    model = graph.model(inputs, {"vectors": (np.float32, ["texts", encoder.dim])}, facts)
+    _write(path, model, {".vocab.txt": vocabulary(encoder.words)})
 
 
 def write_classifier(classifier: Classifier, path: Path) -> None:
     """Write a graph with `logits` and `probabilities`, words in `.vocab.txt` and n-grams in `.ngrams.txt`."""
-    model = classifier_graph(classifier)
     features = classifier.contents.features
     words = b"" if features.encoder is None else vocabulary(features.encoder.words)
     names = "".join(f"{name}\n" for name in features.ngram_names).encode()
-    with (
-        atomic_file(path.with_suffix(".vocab.txt")) as vocab_file,
-        atomic_file(path.with_suffix(".ngrams.txt")) as ngram_file,
-        atomic_file(path) as new,
-    ):
-        vocab_file.write_bytes(words)
-        ngram_file.write_bytes(names)
-        new.write_bytes(model.SerializeToString())
+    _write(path, classifier_graph(classifier), {".vocab.txt": words, ".ngrams.txt": names})
+
+
+def _write(path: Path, model: Any, lists: Mapping[str, bytes]) -> None:
+    contents = {path.with_suffix(suffix): content for suffix, content in lists.items()}
+    with ExitStack() as stack:
+        for target, content in {**contents, path: model.SerializeToString()}.items():
+            stack.enter_context(atomic_file(target)).write_bytes(content)
 
 
 def classifier_graph(classifier: Classifier) -> Any:

@@ -54,7 +54,8 @@ def unit_row(encoder: Any, text: Any) -> list[float]:
 def paired_cosines(encoder: Any, left: Any, right: Any, **options: Any) -> NDArray[np.float64]:
     """Return the cosine of each text of `left` with the text of `right` in the same place, or with its only text.
 
-    options: those of `Encoder.encode`.
+    Args:
+        options: Those of `Encoder.encode`.
     """
     a, b = (encoder.encode(texts, normalize=True, **options) for texts in (left, right))
     b = np.atleast_2d(b)

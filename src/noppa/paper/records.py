@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import re
@@ -22,6 +21,7 @@ import noppa
 from noppa import _native as kernels
 from noppa.classify.probe import SEED
 from noppa.errors import FileError
+from noppa.io import storage
 from noppa.paper import protocols, tasks
 from noppa.paper.protocols import Candidate
 from noppa.paper.tasks import Row, Task
@@ -144,11 +144,7 @@ def file_fingerprint(path: Path | None) -> dict[str, str] | None:
     """Return the name of a file and its sha256; the name alone for a folder."""
     if path is None or not path.is_file():
         return None if path is None else {"file": path.name}
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return {"file": path.name, "sha256": digest.hexdigest()}
+    return {"file": path.name, "sha256": storage.sha256(path)}
 
 
 def surroundings() -> Record:
