@@ -1,4 +1,4 @@
-"""Saved folders and files appear whole or not at all: faults, kills, races, leftovers."""
+"""Save folders and files completely or not at all, whatever fails or is killed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ KINDS: dict[str, Saved] = {
 
 @pytest.fixture(autouse=True)
 def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody pulls the plug here; what a failing fsync does is seen all the same."""
+    """Do not wait for the disk; injected faults of fsync still occur."""
     monkeypatch.setattr("os.fsync", lambda handle: None)
 
 

@@ -1,4 +1,4 @@
-"""The native module called directly, with anything: it refuses, and neither crashes, hangs nor reads outside its arrays."""
+"""Call the native module directly with bad arguments: it raises, and never crashes, hangs or reads outside its arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = ["the", "girl", "eats", "a", "cake"]
 
 
 def ran(code: str) -> str:
-    """What a program prints that may crash: it runs in a process of its own."""
+    """Run a program that may crash in a process of its own, and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", f"import numpy as np\nfrom noppa import _native\n{code}"],
         capture_output=True,
@@ -41,7 +41,7 @@ def vocabulary(**changes: Any) -> _native.Vocabulary:
 
 
 def colliding(count: int) -> list[bytes]:
-    """Words of 8 ASCII bytes whose unseeded hash ends in the same 20 bits, by running the hash backwards."""
+    """Return words of 8 ASCII bytes whose unseeded hashes share 20 bits, by inverting the hash."""
 
     def unmixed(h: np.ndarray) -> np.ndarray:
         h = (h ^ (h >> np.uint64(32))) * np.uint64(pow(0xD6E8FEB86659FD93, -1, 1 << 64))
@@ -190,7 +190,7 @@ HOSTILE = [
 
 
 def refused(calls: list[str]) -> list[str]:
-    """The error of each call: all in one process, which a call that is not checked would crash."""
+    """Return the error of each call; all run in one process, which an unchecked call would crash."""
     return ran(
         f"""{POOLED}
 for call in {calls!r}:
@@ -251,7 +251,7 @@ for parse in (_native.parse_vectors, _native.parse_records):
 
 
 def test_texts_that_change_their_list_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python normalizes texts, and may run other threads meanwhile."""
+    """Normalization runs Python code, and so possibly other threads."""
     texts = ["\u0905\u0902 cake"] * 1_000
     monkeypatch.setattr("unicodedata.normalize", lambda form, text: texts.clear() or text)
     ids, offsets = vocabulary().look_up(texts, 1)
@@ -263,7 +263,7 @@ def test_texts_that_change_their_list_while_it_is_read(monkeypatch: pytest.Monke
     sys.platform != "linux", reason="reads /proc; only Linux has huge pages for the asking"
 )
 def test_the_memory_of_large_results_is_never_shared_and_goes_back_when_freed() -> None:
-    """malloc would keep 32 MB and more of it."""
+    """malloc alone would keep 32 MB or more."""
     told = ran(
         """
 def resident():

@@ -1,4 +1,4 @@
-"""What a character is does not depend on the Python that runs or that built the native module."""
+"""Characters have the same properties with every Python version, at run time and at build time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tool() -> ModuleType:
 
 
 def test_native_equals_the_oracle_on_every_code_point() -> None:
-    """And both give what they give with every Python: each wheel is tested by this."""
+    """Also compare with a digest that holds for every Python version; every wheel runs this test."""
     digest = hashlib.sha256()
     for low in range(0, len(CODES), 0x8000):
         text = "".join(map(chr, CODES[low : low + 0x8000]))

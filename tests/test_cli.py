@@ -1,4 +1,4 @@
-"""The command line: its commands and options, tables and JSON, explanations, help and completion."""
+"""Run commands: options, tables, JSON, explanations, help and completion."""
 
 from __future__ import annotations
 

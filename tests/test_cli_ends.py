@@ -1,4 +1,4 @@
-"""How commands end when something else ends them: signals, full disks, damaged files, hostile text on a terminal."""
+"""End commands by signals and full disks, and show hostile text on a terminal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(*arguments, **options):
 
 
 def on_a_terminal(*arguments):
-    """What a command shows on a terminal."""
+    """Return what a command shows on a terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*MAIN, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,

@@ -1,4 +1,4 @@
-"""The commands encode, fit and vectors, as processes: what they print, what they leave, how they end."""
+"""Run encode, fit and vectors as processes, and check their output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ main()
 
 
 def started(model, source, target, *more):
-    """A run that has come to a checkpoint, and goes on no longer."""
+    """Start a run that stops after its first checkpoint."""
     command = [sys.executable, "-c", HELD, "encode", source, "-m", model, "-o", target, *more]
     process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE)
     checkpoint = target.with_name(f".{target.name}.checkpoint")
@@ -122,7 +122,7 @@ def started(model, source, target, *more):
 
 @pytest.fixture
 def long(tmp_path):
-    """Eight batches."""
+    """Write a file of eight batches."""
     path = tmp_path / "long.txt"
     path.write_bytes(b"".join(b"the girl %d eats a cake\n" % at for at in range(80_000)))
     return path

@@ -1,4 +1,4 @@
-"""No command writes onto what it reads, whatever the two are called."""
+"""No command overwrites its input, by whatever name or link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compressed files that are cut, damaged, joined or made to grow: never taken for whole when they are not."""
+"""Read compressed files that are cut, damaged, joined or zip bombs; incomplete files are always reported."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_damaged_archives(tmp_path, method):
 
 @pytest.mark.parametrize("kind", [*PACK, "zip"])
 def test_what_grows_is_taken_in_pieces(tmp_path, monkeypatch, kind):
-    """24 MB of zeros in some kilobytes: only what was asked for, or what a piece of zstd becomes, is in memory."""
+    """Of 24 MB of zeros in a few kilobytes, only the requested part is in memory."""
     monkeypatch.setattr(compression, "ZSTD_PIECE", 64)
     path = tmp_path / "v"
     path.write_bytes(PACK.get(kind, zipped)(bytes(24 << 20)))

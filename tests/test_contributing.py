@@ -1,4 +1,4 @@
-"""The kernel of CONTRIBUTING.md, compiled into a copy of the tree, is the twin of the method beside it."""
+"""Compile the kernel of CONTRIBUTING.md in a copy of the tree, and compare it with the method there."""
 
 from __future__ import annotations
 

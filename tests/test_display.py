@@ -1,4 +1,4 @@
-"""What notebooks and consoles show: short `repr`s, HTML that escapes, frames, and progress bars."""
+"""Check what notebooks and consoles show: short reprs, escaped HTML, frames and progress bars."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELS = ["good", "good", "<i>bad</i>", "<i>bad</i>"] * 3
 
 @pytest.fixture(scope="module")
 def objects():
-    """One of each kind that users meet, made of hostile text where it holds text."""
+    """Return one object of each public kind, built from hostile text."""
     similar = noppa.load("similarity")
     model = noppa.Classifier(keep_texts=True).fit(TEXTS, LABELS)
     index = noppa.Index()
@@ -48,7 +48,7 @@ def test_every_repr_is_short_and_on_one_line(objects):
 
 
 class Balanced(HTMLParser):
-    """Which tags stand open, and all that were met."""
+    """Track the open tags and all tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ def test_batches_and_bars_change_no_byte(size, capfd):
 
 
 def test_a_bar_on_a_terminal(monkeypatch):
-    """rich writes to what it takes for a terminal."""
+    """rich draws on anything that claims to be a terminal."""
     import io
 
     class Terminal(io.StringIO):

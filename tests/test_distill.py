@@ -1,4 +1,4 @@
-"""Distillation, with a made sentence transformer in place of a real one."""
+"""Distill a fake sentence transformer."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def loss_of_sums(sums: np.ndarray, targets: np.ndarray, pairs: float) -> float:
 
 @pytest.mark.parametrize("pairs", [0.0, 3.0])
 def test_slopes_are_those_of_the_loss(pairs: float) -> None:
-    """Against differences of the loss, in float64."""
+    """Compare with finite differences of the loss in float64."""
     rng = np.random.default_rng(0)
     words = rng.normal(size=(9, 4))
     begins = np.array([0, 2, 3, 7])
@@ -156,7 +156,7 @@ def test_slopes_are_those_of_the_loss(pairs: float) -> None:
 
 
 def made_fit(count: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A random start, sentences, and targets that true vectors give."""
+    """Return random start vectors, sentences, and targets computed from true vectors."""
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(30, 5)).astype(np.float32)
     lengths = rng.integers(1, 8, count)

@@ -1,4 +1,4 @@
-"""The model inside the package: presets over one table, columns without a copy."""
+"""Load presets of the embedded model, which share one table of words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def made_model_words() -> noppa.WordVectors:
-    """Two blocks of 8-bit columns, the second of them small numbers."""
+    """Return words with two blocks of 8-bit columns; the second holds small numbers."""
     rng = np.random.default_rng(0)
     names = [*VOCABULARY, *PIECES]
     halves = [
@@ -57,7 +57,7 @@ def made_presets(words: noppa.WordVectors) -> dict[str, noppa.Encoder]:
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A made model in the place of the embedded one."""
+    """Replace the embedded model by a small one."""
     folder = tmp_path / "model"
     words = made_model_words()
     write_model(folder, words, made_presets(words))
@@ -196,7 +196,7 @@ def test_a_pickle_of_another_edition_s_preset_says_what_to_do(model: Path) -> No
 
 
 def test_a_preset_is_pickled_by_its_name() -> None:
-    """Not by its path, which is another one on another machine."""
+    """The path differs on another machine."""
     content = pickle.dumps(noppa.load("similarity"))
     assert str(embedded.FOLDER).encode() not in content
     again = pickle.loads(content)

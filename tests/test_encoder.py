@@ -1,4 +1,4 @@
-"""The encoder: fitting, shapes, sameness of bytes, saving and loading."""
+"""Fit, encode, save and load: shapes, equal bytes in any batch, damaged folders."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_fit_in_blocks_gives_the_same_directions() -> None:
 
 
 def test_fit_learns_only_from_what_it_is_given() -> None:
-    """What is encoded later changes nothing, and a refit forgets the first."""
+    """Encoding changes nothing, and a second fit forgets the first."""
     encoder = fitted()
     before = encoder.encode(TEXTS[:5])
     encoder.encode(made_texts(50, WORDS, seed=9))
@@ -268,7 +268,7 @@ def _child(path: str, queue: multiprocessing.Queue[bytes]) -> None:
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
 def test_other_processes_give_the_same_bytes(tmp_path: Path, start: str) -> None:
-    """Also after fork, where the threads of the parent are gone."""
+    """Includes fork, after which the threads of the parent no longer exist."""
     encoder = fitted()
     encoder.save(tmp_path / "model")
     wanted = encoder.encode(TEXTS * 4, threads=2)[:300].tobytes()

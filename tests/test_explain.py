@@ -1,4 +1,4 @@
-"""Explanations: everything adds up, for every method, and to what the kernels give."""
+"""Contributions of every method add up to the vectors of the kernels."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MADE: dict[tuple[str, str], noppa.Encoder] = {}
 
 
 def encoder_of(variant: str, refinement: str = "none", **options: Any) -> noppa.Encoder:
-    """Fitted once for all tests; some words of the vocabulary are not in the corpus."""
+    """Return an encoder that is fitted once; some words are not in the corpus."""
     key = (variant, f"{refinement} {options}")
     if key not in MADE:
         words = made_words(extra=20, **options)
@@ -71,7 +71,7 @@ def assert_close(found: np.ndarray, wanted: np.ndarray, within: float = 1e-5) ->
 
 
 def assert_adds_up(encoder: noppa.Encoder, text: str) -> None:
-    """Against the kernels, which know nothing of explanations."""
+    """Compare an explanation with the vectors of the kernels."""
     told = encoder.explain(text)
     rest = sum(told.remainders.values(), np.zeros(len(told.pooled)))
     assert_close(told.contributions.sum(axis=0) + rest, pooled_by_kernels(encoder, text))
@@ -125,7 +125,7 @@ def test_a_pair_adds_up_to_its_cosine(variant: str, refinement: str) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_words_that_stand_for_unknown_ones(variant: str) -> None:
-    """With unknown="zero" an unknown word takes part, as a vector of zeros."""
+    """With unknown="zero" an unknown word counts as a vector of zeros."""
     encoder = encoder_of(variant, unknown="zero")
     for text in ("unheard the girl unheard eats", "unheard"):
         assert_adds_up(encoder, text)
@@ -195,7 +195,7 @@ def test_residuals_that_cancel_are_named() -> None:
 
 
 def test_a_word_by_its_pieces() -> None:
-    """Pieces stand in its place, each with what it gave."""
+    """An explanation lists the pieces in place of the word."""
     tokens = ["the", "token", "cake", "##ization", "##s"]
     matrix = np.random.default_rng(0).normal(size=(5, 6))
     words = noppa.WordVectors(tokens, matrix, np.full(5, 0.2), unknown="pieces", pieces=2)

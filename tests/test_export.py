@@ -1,4 +1,4 @@
-"""Encoders in the formats of other programs, as far as no other package is needed; the rest is in tests/integrations."""
+"""Export encoders to formats that need no other package; tests/integrations has the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods and refinements that are not ours: every way to write one, and what each wrong way is told."""
+"""Write, register, save and explain methods and refinements of one's own; errors name what is wrong."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class LongerSIF(noppa.SIF):
 
 
 class MedianSIF(noppa.SIF):
-    """Another NumPy form than that of its base, whose kernel and explanation are then not its own."""
+    """Pools differently from its base, so it must not use the kernel and explanation of its base."""
 
     def pool(self, vectors: Any, weights: Any) -> Any:
         return np.median(weights[:, None] * vectors, axis=0)
@@ -272,7 +272,7 @@ def test_values_beyond_float32_are_bounded() -> None:
 
 
 def test_commands_know_what_a_named_module_registers(tmp_path: Path) -> None:
-    """Saved with a method of one's own, explained by a command that is told where it is."""
+    """Save with a custom method, then explain with a command that imports its module."""
     (tmp_path / "mine.py").write_text(
         "import noppa\n\n\nclass First(noppa.Method):\n    def pool(self, vectors, weights):\n"
         "        return vectors[0]\n\n\nnoppa.register('first', First)\n"

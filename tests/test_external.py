@@ -1,4 +1,4 @@
-"""Encoders from elsewhere behind the same face."""
+"""Wrap encoders of other libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fastText models: equal to fastText's own vectors for known and unknown words, and refused in one sentence where damaged."""
+"""Read fastText models: vectors equal fastText's own, and damaged files raise one error."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_frozen_words_give_what_composed_ones_give(model: Path, tmp_path: Path) 
 
 
 def test_texts_are_split_by_the_whole_vocabulary(tmp_path: Path) -> None:
-    """Segmentation goes by the ranks of all words, of which a batch has few."""
+    """Segmentation uses the ranks of all words, not only those of the batch."""
     path = tmp_path / "made.bin"
     path.write_bytes(made_model(words=(("</s>", 9), ("我", 9), ("喜欢", 8), ("喜", 7), ("欢", 6))))
     words = noppa.WordVectors.load(path, tokenizer="zh")

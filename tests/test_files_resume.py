@@ -1,4 +1,4 @@
-"""A run of `Job` that is broken off, repeated, raced or lied to loses nothing and mixes nothing."""
+"""Resume, repeat and compete: a `Job` never loses or mixes rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINES = [f"the girl eats {at} cake" for at in range(3000)]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
-    """Checkpoints at once, small batches, a disk that is not waited for."""
+    """Write checkpoints at once, use small batches and skip fsync."""
     monkeypatch.setattr("noppa.files.job.SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     monkeypatch.setattr("noppa.files.inputs.PIECE", 1 << 10)
     monkeypatch.setattr("os.fsync", lambda file: None)
@@ -36,7 +36,7 @@ def job(target="v.npy", model=MODEL, source="t.txt", **options):
 
 
 def broken_off(target="v.npy", at=1500, **options):
-    """A run that is interrupted after its first checkpoint."""
+    """Interrupt a run after its first checkpoint."""
     checkpoint = job(target).checkpoint
 
     def interrupt(records, position):

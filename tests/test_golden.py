@@ -1,4 +1,4 @@
-"""Every method against the numbers of its authors' own program."""
+"""Compare each method with the output of its authors' program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def golden(shared, name):
 
 
 def encode(words, method, sentences, learnt=None, refine=None):
-    """Vectors of the sentences, fitted on them, or with what the authors' program had learnt."""
+    """Encode the sentences, fitted on them or with the arrays that the authors' program learnt."""
     encoder = noppa.Encoder(words, method, refine, tokenizer=str.split)
     if learnt is None:
         encoder.fit(" ".join(sentence) for sentence in sentences)
@@ -53,7 +53,7 @@ def encode(words, method, sentences, learnt=None, refine=None):
 
 
 def error(found, expected):
-    """The largest error relative to the largest value of its row."""
+    """Return the largest error relative to the largest value of its row."""
     return (np.abs(found - expected).max(axis=1) / np.abs(expected).max(axis=1)).max()
 
 

@@ -1,4 +1,4 @@
-"""Whatever is given as a parameter: a correct result or one sentence of ours, and never a crash, another error or NaN."""
+"""Pass hostile values to every parameter: the result is finite, or a NoppaError is raised."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _fields(kinds: Any) -> list[Any]:
 
 
 def _small(kind: type[Any]) -> dict[str, Any]:
-    """Parameters with which a method can be fitted on a few words."""
+    """Return parameters that allow a fit on a few words."""
     small = {"k": 2, "h": 1, "m": 1, "components": 1, "buckets": 16, "epochs": 1, "negatives": 2, "a": 0.1}  # fmt: skip
     return {field.name: small[field.name] for field in fields(kind) if field.name in small}
 

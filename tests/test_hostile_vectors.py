@@ -1,4 +1,4 @@
-"""Vector files, matrices, vocabularies and counts that are damaged or made to do harm: one error each, in bounded time and memory."""
+"""Load damaged or hostile vector files, vocabularies and counts: one error each, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ for path in sys.argv[1:]:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 def test_memory_is_a_constant_times_the_file(tmp_path):
-    """The worst is a file of counts, with 34 times its size; the others take 5 to 20 times theirs."""
+    """Counts take 34 times the size of their file, the others 5 to 20 times."""
     words = [b"z%x" % number for number in range(60_000)]
     (tmp_path / "text").write_bytes(b"".join(word + b" 1\n" for word in words))
     (tmp_path / "counts").write_bytes(b"".join(word + b" 1\n" for word in words))

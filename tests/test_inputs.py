@@ -1,4 +1,4 @@
-"""Every row of what users feed to `encode`: what works, and what is refused with which words."""
+"""Pass every kind of collection to `encode`: some are encoded, the others raise a clear error."""
 
 from __future__ import annotations
 

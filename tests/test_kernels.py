@@ -1,4 +1,4 @@
-"""The native kernels against the NumPy forms of their methods, at odd sizes, for every instruction set."""
+"""Compare native kernels with the NumPy forms of their methods, at odd sizes, for every instruction set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING_LEARNT: dict[str, Any] = {}
 
 
 def stored(kind: str, dim: int, words: int = WORDS) -> noppa.WordVectors:
-    """Words in one of `STORAGES`, with probabilities."""
+    """Return words in one of `STORAGES`, with probabilities."""
     rng = np.random.default_rng(dim)
     rows, scales = rng.normal(size=(words, dim)).astype(np.float32), None
     if kind == "int8":
@@ -53,14 +53,14 @@ def batch(sizes: tuple[int, ...], words: int = WORDS) -> tuple[np.ndarray, np.nd
 def native_rows(
     method: noppa.Method, words: noppa.WordVectors, learnt: Any = NOTHING_LEARNT, threads: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (len(SIZES), width) and known tokens by the kernel."""
+    """Return rows (len(SIZES), width) and known tokens, computed by the kernel."""
     return method.pooler(words, learnt)(*batch(SIZES), NO_STEPS, threads)
 
 
 def numpy_rows(
     method: noppa.Method, words: noppa.WordVectors, learnt: Any = NOTHING_LEARNT
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same by the NumPy form, in float64."""
+    """Return the same in float64, computed by the NumPy form."""
     return NumpyPooler(method, words, learnt).rows(*batch(SIZES))
 
 
@@ -114,7 +114,7 @@ def test_pairs_in_some_columns(instruction_set: str, kind: str, dim: int) -> Non
 
 
 def before_a_guard(array: np.ndarray) -> np.ndarray:
-    """A copy that ends where memory may not be read: one byte too far ends the process."""
+    """Return a copy before an unreadable page: reading one byte too far ends the process."""
     page = mmap.PAGESIZE
     pages = -(-array.nbytes // page)
     memory = mmap.mmap(-1, (pages + 1) * page)
@@ -128,7 +128,7 @@ def before_a_guard(array: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", STORAGES)
 def test_nothing_is_read_past_the_table(instruction_set: str, kind: str) -> None:
-    """Whole vectors are read where there is room for them, and never beyond the last row, its scales and its place."""
+    """Reads never go beyond the last row, its scales and its position."""
     for dim in (1, 5, 16, 31, 33, 64, 100):
         rows = stored(kind, dim).rows
         scales = None if rows.scales is None else before_a_guard(rows.scales)
@@ -141,7 +141,7 @@ def test_nothing_is_read_past_the_table(instruction_set: str, kind: str) -> None
 
 
 def noppa_kernel(rows: np.ndarray | _native.Table, **changes: Any) -> _native.Pooling:
-    """NoPPA without weights and positions, unless told otherwise."""
+    """Return a kernel of NoPPA without weights and positions, except for the changes."""
     arguments = {
         "weights": None,
         "positions": None,
@@ -156,7 +156,7 @@ def noppa_kernel(rows: np.ndarray | _native.Table, **changes: Any) -> _native.Po
 
 
 def one_text(tokens: int) -> tuple[Any, ...]:
-    """A batch of one text, whose words are rows 0, 1, …"""
+    """Return a batch of one text, whose words are rows 0, 1, …"""
     return np.arange(tokens, dtype=np.int32), np.array([0, tokens], np.int64), NO_STEPS, 1
 
 

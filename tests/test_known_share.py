@@ -1,4 +1,4 @@
-"""The warning that few words of a batch are known: what counts, when it comes, and that it comes once."""
+"""Warn once per call if few words of a batch are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may know whom: the order of the folders, no import cycles, and what `import noppa` brings.
+"""Check imports: the order of the folders, no cycles, and only NumPy for `import noppa`.
 
 Imports are read from the source, also those inside functions and under TYPE_CHECKING.
 """
@@ -9,7 +9,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -37,7 +37,7 @@ Graph = dict[str, set[str]]
 
 
 def modules_of(package: Path) -> dict[str, Path]:
-    """Full names of all modules under a package folder; a compiled one has its stub."""
+    """Return the full names of all modules of a package; a compiled one has a stub."""
     modules = {}
     for path in sorted(package.rglob("*.py*")):
         if path.suffix in (".py", ".pyi"):
@@ -66,7 +66,7 @@ def imported_names(path: Path, module: str, typing: bool) -> Iterator[str]:
 
 
 def imports_of(package: Path, typing: bool = True) -> Graph:
-    """The import graph, without the packages that a module lies in: they are always imported before it."""
+    """Return the import graph, without parent packages, which are always imported first."""
     modules = modules_of(package)
     graph: Graph = {}
     for module, path in modules.items():
@@ -89,7 +89,7 @@ def layer_of(module: str) -> str:
 
 
 def upward_imports(graph: Graph) -> list[str]:
-    """Imports of a later layer, and modules of which nobody said where they stand."""
+    """Return imports of a later layer, and modules without a layer."""
     order = {layer: at for at, layer in enumerate(LAYERS)}
     unknown = {layer_of(module) for module in graph} - order.keys()
     return sorted(f"{layer} is in no layer" for layer in unknown) + [
@@ -101,7 +101,7 @@ def upward_imports(graph: Graph) -> list[str]:
 
 
 def cycle_in(graph: Graph) -> list[str]:
-    """The modules of one import cycle, none where there is no cycle."""
+    """Return the modules of one import cycle, or none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -138,17 +138,8 @@ def test_every_import_of_ours_is_seen() -> None:
     assert "noppa.refine" in GRAPH["noppa.encoder.encoder"], "from noppa import refine"
 
 
-def made(folder: Path, files: Mapping[str, str]) -> Graph:
-    """The graph of a made package."""
-    for name, source in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source, encoding="utf-8")
-    return imports_of(folder)
-
-
 def modules_after(statement: str) -> set[str]:
-    """The top names of all modules that a fresh interpreter holds after a statement."""
+    """Return the top-level modules of a fresh interpreter after a statement."""
     program = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -17,11 +17,6 @@ from .test_characters import TOOL, tool
 NATIVE = TOOL.parent.parent / "src" / "native"
 FILES = [*sorted((NATIVE / "methods").glob("*.cpp")), NATIVE / "refine" / "steps.cpp"]
 
-SHARED = """
-#include <vector>
-double shared(int count) { return std::vector<double>(count, 1.0).back(); }
-"""
-
 
 def weak_symbols(file: Path, folder: Path) -> list[str]:
     """Names of an unoptimized build, in which nothing is inlined away."""

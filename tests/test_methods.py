@@ -1,4 +1,4 @@
-"""One contract for every method, and each formula against a second, plain implementation on real vectors."""
+"""Check the contract for every method, and formulas against plain implementations on real vectors."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_same_bytes_in_any_company(name: str, instruction_set: str) -> None:
 
 
 def test_a_long_text_is_not_cut(name: str) -> None:
-    """Its last word, which stands nowhere else and is longer than the others, counts."""
+    """The last word, which occurs nowhere else, changes the vector."""
     plain = made_words(extra=1)
     matrix = np.vstack([plain.matrix[:-1], 10 * plain.matrix[-1:]])
     encoder = noppa.Encoder(
@@ -159,7 +159,7 @@ def sentences(shared: Any) -> list[str]:
 
 @dataclasses.dataclass
 class Known:
-    """The known tokens of a sentence with their vectors and probabilities."""
+    """Hold the known tokens of a sentence, their vectors and probabilities."""
 
     tokens: list[str]
     vectors: np.ndarray

@@ -1,4 +1,4 @@
-"""Data that Python and C++ share is written once: the headers of the build follow from the Python modules."""
+"""The build generates its headers from Python modules, so shared data is written once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tools import scanner_rules
 from .test_characters import TOOL, tool
 
 ROOT = TOOL.parent.parent
-SOURCES = ("text/rules.py", "../../tools/character_data.json", "constants.py")
 HEADERS = {"text_rules.hpp": "RULES", "kernel_constants.hpp": "CONSTANTS"}
 NAMES = [(file, name) for file, values in HEADERS.items() for name in getattr(tool(), values)]
 
@@ -52,7 +51,7 @@ def test_the_compiled_module_has_these_numbers() -> None:
 
 
 def test_the_modules_are_plain_values() -> None:
-    """The build reads them with any Python, before anything is installed."""
+    """The build reads them before anything is installed."""
     for module in (rules, scanner_rules, constants):
         assert "import" not in Path(module.__file__).read_text().split('"""', 2)[2]
 

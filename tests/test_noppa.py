@@ -1,4 +1,4 @@
-"""NoPPA: the paper's equations, the authors' own output, and what the settings promise."""
+"""Compare NoPPA with the paper's equations and the authors' output, and check its settings."""
 
 from __future__ import annotations
 
@@ -63,11 +63,6 @@ def test_the_authors_own_output(
     ids, offsets = glove.vocabulary.look_up_tokens(sentences)
     twin, _ = NumpyPooler(encoder.method, glove, {}).rows(ids, offsets)
     assert np.abs(twin - golden).max() < 1e-12
-
-
-def word2vec(shared: Shared) -> noppa.WordVectors:
-    words = noppa.WordVectors.load(shared("vectors", "word2vec-googlenews-300d-26k.bin"))
-    return words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
 
 
 def test_position_formulas_differ_as_documented() -> None:
@@ -157,7 +152,7 @@ def test_twenty_thousand_tokens_in_linear_memory() -> None:
 
 @pytest.mark.parametrize("tokens", [65, 255, 256, 257, 700])
 def test_threads_that_share_a_long_text_change_no_byte(instruction_set: str, tokens: int) -> None:
-    """Alone, beside others, with most of it unknown, on any number of threads; and the kernel's twin agrees."""
+    """Compare bytes alone, in a batch and with any number of threads, and with the NumPy form."""
     random = np.random.default_rng(tokens)
     names = [f"w{word}" for word in range(50)]
     words = noppa.WordVectors(names, random.standard_normal((50, 21)), np.full(50, 0.02))

@@ -188,28 +188,6 @@ def test_reports(tmp_path: Path) -> None:
     assert not re.search(r"(src|href)=|@import|url\(", page)
 
 
-#: The command gets no further than its second row, however late it is interrupted.
-HELD = """
-import time
-
-import noppa.cli
-from noppa.paper import records
-
-append, rows = records.append, []
-
-
-def held_append(output, row):
-    append(output, row)
-    rows.append(row)
-    while len(rows) > 1:
-        time.sleep(0.1)
-
-
-records.append = held_append
-noppa.cli.main()
-"""
-
-
 def test_prepare_checks_and_converts(
     place: Path, shared: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -127,11 +127,6 @@ def test_a_file_that_may_not_grow(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def text_file(path):
-    path.write_text("".join(f"w{at}{' 0' * 20}\n" for at in range(300)))
-    return path
-
-
 @pytest.mark.parametrize("target", ["/proc/v.txt", "/proc/v.npy", "missing/v.txt", "v.txt/x.txt"])
 def test_folders_that_cannot_be_written(folder, target):
     done = run(f"convert m.npy {target}")
