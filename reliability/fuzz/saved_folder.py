@@ -248,7 +248,7 @@ def use(folder: Path) -> None:
         words = WordVectors(WORDS, np.ones((len(WORDS), 6), np.float32))
         tokens = TEXTS[0].split()
         find_hits(collection, TEXTS[0], tokens, query, "hybrid", 3, False, 1, words)
-        segment.table.all_rows()
+        segment.table.all_rows(segment.count)
     elif kind == "encoder":
         encoder = noppa.load(folder)
         assert np.isfinite(encoder.encode(TEXTS, threads=1)).all()

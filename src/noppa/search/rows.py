@@ -203,12 +203,19 @@ class RowTable:
             batch = numbers[start : start + BATCH]
             query = f"SELECT number, id, text, metadata FROM rows WHERE number IN ({_marks(batch)})"
             rows.update(self._select(query, batch, _rows))
-        return rows
+        return self._all_there(rows, len(numbers))
 
-    def all_rows(self) -> list[Row]:
-        """Return every row in order."""
+    def all_rows(self, count: int) -> list[Row]:
+        """Return the `count` rows of the table in order."""
         query = "SELECT number, id, text, metadata FROM rows ORDER BY number"
-        return list(self._select(query, [], _rows).values())
+        return list(self._all_there(self._select(query, [], _rows), count).values())
+
+    def _all_there(self, rows: dict[int, Row], count: int) -> dict[int, Row]:
+        if len(rows) != count:
+            raise FileError(
+                f"{self._location} is damaged: rows are missing", "copy the index again"
+            )
+        return rows
 
     def mask(self, conditions: Sequence[Condition], count: int) -> NDArray[np.bool_]:
         """Return which of the `count` rows satisfy all conditions; recent masks are cached, since rows never change."""

@@ -238,7 +238,7 @@ def merge(parts: Sequence[Part], split: Split) -> tuple[Part, ...]:
     rows: list[Row] = []
     arrays: dict[str, list[NDArray[Any]]] = {}
     for part in parts:
-        every = part.segment.table.all_rows()
+        every = part.segment.table.all_rows(part.segment.count)
         alive = np.arange(len(every)) if part.alive is None else np.flatnonzero(part.alive)
         rows += [every[row] for row in alive.tolist()]
         for name in ("vectors", "scales"):
