@@ -202,9 +202,8 @@ def test_development_rows_choose_and_are_not_trained_on() -> None:
     choice = model.training_.choice
     assert (choice.fold_of[:60] == -1).all()
     assert (choice.fold_of[60:] == 0).all()
-    plain = noppa.Classifier(l2_vectors=model.l2_[0], l2_ngrams=model.l2_[1], folds=2).fit(
-        TEXTS, LABELS
-    )
+    vectors, ngrams = choice.l2
+    plain = noppa.Classifier(l2_vectors=vectors, l2_ngrams=ngrams, folds=2).fit(TEXTS, LABELS)
     # The same model but for the temperature and its vocabulary.
     ratio = plain.decision_function(TEXTS) / model.decision_function(TEXTS)
     assert ratio.std() / abs(ratio.mean()) < 0.2

@@ -176,12 +176,6 @@ class Classifier:
         """The encoder in use, None without vectors."""
         return self.contents.features.encoder
 
-    @property
-    def l2_(self) -> tuple[float, float]:
-        """The penalties in use, of vectors and of n-grams."""
-        vectors, ngrams = self.contents.facts["l2"]
-        return vectors, ngrams
-
     # Predicting
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -69,19 +69,20 @@ class Index:
         encoder = resolve_model(model)
         one_of(dtype, "dtype", tuple(DTYPES))
         state = State(next_id=whole(first_id, "first_id"))
-        self._set(encoder, state, int(encoder.dim), dtype, threads)
+        self._set(encoder, state, {"dim": int(encoder.dim), "dtype": dtype}, threads)
 
     def _set(
         self,
         encoder: Any,
         state: State,
-        dim: int,
-        dtype: str,
+        header: Mapping[str, Any],
         threads: int | None,
         stored: IndexStorage | None = None,
     ) -> Index:
         self._encoder, self._state, self._storage = encoder, state, stored
-        self.dim, self.dtype, self.threads = dim, dtype, threads
+        self.dim: int = header["dim"]
+        self.dtype: str = header["dtype"]
+        self.threads = threads
         self._words: WordVectors | None = encoder.words if isinstance(encoder, Encoder) else None
         self._lock = threading.RLock()
         return self
@@ -124,7 +125,7 @@ class Index:
             encoder = open_encoder(stored.header, path, model)
             if dtype not in (None, stored.header["dtype"]):
                 raise ParameterError(f"{path} holds {stored.header['dtype']} vectors, not {dtype}")
-        return cls._opened(stored, state, encoder, threads)
+        return cls.__new__(cls)._set(encoder, state, stored.header, threads, stored)
 
     @classmethod
     def open_without_encoder(cls, folder: str | PathLike[str]) -> Index:
@@ -132,14 +133,7 @@ class Index:
         path = path_of(folder)
         _is_index(path, create=False)
         stored = IndexStorage(path)
-        return cls._opened(stored, stored.read(), None, None)
-
-    @classmethod
-    def _opened(
-        cls, stored: IndexStorage, state: State, encoder: Any, threads: int | None
-    ) -> Index:
-        dim, dtype = stored.header["dim"], stored.header["dtype"]
-        return cls.__new__(cls)._set(encoder, state, dim, dtype, threads, stored)
+        return cls.__new__(cls)._set(None, stored.read(), stored.header, None, stored)
 
     @property
     def encoder(self) -> Any:
