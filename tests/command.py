@@ -1,4 +1,4 @@
-"""Runs a command of the console script in this process: what it printed, and its exit code."""
+"""Run a command in this process, and return its output and exit code."""
 
 from __future__ import annotations
 

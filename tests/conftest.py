@@ -1,4 +1,4 @@
-"""Fixtures, and the rule that nothing is skipped in silence."""
+"""Define fixtures and markers; fail a run that skips tests silently."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _allow_any_time() -> None:
-    """An example of hypothesis may take as long as a busy machine needs."""
+    """Give examples of hypothesis no deadline."""
     from hypothesis import HealthCheck, settings
 
     slow = [HealthCheck.too_slow]
@@ -60,7 +60,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A test that could run here and was skipped fails the run."""
+    """Fail the run if a test was skipped that could run here."""
     wrong = [skip for skip in SKIPPED if SHARED.is_dir() or NEEDS_SHARED not in skip]
     if wrong and session.exitstatus == pytest.ExitCode.OK:
         print("\nskipped though it should run here:", *wrong, sep="\n  ")
@@ -69,7 +69,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Callable[..., Path]:
-    """The path of a shared data file; the test is skipped where the folder is missing."""
+    """Return a function that finds shared data files, or skips the test if they are missing."""
 
     def find(*parts: str) -> Path:
         path = SHARED.joinpath("data", *parts)
@@ -82,7 +82,7 @@ def shared() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def glove(shared: Callable[..., Path]) -> noppa.WordVectors:
-    """The shared GloVe vectors with the Wikipedia counts."""
+    """Return the shared GloVe vectors with the Wikipedia counts."""
     words = noppa.WordVectors.load(shared("vectors", "glove.6B.100d.npy"))
     return words.with_counts(shared("frequency", "enwiki_vocab_min200.txt"))
 
@@ -102,7 +102,7 @@ AWKWARD = [
 
 
 def made_words(dim: int = 7, extra: int = 0, seed: int = 0, **options: object) -> noppa.WordVectors:
-    """Random vectors for a small vocabulary, with probabilities."""
+    """Return random vectors for a small vocabulary, with probabilities."""
     rng = np.random.default_rng(seed)
     vocabulary = VOCABULARY + [f"w{number}" for number in range(extra)]
     matrix = rng.normal(size=(len(vocabulary), dim)).astype(np.float32)
@@ -111,7 +111,7 @@ def made_words(dim: int = 7, extra: int = 0, seed: int = 0, **options: object) -
 
 
 def made_texts(count: int, words: noppa.WordVectors, longest: int = 12, seed: int = 0) -> list[str]:
-    """Random texts over a vocabulary, of 1 to `longest` words."""
+    """Return random texts of 1 to `longest` words."""
     rng = np.random.default_rng(seed)
     return [" ".join(rng.choice(words.words, rng.integers(1, longest + 1))) for _ in range(count)]
 
@@ -123,7 +123,7 @@ def words() -> noppa.WordVectors:
 
 @pytest.fixture(params=kernels.instruction_sets())
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every instruction set of this machine in turn."""
+    """Use each instruction set of this machine in turn."""
     before = kernels.instruction_set()
     kernels.use_instruction_set(request.param)
     yield request.param

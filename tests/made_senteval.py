@@ -1,4 +1,4 @@
-"""SentEval's folder in small: every file of the tasks with a few made rows, in the dialect of the real file."""
+"""Write a small SentEval folder: every file of the tasks with a few rows, in the dialect of the real file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of runs and processes share: waiting for a condition, a run that waits in its middle, changed JSON files."""
+"""Wait for conditions, hold a run, and change JSON files in tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE = 240
 
 
 def wait_until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """What `true` gives as soon as that is true."""
+    """Return the result of `true` as soon as it is true."""
     end = time.monotonic() + seconds
     while not (value := true()):
         assert time.monotonic() < end, "it never came to be"
@@ -24,7 +24,7 @@ def wait_until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
 
 @contextmanager
 def waiting(run: Callable[[Callable[[int, int], None]], Any]) -> Iterator[None]:
-    """While the block lasts, a run in another thread waits in its first call of the progress function that it is given."""
+    """Hold a run in another thread, in its first call of the progress function, during the block."""
     reached, proceed = Event(), Event()
 
     def progress(records: int, position: int) -> None:

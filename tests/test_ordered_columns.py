@@ -1,4 +1,4 @@
-"""Columns of which the first matter most: a mean of such words may be cut to fewer dimensions."""
+"""Cut means of words whose columns are ordered by importance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`noppa paper` and `noppa compare`, as a user runs them."""
+"""Run `noppa paper` and `noppa compare`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_words(folder: Path, **options: int) -> Path:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with small tasks, word vectors with counts, and a saved model."""
+    """Return a folder with small tasks, word vectors with counts, and a saved model."""
     folder = write_folder(tmp_path_factory.mktemp("place"))
     write_words(folder, dim=8)
     noppa.Encoder(made_words(dim=8), noppa.SIF(components=0)).save(folder / "model")

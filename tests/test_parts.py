@@ -1,4 +1,4 @@
-"""What NoPPA can concatenate besides the paper's two halves."""
+"""Concatenate other parts of NoPPA than the paper's two."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_parts_by_hand() -> None:
 
 
 def test_ordered_turns_its_sign_with_the_sentence() -> None:
-    """Without positions, turning a sentence round keeps the context and negates its ordered variant."""
+    """Without positions, reversing a sentence keeps the context and negates the ordered part."""
     method = noppa.NoPPA(k=0, position=None, parts=("context", "ordered"))
     encoder = noppa.Encoder(made_words(), method)
     there, back = encoder.encode("the girl eats cake"), encoder.encode("cake eats girl the")

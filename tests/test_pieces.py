@@ -1,4 +1,4 @@
-"""Unknown words by their pieces."""
+"""Encode unknown words by their pieces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def made(**options: object) -> noppa.WordVectors:
 
 
 def rows(words: noppa.WordVectors, *tokens: str) -> list[str]:
-    """The words and pieces that tokens become; `-` is a dropped one."""
+    """Return the words and pieces of the tokens; `-` is a dropped token."""
     ids, offsets = words.vocabulary.look_up_tokens([list(tokens)])
     assert offsets.tolist() == [0, len(ids)]
     return [words.words[row] if row >= 0 else "-" for row in ids.tolist()]

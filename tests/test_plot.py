@@ -1,4 +1,4 @@
-"""Pictures: the right files with the right numbers in them, and clear errors."""
+"""Draw pictures: file formats, values and errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def odd_model() -> noppa.Encoder:
 
 
 def pictures() -> dict[str, plot.Picture]:
-    """One of every kind, and the sizes and letters that break pictures."""
+    """Return one picture of every kind, with odd sizes and letters."""
     encoder, long = model(), " ".join(made_texts(9, made_words(), seed=3))
     explained, odd = encoder.explain("the girl unheard eats"), odd_model()
     texts = made_texts(30, made_words(), seed=2)

@@ -1,4 +1,4 @@
-"""The native kernels of the methods beside NoPPA, and what every kernel promises: `_native.Pooling`."""
+"""Check `_native.Pooling`: the kernels of all methods except NoPPA, and the promises of every kernel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SLOTS = 3
 
 @dataclass(frozen=True)
 class Mean(noppa.Method):
-    """Every setting of the kernel `mean`, of which Average, SIF, uSIF and others use one each."""
+    """Expose every setting of the kernel `mean`, which several methods use."""
 
     divisor: str = "tokens"
     scaled: bool = False
@@ -61,7 +61,7 @@ METHODS: dict[str, noppa.Method] = {
 
 
 def learnt(dim: int) -> dict[str, np.ndarray]:
-    """What the methods above could have learnt."""
+    """Return arrays that the methods above could have learnt."""
     rng = np.random.default_rng(SLOTS)
     size = max(dim, SLOTS)
     return {
@@ -83,7 +83,7 @@ def test_native_equals_twin(instruction_set: str, name: str, kind: str, dim: int
 
 
 def kernels() -> dict[str, _native.Pooling]:
-    """One of each name, over words of 8 dimensions."""
+    """Return one kernel of each name, over words of 8 dimensions."""
     words = stored("float32", 8)
     made = {
         kernel.name: kernel
@@ -117,7 +117,7 @@ def test_a_kernel_says_its_width_and_refuses_wrong_batches(name: str) -> None:
 
 @pytest.mark.parametrize("name", _native.POOLINGS)
 def test_a_kernel_follows_the_instruction_set_in_use(instruction_set: str, name: str) -> None:
-    """One made before the set was chosen gives the bytes of one made after."""
+    """A kernel built before the choice gives the bytes of one built after it."""
     _native.use_instruction_set("base")
     before = kernels()[name]
     before(*batch((3, 9)), NO_STEPS, 1)
@@ -128,7 +128,7 @@ def test_a_kernel_follows_the_instruction_set_in_use(instruction_set: str, name:
 
 @pytest.mark.parametrize("name", _native.POOLINGS)
 def test_many_threads_call_one_kernel(name: str) -> None:
-    """Its instance for an instruction set is made once, by whichever call comes first."""
+    """The first call builds the instance for an instruction set."""
     sentences = batch(SIZES)
     expected = kernels()[name](*sentences, NO_STEPS, 1)[0].tobytes()
     live = _native.instruction_set()

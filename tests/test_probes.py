@@ -1,4 +1,4 @@
-"""The probes: correct minima and gradients, models independent of each other, the same bits each time."""
+"""Train probes: correct minima and gradients, independent models, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests import oracle
 
 
 def made(rows: int, dim: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Points around one centre a class."""
+    """Return points around one centre per class."""
     random = np.random.default_rng(seed)
     labels = np.arange(rows) % classes
     centres = np.random.default_rng(99).normal(size=(classes, dim))
@@ -34,7 +34,7 @@ def exam(classes: int, with_dev: bool, seed: int = 1111, dim: int = 6) -> ProbeD
 
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_the_minimum_is_one(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the coefficients found the gradient of the penalised loss, written out in float64, vanishes."""
+    """The gradient of the penalized loss, in float64, vanishes at the solution."""
     monkeypatch.setattr(probe, "TOLERANCE", 1e-5)
     rows, labels = made(200, 5, classes)
     l2 = np.array([1e-3, 1e-1])
@@ -71,7 +71,7 @@ def test_models_in_company_are_models_alone() -> None:
     [(1, 1, 1), (2, 7, 2), (7, 97, 3), (97, 64, 9), (200, 130, 6), (301, 97, 2)],
 )
 def test_native_steps_are_those_of_the_twin(dim: int, rows: int, classes: int) -> None:
-    """Three epochs, the last batch of each a part, in every instruction set against float64."""
+    """Compare three epochs with float64 for every instruction set; the last batch of each is partial."""
     random = np.random.default_rng(dim)
     points = random.normal(size=(rows, dim)).astype(np.float32)
     # Stretches of zeros, which the native steps leave out; one starts behind a zero of a filled row.

@@ -1,4 +1,4 @@
-"""Protocols and searches: the texts that reach a fit, the rows that select, and chance."""
+"""Check protocols and searches: no test row reaches a fit or a choice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Spy:
-    """A candidate that remembers what it was fitted on, and what it encoded after each fit."""
+    """Record the texts of each fit, and the texts encoded after it."""
 
     name = "spy"
     learns = True
@@ -52,7 +52,7 @@ class Spy:
 
 
 def numbered(parts: dict[str, list[Row]]) -> dict[str, list[Row]]:
-    """The same rows, each text unlike every other."""
+    """Return the same rows with distinct texts."""
     return {
         name: [
             Row(tuple(f"{t} {name} {at} {c}" for c, t in enumerate(row.texts)), row.label)
@@ -64,7 +64,7 @@ def numbered(parts: dict[str, list[Row]]) -> dict[str, list[Row]]:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_no_test_row_reaches_a_fit(name: str, made: Path) -> None:
-    """Each fit saw the training rows, all of them, and nothing that was scored after it."""
+    """Each fit gets all training rows and no row that is scored later."""
     parts = numbered(read(made, TASKS[name]))
     spy = Spy()
     score(TASKS[name], parts, spy)

@@ -1,4 +1,4 @@
-"""Word vectors of 4 and 8 bits per column: what they keep, how they are cut, saved and read."""
+"""Quantize word vectors to 4 and 8 bits per column; cut, save and load them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def every_row(words: noppa.WordVectors) -> np.ndarray:
 
 
 def test_levels_are_those_of_a_normal_distribution() -> None:
-    """Each level is the mean of what is nearest to it: Lloyd's and Max's condition."""
+    """Each level is the mean of the values nearest to it, the Lloyd-Max condition."""
     sample = np.random.default_rng(0).normal(size=1_000_000)
     levels = np.array(FOUR_BIT_LEVELS) * 2.7326 / 127
     nearest = np.digitize(sample, (levels[1:] + levels[:-1]) / 2)

@@ -1,4 +1,4 @@
-"""Refinement: moments that merge, and each fitted step against the formula it stands for."""
+"""Merge moments, and compare each fitted step with its formula."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = np.random.default_rng(0).normal(size=(300, 12)) @ np.diag(np.linspace(3, 
 
 
 def applied(steps: list[Step], rows: np.ndarray) -> np.ndarray:
-    """Rows through the steps in float64, as they were fitted."""
+    """Apply fitted steps to rows in float64."""
     exact = [(step.kernel_form()[0], *vars(step).values()) for step in steps]
     return oracle.apply_steps(rows, None, oracle.Steps(exact), 1)
 

@@ -1,4 +1,4 @@
-"""What a release promises: one version, names that go on a known day, one interpreter, wheels that can be described."""
+"""Check the version, the workflows, the links and the bill of materials of a release."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_links_of_the_readme_lead_somewhere_from_a_package_index() -> None:
 
 
 def wheel(folder: Path, **without: str) -> Path:
-    """A wheel as far as the bill of materials reads it."""
+    """Write a wheel with the files that the bill of materials reads."""
     path = folder / f"noppa-{VERSION}-cp312-abi3-linux_x86_64.whl"
     metadata = (
         f"Metadata-Version: 2.4\nName: noppa\nVersion: {VERSION}\nLicense-Expression: Apache-2.0\n"

@@ -1,4 +1,4 @@
-"""A saved folder is data that nobody vouches for: whatever it holds under right checksums, loading refuses or works."""
+"""Load hostile folders with valid checksums: they load or raise, and never crash."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Change = Callable[[Files], None]
 
 
 def array(name: str, change: Callable[[np.ndarray], np.ndarray | None]) -> Change:
-    """Load an array, change it or give another one, and save it as NumPy does."""
+    """Change or replace an array, and save it as NumPy does."""
 
     def changed(files: Files) -> None:
         values = np.load(io.BytesIO(files[name])).copy()
@@ -51,12 +51,12 @@ def header(field: str, value: Any, name: str = HEADER) -> Change:
 
 
 def words_header(field: str, value: Any) -> Change:
-    """Of the words of an encoder."""
+    """Change the header of an encoder's words."""
     return header(field, value, f"words/{HEADER}")
 
 
 def without(name: str) -> Change:
-    """A folder whose header does not know of an array."""
+    """Remove an array from the folder and its header."""
 
     def changed(files: Files) -> None:
         del files[name], files[HEADER]["files"][name]
@@ -85,7 +85,7 @@ def both(*changes: Change) -> Change:
 
 
 def with_slots(change: Callable[[np.ndarray], None]) -> Change:
-    """A folder of words that stores its hash table, which small ones do not."""
+    """Add a hash table, which small folders of words do not store."""
 
     def changed(files: Files) -> None:
         slots = np.zeros(32, np.uint64)

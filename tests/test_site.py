@@ -24,7 +24,7 @@ OPEN = ("files", "methods", "paper", "plot")
 
 
 class Document(HTMLParser):
-    """The ids, links and loaded files of a page."""
+    """Collect the ids, links and loaded files of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

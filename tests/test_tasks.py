@@ -1,4 +1,4 @@
-"""The tasks against the real files, the readers on small ones, and the conversion to SentEval's form."""
+"""Check tasks against the real files, readers on small files, and the conversion to SentEval's form."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     ],
 )
 def test_lines_are_those_of_cat_and_sed(raw: bytes, expected: str) -> None:
-    """Written down from `cat -v | sed -f tokenizer.sed`."""
+    """Recorded from `cat -v | sed -f tokenizer.sed`."""
     assert penn(cat_v(raw)) == expected
 
 
@@ -116,7 +116,7 @@ def test_lines_are_those_of_cat_and_sed(raw: bytes, expected: str) -> None:
     ],
 )
 def test_pairs_are_those_of_moses(raw: str, expected: str) -> None:
-    """Written down from the Perl program."""
+    """Recorded from the Perl program."""
     assert moses(raw) == expected
 
 

@@ -1,4 +1,4 @@
-"""How many threads a call uses."""
+"""Check how many threads a call uses."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ print(len(os.listdir("/proc/self/task")))
 
 
 def started(**options: Any) -> int:
-    """How many threads a process has after a call that asked for a million."""
+    """Return how many threads a process has after a call that requests a million."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", FEW],

@@ -1,4 +1,4 @@
-"""Tokenizers of other languages: their rules, the native scanner against the oracle, names, folders and packages."""
+"""Tokenize other languages: rules, comparison with the oracle, names, folders and packages."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ numbers = st.tuples(*(st.integers(0, len(names) - 1) for names in (RULE_SET, RUN
 @example("เ" * 40 + "ก" + "\u0e34" * 60, (1, 1, 0, 0), 0)
 @example("a-b-a-b-a-b-a-b-a-b-a-b-a-b", (1, 0, 0, 0), 0)
 def test_native_equals_the_oracle(text: str, how: tuple[int, int, int, int], case: int) -> None:
-    """Tokens, with and without a vocabulary, and the rows of them."""
+    """Compare tokens, with and without a vocabulary, and their rows."""
     assert _native.tokenize(text, how) == oracle.tokenize(text, how)
     words = lexicon("english")
     slots = _native.build_slots(words.text, words.bounds)[0]
@@ -131,7 +131,7 @@ def test_native_equals_the_oracle_on_the_code_points_of_scripts() -> None:
     [("zh", "中国"), ("th", "เ"), ("th", "\u0e34"), ("ja", "東x"), ("fr", "a-"), ("fr", "l'a")],
 )
 def test_a_megabyte_without_spaces(name: str, unit: str) -> None:
-    """Words of a run are of bounded length, and so is the look-ahead at joints: else this would not come back."""
+    """Segments and look-ahead are bounded, so this returns."""
     text = unit * (1_000_000 // len(unit))
     words = lexicon(name, words=[*WORDS, *("中" * length for length in range(2, 30))])
     assert sum(map(len, words.tokens(text))) <= len(text)

@@ -1,4 +1,4 @@
-"""The tokenizer: its rules, and the native scanner against the oracle on any text."""
+"""Tokenize English: rules, and comparison with the oracle on any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native trainer of FastSent and Sent2Vec against the float64 oracle, and what it learns."""
+"""Train FastSent and Sent2Vec natively, and compare with the float64 oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector files: their pitfalls, options, compression, and round trips between all formats."""
+"""Load and write vector files: pitfalls, options, compression and round trips."""
 
 from __future__ import annotations
 

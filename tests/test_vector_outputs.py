@@ -1,4 +1,4 @@
-"""Vector files are written whole or not at all, and never onto what they are made from."""
+"""Write vector files completely or not at all, and never over an input."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def lay_out(folder, content):
 
 @contextmanager
 def small_disk():
-    """No file may grow beyond 20 kB; unlike injected faults, this meets what writes past Python.
+    """Limit files to 20 kB; unlike injected faults, this also affects writes outside Python.
 
     Nothing else may be written meanwhile: the output of the tests may go to a file that is longer.
     """

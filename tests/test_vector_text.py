@@ -1,4 +1,4 @@
-"""The native parser against its twin: the same rows, the same complaints, every number correctly rounded."""
+"""Compare the native parser with the oracle: rows, bad lines and correct rounding."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_every_float_reads_back():
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_pieces_meet(threads):
-    """A block of several pieces, with bad and blank lines at any place, gives the rows in order."""
+    """Rows of a block that is parsed in pieces come in order."""
     rng = np.random.default_rng(5)
     lines, expected = [], []
     for at in range(40000):
@@ -110,7 +110,7 @@ def test_pieces_meet(threads):
 
 
 def test_blank_lines_take_no_memory():
-    """Room is made by the bytes, not by the lines alone: a million blank lines of a wide table need none."""
+    """Memory follows the bytes: a million blank lines of a wide table need none."""
     block = b"\n" * 1_000_000 + b"w" + b" 1" * 20000 + b"\nbad 1\n"
     _, _, matrix, bad, _, _, feeds = kernels.parse_vectors(block, 20000, 2)
     assert (matrix.shape, len(bad), feeds) == ((1, 20000), 1, 1_000_002)

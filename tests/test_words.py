@@ -1,4 +1,4 @@
-"""Word vectors in memory: look-up, unknown words, probabilities, coverage."""
+"""Use word vectors in memory: lookup, unknown words, probabilities and coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The twin of `character_ngrams.cpp`: fastText's dictionary, the buckets of n-grams, and means of rows in float64."""
+"""Parse fastText's dictionary, hash n-grams and average rows, as `character_ngrams.cpp` does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Offsets = NDArray[np.int64]
 
 
 def parse_entries(data: Bytes, start: int, count: int) -> tuple[Bytes, Offsets, Offsets, int]:
-    """text, bounds and counts of `count` entries from byte `start` on, and the byte after them; -1 where they do not fit."""
+    """Return text, bounds and counts of `count` entries from byte `start`, and the byte after them or -1."""
     content = data.tobytes()
     words: list[bytes] = []
     counts: list[int] = []
@@ -44,7 +44,7 @@ def _entries(
 def ngram_buckets(
     text: Bytes, bounds: Offsets, shortest: int, longest: int, buckets: int
 ) -> tuple[NDArray[np.int32], Offsets]:
-    """The buckets of the n-grams of each word between its marks, and their offsets (words + 1,)."""
+    """Return the buckets of the n-grams of each word, and their offsets (words + 1,)."""
     content = text.tobytes()
     found = [
         _buckets(content[a:b], shortest, longest, buckets) for a, b in pairwise(bounds.tolist())
@@ -69,7 +69,7 @@ def _buckets(word: bytes, shortest: int, longest: int, buckets: int) -> list[int
 
 
 def _hash(ngram: bytes) -> int:
-    """FNV-1a as fastText has it, which takes each byte for a signed one."""
+    """Return the FNV-1a hash of fastText, which treats bytes as signed."""
     value = NGRAM_SEED
     for byte in ngram:
         signed = byte if byte < 128 else byte | 0xFFFFFF00
@@ -86,7 +86,7 @@ def mean_rows(
     offsets: Offsets,
     threads: int,
 ) -> NDArray[np.float64]:
-    """The mean of the rows of each word, (words, dim), zeros where it has none; rows (rows, dim) of float32 from `start` on."""
+    """Return the mean row of each word (words, dim), zeros if it has none; float32 rows begin at byte `start`."""
     values = data[start : start + rows * dim * 4]
     matrix = np.frombuffer(values.tobytes(), np.float32).reshape(rows, dim).astype(np.float64)
     means = [

@@ -45,7 +45,7 @@ def train(
     ids: NDArray[np.int32],
     offsets: NDArray[np.int64],
 ) -> None:
-    """One pass over sentences that changes source (words + buckets, dim) and target (words, dim) in place."""
+    """Train one pass; change source (words + buckets, dim) and target (words, dim) in place."""
     random = Random(seed)
     sentences = [ids[a:b].tolist() for a, b in pairwise(offsets)]
 
@@ -82,7 +82,7 @@ def train(
 
 
 def bigrams(sentence: list[int], words: int, buckets: int) -> list[int]:
-    """The rows of the pairs of neighbours, which share `buckets` rows after those of the words."""
+    """Return the rows of pairs of neighbours, which share `buckets` rows after those of the words."""
     if not buckets:
         return []
     return [words + (a * PAIR_FACTOR + b) % buckets for a, b in pairwise(sentence)]
@@ -102,7 +102,7 @@ def network_steps(
     l2: float,
     steps: int,
 ) -> None:
-    """Adam on batches of the rows `order`, which falls into epochs of `epoch`; `steps` were taken before.
+    """Take Adam steps on batches of the rows `order`, in epochs of `epoch` rows, after `steps` earlier steps.
 
     state (3, size), changed in place: parameters, and the running means of the gradient and of its square.
     l2 is added to the gradient of every parameter, as torch's weight_decay does.
@@ -124,7 +124,7 @@ def network_steps(
 def gradient(
     rows: NDArray[Any], labels: NDArray[Any], parameters: tuple[NDArray[Any], ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Of the mean cross-entropy, by first layer, second layer and its bias."""
+    """Return the gradient of the mean cross-entropy for the first layer, the second layer and its bias."""
     first, second, bias = parameters
     hidden = hidden_layer(rows, first)
     scores = hidden @ second.T + bias
