@@ -341,12 +341,11 @@ class Job:
         if share is None:
             vectors = np.asarray(self.model.encode(texts, threads=self.threads, **self.options))
         else:
-            encoder = self.model.for_texts(texts, self.threads)
-            ids, offsets = encoder.look_up(texts, self.threads, share)
+            encoded = self.model.encode_counted(texts, self.threads, share=share, **self.options)
             share.warn_if_few()
-            outcome.tokens += len(ids)
-            outcome.unknown += int(np.count_nonzero(ids < 0))
-            vectors = np.asarray(encoder.encode_ids(ids, offsets, self.threads, **self.options)[0])
+            tokens, vectors = int(encoded.tokens.sum()), encoded.vectors
+            outcome.tokens += tokens
+            outcome.unknown += tokens - int(encoded.known.sum())
         suspects = vectors[vectors[:, 0] == 0]
         outcome.zero += len(suspects) - int(np.count_nonzero(suspects.any(axis=1)))
         return records, vectors
