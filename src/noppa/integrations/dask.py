@@ -33,6 +33,10 @@ def _add_vectors(frame: Any, column: str, model: Any, into: str, **options: Any)
     return frame.assign(**{into: list(vectors)})
 
 
+#: Dask stops waiting for a cluster to close after twice this time; a busy machine may need more than its default of 30.
+CLOSE_SECONDS = 300
+
+
 def run_tasks(
     task: Callable[[Any], None], items: Sequence[Any], scheduler: str | None = None
 ) -> None:
@@ -48,8 +52,9 @@ def run_tasks(
     local = {
         "threads_per_worker": 1,
         "host": "127.0.0.1",
-        "dashboard_address": None,
+        "dashboard_address": "127.0.0.1:0",  # None would mean port 8787, which may be taken
         "silence_logs": logging.CRITICAL,  # errors are raised
+        "timeout": CLOSE_SECONDS,
     }
     try:
         client = distributed.Client(scheduler, set_as_default=False, **({} if scheduler else local))
