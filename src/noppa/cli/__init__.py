@@ -166,8 +166,9 @@ def _command() -> str | None:
 def _compare_two_texts() -> bool:
     """Answer `noppa similarity TEXT TEXT` without importing typer, which takes longer than the rest."""
     command, *texts = sys.argv[1:] or [""]
-    has_options = any(text.startswith("-") for text in texts)
-    if command != "similarity" or len(texts) != 2 or has_options or COMPLETION in os.environ:
+    if command != "similarity" or len(texts) != 2 or COMPLETION in os.environ:
+        return False
+    if any(text.startswith("-") for text in texts):
         return False
     from noppa.encoder.models import load
 

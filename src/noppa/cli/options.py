@@ -141,7 +141,7 @@ def _parse_format(form: str | None) -> tuple[str | None, dict[str, Any]]:
 
 def input_size(source: Input) -> int:
     """Return the bytes of all files, 0 if one of them is standard input or remote."""
-    if any(path == STDIN or "://" in path for path in source.paths):
+    if STDIN in source.paths or "://" in " ".join(source.paths):
         return 0
     return sum(Path(path).stat().st_size for path in source.paths)
 

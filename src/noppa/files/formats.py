@@ -306,7 +306,7 @@ def read_table(file: InputFile, source: Input) -> Iterator[Batch]:
     with Text(file, source.encoding) as text:
         _, blocks = table_rows(text, source, file)
         names = next(blocks, [[]])[0] if source.header else None
-        column = text_column(names, source.column, file.name)
+        column = text_column(names, source.column, text.name)
         if source.records and names is not None:
             names = _column_names(names, file)
         width = len(names) if source.records and names is not None else None
