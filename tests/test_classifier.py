@@ -306,16 +306,10 @@ def test_the_strongest_ngrams_are_those_that_tell_classes_apart() -> None:
         noppa.Classifier(folds=2).fit((TEXTS, TEXTS), LABELS).top_ngrams()
 
 
-def test_nearest_rows_are_kept_when_asked(tmp_path: Path) -> None:
-    noppa.Classifier(folds=2, keep_texts=True).fit(TEXTS, LABELS).save(tmp_path / "model")
-    model = noppa.load_classifier(tmp_path / "model")
-    first = model.nearest(TEXTS[7], 2)[0]
-    assert (first.text, first.label) == (TEXTS[7], LABELS[7])
-    assert first.cosine > 0.9999
+def test_a_report_needs_the_training_rows(tmp_path: Path) -> None:
+    noppa.Classifier(folds=2).fit(TEXTS, LABELS).save(tmp_path / "model")
     with pytest.raises(NotFittedError, match="right after fit"):
-        model.report()
-    with pytest.raises(ParameterError, match="keep_texts=True"):
-        noppa.Classifier(folds=2).fit(TEXTS, LABELS).nearest("a film")
+        noppa.load_classifier(tmp_path / "model").report()
 
 
 def test_labels_without_rows(tmp_path: Path) -> None:

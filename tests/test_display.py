@@ -21,7 +21,7 @@ LABELS = ["good", "good", "<i>bad</i>", "<i>bad</i>"] * 3
 def objects():
     """Return one object of each public kind, built from hostile text."""
     similar = noppa.load("similarity")
-    model = noppa.Classifier(keep_texts=True).fit(TEXTS, LABELS)
+    model = noppa.Classifier().fit(TEXTS, LABELS)
     index = noppa.Index()
     index.add([HOSTILE * 9, "a train"], metadata=[{"<u>": "</td><script>"}, {"year": 2019}])
     hits = index.search("fine film <script>")
@@ -34,7 +34,7 @@ def objects():
         similar, noppa.load(), similar.words, explanation, similar.explain_pair(HOSTILE, HOSTILE), model, noppa.Classifier(),
         decision, model.report(), index, hits, hits[0], hits[0].explain(), hits[0].context, index.get(hits[0].id), found,
         found.removed[0], found.compared, topics, topics.topics[0], coverage, model.contents, model.training_, decision.sides[0],
-        decision.ngrams[0], model.nearest("a fine film")[0], similar.fitted, similar.words.word_probabilities,
+        decision.ngrams[0], similar.fitted, similar.words.word_probabilities,
         noppa.Encoder(similar.words, noppa.NoPPA(), [noppa.Whitening(), noppa.Normalize()]),
         noppa.Moments.from_rows(np.ones((3, 9))),
     ]  # fmt: skip

@@ -296,10 +296,10 @@ SAVED_CLASSIFIER_SEEDS = [bytes([number, *range(number, number + 24)]) for numbe
 def classifier_folders() -> dict[str, Files]:
     """Return a classifier of every kind, without vectors: encoders have their own target."""
     bare = noppa.Classifier(False, folds=2)
-    kept = noppa.Classifier(False, ngrams=(2, 3), folds=2, keep_texts=True)
+    longer = noppa.Classifier(False, ngrams=(2, 3), folds=2)
     made = {
         "two": bare.fit(FILM_TEXTS, FILM_LABELS),
-        "three": kept.fit(FILM_TEXTS, [at % 3 for at in range(12)]),
+        "three": longer.fit(FILM_TEXTS, [at % 3 for at in range(12)]),
         "several": noppa.Classifier(False, folds=2).fit(
             FILM_TEXTS, [[one, "x"] for one in FILM_LABELS]
         ),

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from noppa.classify import storage
 from noppa.classify.explain import (
     Decision,
-    Neighbour,
     explain_text,
-    plain_label,
     strongest_ngrams,
 )
 from noppa.classify.features import Texts
@@ -26,7 +24,7 @@ from noppa.classify.report import SUSPICIOUS, TrainingReport, make_report
 from noppa.classify.storage import Contents
 from noppa.classify.training import learn, zero_shot_contents
 from noppa.encoder import embedded
-from noppa.encoder.models import Model, unit_rows
+from noppa.encoder.models import Model
 from noppa.errors import InputError, NotFittedError, ParameterError
 from noppa.io import hub
 from noppa.io.storage import EVERY_BYTE, VERIFIED_BYTES
@@ -49,7 +47,6 @@ class Classifier:
         l2_vectors: The l2 penalty of the vectors; None to choose it by cross-validation.
         l2_ngrams: The l2 penalty of the n-grams; None to choose it by cross-validation.
         folds: The number of folds.
-        keep_texts: Save the training texts with the model, for `nearest`.
         seed: The seed of the folds.
         threads: For encoding and training; predictions do not depend on them.
 
@@ -69,7 +66,6 @@ class Classifier:
         l2_vectors: float | None = None,
         l2_ngrams: float | None = None,
         folds: int = 5,
-        keep_texts: bool = False,
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
@@ -79,7 +75,6 @@ class Classifier:
         self.l2_vectors = l2_vectors
         self.l2_ngrams = l2_ngrams
         self.folds = folds
-        self.keep_texts = keep_texts
         self.seed = seed
         self.threads = threads
 
@@ -126,7 +121,6 @@ class Classifier:
         classifier = cls(
             False if encoder is None else encoder,
             None if ngrams is None else (ngrams.shortest, ngrams.longest),
-            keep_texts=contents.texts is not None,
         )
         classifier._set(contents)
         return classifier
@@ -137,7 +131,6 @@ class Classifier:
 
     def _set(self, contents: Contents) -> None:
         self._fitted = contents
-        self._kept_rows: NDArray[np.float32] | None = None
 
     def report(
         self,
@@ -240,26 +233,6 @@ class Classifier:
         """Return the n words and n-grams that add most to the logit of each class as a text of their own."""
         return strongest_ngrams(self.contents, whole(n, "n", 1), thread_count(self.threads))
 
-    def nearest(self, text: str | Sequence[str], n: int = 5) -> list[Neighbour]:
-        """Return the n training rows whose vectors have the largest cosine with that of a text; needs `keep_texts`."""
-        contents, query = self.contents, self._one(text)
-        if contents.texts is None or contents.members is None:
-            raise ParameterError(
-                "this classifier does not keep its training texts", "train it with keep_texts=True"
-            )
-        if contents.features.encoder is None:
-            raise ParameterError("this classifier has no vectors to find the nearest rows by")
-        kept, threads = Texts(contents.texts), thread_count(self.threads)
-        if self._kept_rows is None:
-            self._kept_rows = unit_rows(np.hstack(contents.features.dense(kept, threads)))
-        cosines = self._kept_rows @ unit_rows(np.hstack(contents.features.dense(query, threads)))[0]
-        rows = np.argsort(-cosines, kind="stable")[: whole(n, "n", 1)].tolist()
-        labels = contents.labels.from_members(contents.members[rows] > 0)
-        return [
-            Neighbour(row, kept.item(row), plain_label(label), float(cosines[row]))
-            for row, label in zip(rows, labels, strict=True)
-        ]
-
     def _one(self, text: Any) -> Texts:
         """Return a text, or a pair, as a collection of one."""
         if not isinstance(text, str) and not (isinstance(text, (tuple, list)) and len(text) == 2):
@@ -312,7 +285,7 @@ class Classifier:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows: a copy in another process only predicts."""
-        state = {**self.__dict__, "_kept_rows": None}
+        state = dict(self.__dict__)
         state.pop("training_", None)
         return state
 

@@ -273,18 +273,6 @@ def strongest_ngrams(
     return strongest
 
 
-@dataclass(frozen=True)
-class Neighbour:
-    """A training row: its number, its text or pair, its label, and its cosine with the query."""
-
-    row: int
-    text: Any
-    label: Any
-    cosine: float
-
-    __repr__ = dataclass_repr
-
-
 def plain_label(label: Any) -> Any:
     """Return a label as a value of Python's own types."""
     return label.tolist() if isinstance(label, (np.generic, np.ndarray)) else label

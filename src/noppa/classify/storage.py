@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,8 +44,8 @@ FIELDS = {
 class Contents(NamedTuple):
     """Everything that a fitted classifier consists of.
 
-    texts, members: the sides of the training texts and their classes, if they are kept. text_columns: the columns of the table
-    that it was trained on, if there was one.
+    Attributes:
+        text_columns: The columns of the table that it was trained on, if there was one.
     """
 
     features: Features
@@ -54,8 +53,6 @@ class Contents(NamedTuple):
     model: LinearModel
     rows: int
     facts: dict[str, Any]
-    texts: tuple[list[str], ...] | None = None
-    members: NDArray[np.float32] | None = None
     text_columns: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -105,12 +102,6 @@ def _arrays(contents: Contents) -> dict[str, NDArray[Any]]:
         arrays |= {"weights": model.ngrams, "idf": ngrams.idf}
         arrays |= {"words": np.asarray(ngrams.lexicon.text), "bounds": ngrams.lexicon.bounds}
         arrays |= {f"runs{length}": keys for length, keys in enumerate(ngrams.keys, 2)}
-    if contents.texts is not None and contents.members is not None:
-        arrays["members"] = contents.members.astype(np.uint8)
-        for number, side in enumerate(contents.texts):
-            pieces = [text.encode("utf-8", "surrogatepass") for text in side]
-            arrays[f"texts{number}"] = np.frombuffer(b"".join(pieces), np.uint8)
-            arrays[f"ends{number}"] = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
     return arrays
 
 
@@ -130,15 +121,12 @@ def _read(path: Path, tokenizer: Split | Tokenizer | str | None, verified: int) 
     sizes = {"columns": labels.columns, "dim": dim}
     arrays = folder.read({"dense": "f4 dim* columns", "biases": "f8 columns"}, sizes)
     ngrams, weights = _read_ngrams(folder, sizes)
-    texts, members = _read_texts(folder)
     return Contents(
         Features(encoder, ngrams, header["paired"], header["unit"]),
         labels,
         LinearModel(arrays["dense"], weights, arrays["biases"]),
         header["rows"],
         header["facts"],
-        texts,
-        members,
         tuple(header.get("text columns", ())),
     )
 
@@ -192,20 +180,3 @@ def _read_ngrams(
     sizes["pairs"] = sizes["ngrams"] * (1 + folder.header["paired"])
     more = folder.read({"idf": "f4 ngrams positive", "weights": "f4 pairs columns"}, sizes)
     return Ngrams(lexicon, keys, shortest, more["idf"]), more["weights"]
-
-
-def _read_texts(
-    folder: Folder,
-) -> tuple[tuple[list[str], ...] | None, NDArray[np.float32] | None]:
-    sizes = {"columns": len(folder.header["classes"]), "rows": folder.header["rows"]}
-    members = folder.read({"?members": "u1 rows columns"}, sizes)
-    if not members:
-        return None, None
-    sides = []
-    for side in range(1 + folder.header["paired"]):
-        names = {f"texts{side}": f"u1 text{side}*", f"ends{side}": "i8 rows+1"}
-        content, ends = folder.read(names, sizes).values()
-        schema.check_bounds(ends, len(content), folder.file(f"ends{side}"))
-        texts = content.tobytes()
-        sides.append([texts[a:b].decode("utf-8", "replace") for a, b in pairwise(ends.tolist())])
-    return tuple(sides), members["members"].astype(np.float32)

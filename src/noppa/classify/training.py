@@ -23,7 +23,7 @@ from noppa.display import dataclass_repr
 from noppa.encoder import embedded
 from noppa.encoder.models import Model, resolve_model
 from noppa.errors import InputError, NoppaWarning, ParameterError
-from noppa.parameters import boolean, optional, positive, seed_number, short_repr, whole
+from noppa.parameters import optional, positive, seed_number, short_repr, whole
 from noppa.threads import thread_count
 from noppa.words.texts import texts_of
 
@@ -134,7 +134,6 @@ def learn(
         penalty(parameters["l2_ngrams"], "l2_ngrams"),
     )
     folds = whole(parameters["folds"], "folds", 2, 100)
-    keep_texts = boolean(parameters["keep_texts"], "keep_texts")
     seed = seed_number(parameters["seed"], "seed") % (1 << 32)
     threads = thread_count(parameters["threads"])
     texts, (labels, members) = Texts.parse(X), Labels.parse(y)
@@ -148,7 +147,7 @@ def learn(
         most = min(MOST_NGRAMS, MOST_WEIGHTS // (labels.columns * len(texts.sides)))
         tokenizer = getattr(encoder, "other_split", None)
         ngrams = learn_ngrams(texts.flat, tokenizer, lengths, least, most)
-    features, training_texts = Features(encoder, ngrams, texts.paired), texts
+    features = Features(encoder, ngrams, texts.paired)
     train = np.ones(len(texts), bool)
     if dev is None:
         strata = labels.strata(members)
@@ -178,8 +177,7 @@ def learn(
     # Divided by the temperature, so that the shares of an explanation add up to calibrated logits.
     model = models.first(choice.temperature)
     facts = {"l2": list(choice.l2), "temperature": choice.temperature}
-    kept = (training_texts.sides, members[train]) if keep_texts else ()
-    contents = Contents(features, labels, model, int(train.sum()), facts, *kept)
+    contents = Contents(features, labels, model, int(train.sum()), facts)
     return contents, Training(texts, labels, members, train, design, choice)
 
 

@@ -68,9 +68,6 @@ def train(
         str, typer.Option(help="Words of the shortest and the longest n-gram, or none.")
     ] = "1-2",
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
-    keep_texts: Annotated[
-        bool, typer.Option("--keep-texts", help="Save the texts, to show the nearest rows later.")
-    ] = False,
     as_json: AsJson = False,
     form: Format = None,
     on_error: Annotated[
@@ -102,9 +99,7 @@ def train(
     with interruptible(": nothing was written"), counts_bar() as progress:
         rows = read_rows(inputs)
         dev_rows = None if dev is None else read_rows([dev])
-        classifier = Classifier(
-            False if model == NONE else model, lengths, folds=folds, keep_texts=keep_texts
-        )
+        classifier = Classifier(False if model == NONE else model, lengths, folds=folds)
         progress("train", 0, 2)
         classifier.fit(
             rows.texts, rows.labels, None if dev_rows is None else (dev_rows.texts, dev_rows.labels)
