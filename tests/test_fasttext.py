@@ -129,7 +129,7 @@ def test_the_words_of_a_model_and_their_counts(model: Path) -> None:
     assert words.report.format == "fastText model"
     assert words.probabilities == pytest.approx(np.array([60, 3, 1]) / 74)
     assert noppa.WordVectors.load(model, keep=["cake", "the"]).words == ["the", "cake"]
-    opened = FastText.open(model)
+    opened = FastText(model)
     assert opened.vectors([b"</s>"], np.array([0]), 1)[0].tolist() == [0, 1, 2]
     assert noppa.WordVectors.load(model, limit=1, dtype="float16").matrix.dtype == np.float16
 

@@ -14,7 +14,7 @@ from noppa.words.formats import write
 from noppa.words.matrix import Matrix
 from tests import oracle
 from tests.conftest import made_texts, made_words
-from tools.build_default_model.write_model import write_model
+from tools.build_default_model.write_model import columns_in, write_model
 
 WORDS = made_words(dim=50, extra=30)
 TEXTS = made_texts(30, WORDS)
@@ -112,9 +112,9 @@ def test_columns(start: int, stop: int) -> None:
     assert (every_row(view) == every_row(few)[:, start:stop]).all()
     whole = noppa.Encoder(few, noppa.Average()).encode(TEXTS)
     assert (noppa.Encoder(view, noppa.Average()).encode(TEXTS) == whole[:, start:stop]).all()
-    assert view.rows.columns_in(few.rows) == (start, stop)
-    assert view.without_pieces().rows.columns_in(few.rows) == (start, stop)
-    assert few.rows.select(np.arange(len(few))).columns_in(few.rows) is None
+    assert columns_in(view.rows, few.rows) == (start, stop)
+    assert columns_in(view.without_pieces().rows, few.rows) == (start, stop)
+    assert columns_in(few.rows.select(np.arange(len(few))), few.rows) is None
 
 
 @pytest.mark.parametrize("start", [2, 4, 41, 49])

@@ -13,6 +13,7 @@ from noppa import Encoder, WordVectors
 from noppa.encoder import embedded
 from noppa.encoder import storage as encoder_storage
 from noppa.io import storage
+from noppa.words.matrix import Matrix, packed_layout
 
 
 def write_model(
@@ -45,8 +46,9 @@ def write_preset(path: Path, encoder: Encoder, words: WordVectors) -> None:
     The header stores the checksum of the words' header, so that a preset is never used with words of another version.
     Steps are float32, as the native kernels apply them.
     """
-    place = encoder.words.rows.columns_in(words.rows)
-    if place is None or not encoder.words.shares_with(words):
+    place, own = columns_in(encoder.words.rows, words.rows), encoder.words
+    is_shared = own.lexicon is words.lexicon and own.word_probabilities is words.word_probabilities
+    if place is None or not is_shared:
         raise ValueError(f"the preset {path.name!r} has other words than the model")
     columns = None if place == (0, words.dim) else place
     fitted = encoder.fitted
@@ -65,3 +67,23 @@ def write_preset(path: Path, encoder: Encoder, words: WordVectors) -> None:
         },
     )
     storage.write_folder(path, encoder_storage.KIND, header, {**fitted.learnt, **arrays})
+
+
+def columns_in(part: Matrix, whole: Matrix) -> tuple[int, int] | None:
+    """Return the columns (start, stop) of `whole` that `part` is a view of, None if it is no such view."""
+    view, base = part.values, whole.values
+    if view.dtype != base.dtype or len(view) != len(base) or view.strides != base.strides:
+        return None
+    start, remainder = divmod(view.ctypes.data - base.ctypes.data, base.itemsize)
+    if remainder or start < 0 or start + view.shape[1] > base.shape[1]:
+        return None
+    if part.bits:
+        blocks = packed_layout(whole.blocks, whole.bits)
+        block = next(block for block in blocks if start < block.last)
+        start = block.start + (start - block.first) * 8 // block.bits
+        if start + part.dim > whole.dim:
+            return None
+        same = whole.columns(start, start + part.dim)
+        if (same.blocks, same.bits) != (part.blocks, part.bits):
+            return None
+    return start, start + part.dim

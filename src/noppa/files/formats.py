@@ -224,17 +224,13 @@ def read_json(file: InputFile, source: Input) -> Iterator[Batch]:
     column = source.column or TEXT
     with Text(file, source.encoding) as text:
         for rows in json_rows(text, source.format_of(file.path) == "json"):
-            values, texts, bad = [], [], []
-            for number, row in enumerate(rows):
-                value, row_text, fault = _parse(row, column)
-                values.append(value)
-                texts.append(row_text)
-                if fault:
-                    bad.append((number, fault))
+            parsed = [_parse(row, column) for row in rows]
+            bad = [(number, fault) for number, (_, _, fault) in enumerate(parsed) if fault]
             records = None
             if source.records:
+                values = (value for value, _, _ in parsed)
                 records = [row if isinstance(row, dict) else {column: row} for row in values]
-            yield Batch(texts, bad, text.position(), records, column)
+            yield Batch([row[1] for row in parsed], bad, text.position(), records, column)
 
 
 def json_rows(text: Text, is_array: bool) -> Iterator[list[str]]:

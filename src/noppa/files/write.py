@@ -255,10 +255,6 @@ class Parquet(Writer):
             with suppress(Exception):
                 self.table.close()
 
-    @staticmethod
-    def fits(file: IO[bytes], dim: int, rows: int, size: int) -> bool:
-        return False
-
 
 #: The writer of each format.
 WRITERS: dict[str, type[Writer]] = {"npy": Npy, "jsonl": Jsonl, "csv": Csv, "parquet": Parquet}

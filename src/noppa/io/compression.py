@@ -34,7 +34,19 @@ XZ_MEMORY = 1 << 28
 ENCRYPTED = 1
 
 
-class Source(io.RawIOBase):
+class _Readable(io.RawIOBase):
+    """A raw stream by its `read`, which `io.BufferedReader` does not call."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self.read(len(buffer)) or b""
+        buffer[: len(part)] = part
+        return len(part)
+
+
+class Source(_Readable):
     """The plain content of a file, and the position in the file itself for a progress bar."""
 
     def __init__(
@@ -47,14 +59,6 @@ class Source(io.RawIOBase):
         self.size = size
         self._ahead = b""
         self._error: FileError | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self.read(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
 
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes, fewer only at the end; an error is raised after all readable bytes."""
@@ -128,7 +132,7 @@ def plain(file: io.BufferedReader, name: str, size: int, member: str | None = No
         raise
 
 
-class _Stream(io.RawIOBase):
+class _Stream(_Readable):
     """A decompressed stream that raises whatever a library raises as a FileError."""
 
     def __init__(self, inner: Any, name: str, most: int) -> None:
@@ -136,24 +140,19 @@ class _Stream(io.RawIOBase):
         # GzipFile.read discards what it has read if the file ends too early.
         self._read = inner.read1 if isinstance(inner, gzip.GzipFile) else inner.read
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    def read(self, size: int = -1) -> bytes:
         try:
-            part = self._read(min(len(buffer), self._most))
+            return bytes(self._read(min(size, self._most)))
         # zlib, lzma, zipfile and zstandard each have their own errors.
         except Exception as error:
             raise FileError(f"{self._name} {damage(error)}: fetch it again") from error
-        buffer[: len(part)] = part
-        return len(part)
 
     def close(self) -> None:
         self._inner.close()
         super().close()
 
 
-class _Members(io.RawIOBase):
+class _Members(_Readable):
     """The members (streams, frames) of a bz2, xz or zstd file, one after the other.
 
     The usual readers lose data silently: bz2 and lzma of the standard library ignore a member whose beginning is damaged as
@@ -166,16 +165,12 @@ class _Members(io.RawIOBase):
         self._compressed = b""
         self._decompressed = memoryview(b"")
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
+    def read(self, size: int = -1) -> bytes:
         if not self._decompressed:
-            self._decompressed = memoryview(self._next(len(buffer)))
-        part = self._decompressed[: len(buffer)]
+            self._decompressed = memoryview(self._next(size))
+        part = self._decompressed[:size]
         self._decompressed = self._decompressed[len(part) :]
-        buffer[: len(part)] = part
-        return len(part)
+        return bytes(part)
 
     def _next(self, size: int) -> bytes:
         """Return about `size` decompressed bytes at most, none at the end of the file."""
@@ -224,13 +219,8 @@ class _ZstdFrame:
     def decompress(self, data: bytes, size: int, /) -> bytes:
         return bytes(self._frame.decompress(data)) if data else b""
 
-    @property
-    def eof(self) -> bool:
-        return bool(self._frame.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._frame.unused_data)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._frame, name)
 
 
 _DECOMPRESSORS: dict[str, Callable[[str], tuple[Callable[[], Any], int]]] = {

@@ -52,20 +52,15 @@ def maybe(check: Check) -> Check:
     return lambda value: value is None or check(value)
 
 
-def is_bool(value: Any) -> bool:
-    return type(value) is bool
+def _is(kind: type) -> Check:
+    return lambda value: type(value) is kind
 
 
-def is_text(value: Any) -> bool:
-    return type(value) is str
+is_bool, is_text, is_object = _is(bool), _is(str), _is(dict)
 
 
 def is_texts(value: Any) -> bool:
     return type(value) is list and set(map(type, value)) <= {str}
-
-
-def is_object(value: Any) -> bool:
-    return type(value) is dict
 
 
 def is_named(value: Any) -> bool:

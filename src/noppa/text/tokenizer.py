@@ -169,9 +169,8 @@ def segmenter(package: str) -> Callable[[str], list[str]]:
     with needs(package, "this tokenizer"):
         module = import_module("pythainlp.tokenize" if package == "pythainlp" else package)
     if package == "jieba":
-        module.setLogLevel(
-            logging.WARNING
-        )  # it logs in every process that it builds its dictionary
+        # it logs in every process that it builds its dictionary
+        module.setLogLevel(logging.WARNING)
         return lambda run: [word for word in module.cut(run) if word]
     if package == "pythainlp":
         return lambda run: [word for word in module.word_tokenize(run, engine="newmm") if word]

@@ -122,7 +122,12 @@ def measure_coverage(
     for block in blocks_of(texts, BLOCK):
         sentences = tokens_of(texts_of(block), split)
         new = list({token for tokens in sentences for token in tokens} - kinds.keys())
-        kinds.update(zip(new, _kinds(lexicon_for(new), new), strict=True))
+        lexicon = lexicon_for(new)
+        found = np.where(lexicon.known.look_up_tokens([new])[0] >= 0, WHOLE, UNKNOWN)
+        if lexicon.unknown in ("pieces", "ngrams"):
+            ids, offsets = lexicon.vocabulary.look_up_tokens([[word] for word in new])
+            found[(found == UNKNOWN) & (ids[offsets[:-1]] >= 0)] = PIECES
+        kinds.update(zip(new, found.tolist(), strict=True))
         for row, tokens in enumerate(sentences, first):
             words.update(tokens)
             if all(kinds[token] == UNKNOWN for token in tokens):
@@ -142,12 +147,3 @@ def measure_coverage(
         piece_tokens=tokens_of_kind[PIECES],
         piece_types=types[PIECES],
     )
-
-
-def _kinds(lexicon: Lexicon, words: list[str]) -> list[int]:
-    """Return for each word whether it is WHOLE, known by PIECES, or UNKNOWN."""
-    kinds = np.where(lexicon.known.look_up_tokens([words])[0] >= 0, WHOLE, UNKNOWN)
-    if lexicon.unknown in ("pieces", "ngrams"):
-        ids, offsets = lexicon.vocabulary.look_up_tokens([[word] for word in words])
-        kinds[(kinds == UNKNOWN) & (ids[offsets[:-1]] >= 0)] = PIECES
-    return [int(kind) for kind in kinds]

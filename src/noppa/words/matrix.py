@@ -138,9 +138,8 @@ class Matrix:
             edges = np.cumsum([0, *self.blocks])
             inside = np.diff(np.clip(edges, start, stop))
             first, last = np.flatnonzero(inside)[[0, -1]]
-            scales = scales[
-                :, first : last + 1
-            ]  # a view; `table` copies it if it is not contiguous
+            # a view; `table` copies it if it is not contiguous
+            scales = scales[:, first : last + 1]
             widths = tuple(inside[inside > 0].tolist())
             bits = tuple(np.array(self.bits)[inside > 0].tolist()) if self.bits else ()
         if bits:
@@ -172,25 +171,6 @@ class Matrix:
         if not self.bits:
             factors = factors.astype(np.float32, copy=False)
         return Matrix(self.values, factors, self.blocks, self.bits)
-
-    def columns_in(self, other: Matrix) -> tuple[int, int] | None:
-        """Return the columns (start, stop) of `other` that these are a view of, None if they are no such view."""
-        view, base = self.values, other.values
-        if view.dtype != base.dtype or len(view) != len(base) or view.strides != base.strides:
-            return None
-        start, remainder = divmod(view.ctypes.data - base.ctypes.data, base.itemsize)
-        if remainder or start < 0 or start + view.shape[1] > base.shape[1]:
-            return None
-        if self.bits:
-            blocks = packed_layout(other.blocks, other.bits)
-            block = next(block for block in blocks if start < block.last)
-            start = block.start + (start - block.first) * 8 // block.bits
-            if start + self.dim > other.dim:
-                return None
-            same = other.columns(start, start + self.dim)
-            if (same.blocks, same.bits) != (self.blocks, self.bits):
-                return None
-        return start, start + self.dim
 
     def quantized(self, bits: Any, blocks: Any) -> Matrix:
         """Return the same rows in `bits` per column: see `WordVectors.quantized`."""

@@ -425,10 +425,6 @@ class WordVectors:
     def _table_of(self, words: list[str], threads: int | None) -> WordVectors:
         return self.for_tokens([words], thread_count(threads), always=True).without_ngrams()
 
-    def shares_with(self, other: WordVectors) -> bool:
-        """Return whether everything but the vectors is the same object in both."""
-        return self.lexicon is other.lexicon and self.word_probabilities is other.word_probabilities
-
     # Files
 
     def save(self, path: str | PathLike[str]) -> None:

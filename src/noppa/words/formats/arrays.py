@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,12 @@ def read_arrays(path: Path, format: str, rows: Rows) -> None:
     try:
         with safe_open(path, framework="numpy") as file:
             tensors = {name: file.get_slice(name) for name in [*file.keys()]}
-            matrix = _table(path, {name: part.get_shape() for name, part in tensors.items()})
+            tables = [name for name, part in tensors.items() if len(part.get_shape()) == 2]
+            if MATRIX not in tables and len(tables) != 1:
+                raise FileError(
+                    f"{path} holds {len(tables)} tables: it must hold one, or one called {MATRIX}"
+                )
+            matrix = MATRIX if MATRIX in tables else tables[0]
             scales = np.asarray(file.get_tensor(SCALES)) if SCALES in tensors else None
             _add_with_words(path, _Slices(tensors[matrix]), scales, rows)
     # dtypes that NumPy lacks raise TypeError or AttributeError
@@ -51,16 +55,6 @@ class _Slices:
 
     def __getitem__(self, block: slice) -> NDArray[Any]:
         return np.asarray(self._tensor[block.start : min(block.stop, self.shape[0])])
-
-
-def _table(path: Path, shapes: Mapping[str, list[int]]) -> str:
-    """Return the name of the only table among the tensors, or of the one called `embeddings`."""
-    tables = [name for name, shape in shapes.items() if len(shape) == 2]
-    if MATRIX not in tables and len(tables) != 1:
-        raise FileError(
-            f"{path} holds {len(tables)} tables: it must hold one, or one called {MATRIX}"
-        )
-    return MATRIX if MATRIX in tables else tables[0]
 
 
 def _add_with_words(path: Path, matrix: Any, scales: NDArray[Any] | None, rows: Rows) -> None:
@@ -128,7 +122,10 @@ def add_matrix(words: list[bytes], matrix: Any, scales: NDArray[Any] | None, row
         if not good.all():
             names = [word for word, is_good in zip(names, good, strict=True) if is_good]
             values = values[good]
-        invalid = [row for row, word in enumerate(names) if not _is_utf8(word)]
+        valid = (
+            word.isascii() or word.decode("utf-8", "ignore").encode() == word for word in names
+        )
+        invalid = [row for row, is_valid in enumerate(valid) if not is_valid]
         for row in invalid:
             rows.reject_invalid(names[row], 0, f"word {start + row + 1}")
         bounds = np.cumsum([0, *map(len, names)], dtype=np.int64)
@@ -139,26 +136,13 @@ def add_matrix(words: list[bytes], matrix: Any, scales: NDArray[Any] | None, row
             return
 
 
-def _is_utf8(word: bytes) -> bool:
-    if word.isascii():
-        return True
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def vocabulary_of(path: Path, options: Options) -> Path:
     """Return the vocabulary of a matrix file: that of the options, else the first of the usual names that exists."""
     if options.vocabulary is not None:
         return Path(options.vocabulary)
     candidates = [
-        path.with_suffix(".vocab.txt"),
-        path.with_suffix(".txt"),
-        path.with_suffix(".vocab"),
-        path.with_name("vocab.txt"),
-        path.with_name("tokenizer.json"),
+        *map(path.with_suffix, (".vocab.txt", ".txt", ".vocab")),
+        *map(path.with_name, ("vocab.txt", "tokenizer.json")),
     ]
     for file in candidates:
         if file.is_file():

@@ -27,7 +27,7 @@ from noppa.threads import thread_count
 from noppa.words.formats.arrays import add_matrix
 from noppa.words.formats.rows import LARGEST_DIM, Options, Rows
 from noppa.words.frequencies import Probabilities, filled
-from noppa.words.lexicon import Ids, Lexicon
+from noppa.words.lexicon import Lexicon
 from noppa.words.ngram_vectors import (
     LONGEST_NGRAM,
     MappedRows,
@@ -49,10 +49,10 @@ def read_fasttext(path: Path, plain: Source, rows: Rows) -> FastText:
     """Read the words of a model into `rows`, with `keep` also words composed from n-grams; `plain` is its content."""
     options = rows.options
     if plain.compression == "none":
-        model = FastText.open(path)
+        model = FastText(path)
     else:
         with _unpacked(path, plain, options) as file:
-            model = FastText(_File(path, file))
+            model = FastText(path, file)
     words, numbers = model.select(options.keep)
     add_matrix(words, _Vectors(model, words, numbers, thread_count(options.threads)), None, rows)
     model.file.forget_pages()
@@ -98,14 +98,14 @@ class _Vectors:
 class FastText:
     """A model: its dictionary, and the rows of its words and then of their n-grams, mapped or quantized."""
 
-    def __init__(self, file: _File) -> None:
-        self.file = file
+    def __init__(self, path: Path, unpacked: IO[bytes] | None = None) -> None:
+        self.file = file = _File(path, unpacked)
         self.dim, bucket, *lengths = _arguments(file)
         self.lexicon, self.counts, pruned = _dictionary(file)
         count = bucket if pruned is None else len(pruned[0])
         self.source = self._source(count)
         self.ngrams = NgramVectors(
-            self.source, len(self.lexicon), count, bucket, (lengths[0], lengths[1]), pruned, str(file.path)
+            self.source, len(self.lexicon), count, bucket, (lengths[0], lengths[1]), pruned, str(path)
         )  # fmt: skip
 
     def _source(self, ngrams: int) -> RowSource:
@@ -117,10 +117,6 @@ class FastText:
         if codes:
             return codes
         return MappedRows(file.data, file.skip(rows * width * 4, "its matrix"), rows, width)
-
-    @classmethod
-    def open(cls, path: Path) -> FastText:
-        return cls(_File(path))
 
     def select(self, keep: Collection[str] | None) -> tuple[list[bytes], NDArray[np.int64]]:
         """Return words and their rows: those of the dictionary, or those of `keep`, unknown ones last and with row -1."""
@@ -150,11 +146,10 @@ class FastText:
     def vectors(
         self, words: list[bytes], numbers: NDArray[np.int64], threads: int
     ) -> NDArray[np.float32]:
-        """Return vectors (words, dim); `numbers` are the rows of the words in the dictionary, -1 for unknown words."""
-        return self.source.means(*self._rows_of(words, numbers), threads)
+        """Return vectors (words, dim); `numbers` are the rows of the words in the dictionary, -1 for unknown words.
 
-    def _rows_of(self, words: list[bytes], numbers: NDArray[np.int64]) -> Ids:
-        """Return the rows whose mean is the vector of each word: its own, if it has one, then those of its n-grams."""
+        A vector is the mean of the word's own row, if it has one, and of those of its n-grams.
+        """
         grams, offsets = self.ngrams.row_numbers(words)
         known = numbers >= 0
         counts = np.diff(offsets) + known
@@ -163,13 +158,13 @@ class FastText:
         is_word = np.zeros(len(ids), bool)
         is_word[bounds[:-1][known]] = True
         ids[is_word], ids[~is_word] = numbers[known], grams
-        return ids, bounds
+        return self.source.means(ids, bounds, threads)
 
 
 class _File:
     """A mapped file that is read from its beginning; every step is checked against its size."""
 
-    def __init__(self, path: Path, unpacked: IO[bytes] | None = None) -> None:
+    def __init__(self, path: Path, unpacked: IO[bytes] | None) -> None:
         self.path, self.position = path, 0
         self.data: NDArray[np.uint8] = np.memmap(unpacked or path, np.uint8, "r")
 

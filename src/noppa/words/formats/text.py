@@ -106,7 +106,10 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
                     f"{name} begins with {first.strip().decode()!r}, which may be a header or a word with one number",
                     "pass header=True or header=False",
                 )
-            _check_header(count, dim, _room(after, is_whole), name)
+            # The longest line bounds the values, each a digit and a separator; a line that is cut does not.
+            longest = max(map(len, after.split(b"\n")))
+            room = longest // 2 if is_whole or b"\n" in after else None
+            _check_header(count, dim, room, name)
             return Content("word2vec text", dim, count, begin)
     elif header is True:
         raise FileError(
@@ -123,13 +126,6 @@ def _check_header(count: int, dim: int, room: int | None, name: str) -> None:
         raise FileError(
             f"{name} declares {count} vectors of {dim} dimensions in its header, which it cannot hold: fetch it again"
         )
-
-
-def _room(text: bytes, is_whole_file: bool) -> int | None:
-    """Return how many values the longest line can hold, each a digit and a separator; None if it may go on."""
-    if not is_whole_file and b"\n" not in text:
-        return None
-    return max(map(len, text.split(b"\n"))) // 2
 
 
 def _lines(text: bytes) -> list[bytes]:
