@@ -34,6 +34,9 @@ class Displayed:
         """Return the table's columns by name; a column whose name begins with "share" is tinted."""
         raise NotImplementedError
 
+    def __str__(self) -> str:
+        return f"{self._title}\n{text_table(self._columns())}"
+
     def to_pandas(self) -> Any:
         """Return the table as a pandas frame."""
         return frame(self._columns())

@@ -97,8 +97,7 @@ class Classifier:
             y: One label per row; or several, as lists of labels or as a table of 0 and 1.
             dev: Texts and labels to choose the penalties by instead of folds; they are not trained on.
         """
-        contents, self.training_ = learn(self.get_params(), X, y, dev)
-        self._set(contents)
+        self._fitted, self.training_ = learn(self.get_params(), X, y, dev)
         return self
 
     @classmethod
@@ -122,15 +121,12 @@ class Classifier:
             False if encoder is None else encoder,
             None if ngrams is None else (ngrams.shortest, ngrams.longest),
         )
-        classifier._set(contents)
+        classifier._fitted = contents
         return classifier
 
     def name_columns(self, columns: Sequence[str]) -> None:
         """Store the text columns of the training table, which are the defaults for tables to predict."""
         self._fitted = self.contents._replace(text_columns=tuple(columns))
-
-    def _set(self, contents: Contents) -> None:
-        self._fitted = contents
 
     def report(
         self,
@@ -225,19 +221,15 @@ class Classifier:
 
     def explain(self, text: str | Sequence[str]) -> Decision:
         """Explain the class of a text or a pair: shares of words and n-grams that add up exactly to each logit."""
-        texts, threads = self._one(text), thread_count(self.threads)
-        logits = self._logits(texts)
+        if not isinstance(text, str) and not (isinstance(text, (tuple, list)) and len(text) == 2):
+            raise InputError(f"a text or a pair of texts is expected, not {short_repr(text)}")
+        texts = self._texts([text if isinstance(text, str) else tuple(text)])
+        logits, threads = self._logits(texts), thread_count(self.threads)
         return explain_text(self.contents, texts, logits, self._probabilities(logits), threads)
 
     def top_ngrams(self, n: int = 20) -> dict[Any, list[tuple[str, float]]]:
         """Return the n words and n-grams that add most to the logit of each class as a text of their own."""
         return strongest_ngrams(self.contents, whole(n, "n", 1), thread_count(self.threads))
-
-    def _one(self, text: Any) -> Texts:
-        """Return a text, or a pair, as a collection of one."""
-        if not isinstance(text, str) and not (isinstance(text, (tuple, list)) and len(text) == 2):
-            raise InputError(f"a text or a pair of texts is expected, not {short_repr(text)}")
-        return self._texts([text if isinstance(text, str) else tuple(text)])
 
     # Saving
 
@@ -285,9 +277,7 @@ class Classifier:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the training rows: a copy in another process only predicts."""
-        state = dict(self.__dict__)
-        state.pop("training_", None)
-        return state
+        return {name: value for name, value in self.__dict__.items() if name != "training_"}
 
     # scikit-learn's conventions, without scikit-learn
 

@@ -38,15 +38,7 @@ Folds = list[tuple[Rows, Rows]]
 
 
 class ComparedMethod(NamedTuple):
-    """One row of a comparison.
-
-    Attributes:
-        name: of the method.
-        accuracy: in percent, the mean over folds.
-        error: the standard error of that mean.
-        microseconds: to encode (or classify) one text.
-        dim: features per text that the classifier sees.
-    """
+    """One row of a comparison: the mean accuracy over folds in percent and its standard error, and time and features per text."""
 
     name: str
     accuracy: float

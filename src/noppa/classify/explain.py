@@ -14,7 +14,7 @@ from noppa import _native as kernels
 from noppa.classify.features import Features, Texts
 from noppa.classify.logistic import LinearModel
 from noppa.classify.storage import Contents
-from noppa.display import Displayed, cut, dataclass_repr, frame, text_table
+from noppa.display import Displayed, cut, dataclass_repr, frame
 from noppa.errors import NoppaWarning, ParameterError
 from noppa.explain import Explanation
 
@@ -148,9 +148,6 @@ class Decision(Displayed):
             f"probability={self.probabilities[self.best]:.4f})"
         )
 
-    def __str__(self) -> str:
-        return f"{self._title}\n{text_table(self._columns())}"
-
     @property
     def _title(self) -> str:
         probability, logit = self.probabilities[self.best], self.logits[self.best]
@@ -234,11 +231,8 @@ def _ngram_shares(
         found = features.ngrams.occurrences(side_texts, features.tokenizer, threads)
         for column, first, length in zip(found.columns, found.places, found.lengths, strict=True):
             places.setdefault(int(column), []).append((side, int(first), int(length)))
-    sparse, names, width = (
-        features.sparse(texts, threads),
-        features.ngram_names,
-        len(features.ngrams),
-    )
+    sparse, names = features.sparse(texts, threads), features.ngram_names
+    width = len(features.ngrams)
     return [
         NgramShare(
             names[column],

@@ -35,8 +35,8 @@ class Labels:
         """Return the classes of labels, and which of them each row has, (n, classes) of 0 and 1."""
         if isinstance(labels, str):
             raise InputError("a single label was given", "give a collection of labels")
-        table = np.asarray(labels) if getattr(labels, "ndim", 1) == 2 else None
-        if table is not None:
+        if getattr(labels, "ndim", 1) == 2:
+            table = np.asarray(labels)
             if not np.isin(table, (0, 1)).all():
                 raise InputError("a table of labels may contain only 0 and 1, one column per class")
             return cls(np.arange(table.shape[1]), TABLE), table.astype(np.float32)

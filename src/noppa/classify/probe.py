@@ -123,12 +123,7 @@ def rotate(rows: Array) -> Rotated:
 def fit(data: Rotated, labels: Labels, weights: Array, l2: Float, classes: int) -> Array:
     """Return coefficients (models, dim + 1, classes) for the rows before rotation; the last row is the intercept.
 
-    Args:
-        data: the rows, from `rotate`.
-        labels: (n,)
-        weights: (models, n), of each row in each model.
-        l2: (models,), multiplies half the squared coefficients, which are added to the mean loss.
-        classes: number of classes.
+    weights (models, n): of each row in each model. l2 (models,): multiplies half the squared coefficients in the loss.
     """
     problem = _Problem(data, labels, weights, l2, classes)
     minima = minimize(problem, np.zeros((len(l2), problem.size))).reshape(len(l2), -1, classes)

@@ -12,7 +12,7 @@ from noppa.classify import logistic
 from noppa.classify.explain import plain_label
 from noppa.classify.logistic import fit_temperature, probabilities
 from noppa.classify.training import Training
-from noppa.display import Displayed, dataclass_repr, text_table
+from noppa.display import Displayed, dataclass_repr
 from noppa.encoder.models import unit_rows
 
 Float = NDArray[np.float64]
@@ -90,9 +90,6 @@ class TrainingReport(Displayed):
             f"TrainingReport({self.rows} rows, {len(self.classes)} classes, "
             f"accuracy={self.accuracy:.4f}, error={self.error:.4f})"
         )
-
-    def __str__(self) -> str:
-        return f"{self._title}\n{text_table(self._columns())}"
 
     @property
     def _title(self) -> str:

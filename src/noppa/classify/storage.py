@@ -61,11 +61,8 @@ class Contents(NamedTuple):
 
 def write(path: str | PathLike[str], contents: Contents) -> None:
     """Write a folder; an existing classifier is replaced only by a complete new one."""
-    features, ngrams, encoder = (
-        contents.features,
-        contents.features.ngrams,
-        contents.features.encoder,
-    )
+    features, model = contents.features, contents.model
+    ngrams, encoder = features.ngrams, features.encoder
     if encoder is not None and not isinstance(encoder, Encoder):
         raise ParameterError(
             f"a classifier on {encoder!r} cannot be saved: its encoder is not one of noppa's"
@@ -92,17 +89,12 @@ def write(path: str | PathLike[str], contents: Contents) -> None:
     }
     if contents.text_columns:
         header["text columns"] = contents.text_columns
-    storage.write_folder(path, KIND, header, _arrays(contents), write_encoder)
-
-
-def _arrays(contents: Contents) -> dict[str, NDArray[Any]]:
-    model, ngrams = contents.model, contents.features.ngrams
     arrays: dict[str, NDArray[Any]] = {"dense": model.dense, "biases": model.biases}
     if ngrams is not None:
         arrays |= {"weights": model.ngrams, "idf": ngrams.idf}
         arrays |= {"words": np.asarray(ngrams.lexicon.text), "bounds": ngrams.lexicon.bounds}
         arrays |= {f"runs{length}": keys for length, keys in enumerate(ngrams.keys, 2)}
-    return arrays
+    storage.write_folder(path, KIND, header, arrays, write_encoder)
 
 
 def read(

@@ -315,9 +315,8 @@ def first_occurrences(texts: Iterable[str]) -> Rows:
         content = text.encode("utf-8", "surrogatepass")
         joined += hashlib.blake2b(content, digest_size=CHECKSUM_BYTES).digest()
     checksums = np.frombuffer(joined, np.uint64).reshape(-1, 2)
-    order = np.lexsort(
-        (checksums[:, 1], checksums[:, 0])
-    )  # stable: the first occurrence stays first
+    # Stable, so that the first occurrence stays first.
+    order = np.lexsort((checksums[:, 1], checksums[:, 0]))
     ordered = checksums[order]
     is_first = np.ones(len(order), bool)
     is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)

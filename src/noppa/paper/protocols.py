@@ -205,15 +205,10 @@ class PerFold:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The score of a candidate on a task.
+    """The score of a candidate on a task in percent, on test and on development rows, also of each outer fold.
 
-    Attributes:
-        score: In percent, on test rows.
-        dev: In percent, on development rows; None if there are none.
-        folds: `score` of each outer fold.
-        dev_folds: `dev` of each outer fold.
-        cpu_seconds: Of encoding and of the probes, over all processes.
-        more: Results of the protocol, such as the chosen l2.
+    dev: None without development rows. cpu_seconds: of encoding and of the probes, over all processes.
+    more: results of the protocol, such as the chosen l2.
     """
 
     score: float
@@ -251,9 +246,7 @@ def score(
     """Score a candidate on a task.
 
     Args:
-        task: The task.
-        parts: Its rows by name, as `read` returns them.
-        candidate: The encoder, or the recipe of one.
+        parts: The rows of the task by name, as `read` returns them.
         protocol: The probe that is trained on the vectors, one of `PROTOCOLS`.
         seed: Of the folds and of the probe.
         transductive: Fit on the text of test rows too, as some published numbers do.

@@ -50,14 +50,9 @@ IDENTITY = (
 
 @dataclass(frozen=True)
 class Conditions:
-    """The settings of a run, which every record repeats.
+    """The settings of a run on SentEval's data folder, which every record repeats; see `protocols.score`.
 
-    Attributes:
-        data: SentEval's data folder.
-        protocol: The probe, one of `PROTOCOLS`.
-        seed: Of the folds and of the probe.
-        transductive: Fit on test text too.
-        unchecked: Accept files with other checksums.
+    unchecked: accept files with other checksums.
     """
 
     data: str | PathLike[str]
@@ -171,19 +166,10 @@ def surroundings() -> Record:
 
 def commit() -> str | None:
     """Return the commit of the running source tree, with `+` if files were changed; None outside a git tree."""
-    folder = str(Path(__file__).parent)
-    command = [
-        "git",
-        "-C",
-        folder,
-        "describe",
-        "--always",
-        "--exclude=*",
-        "--abbrev=12",
-        "--dirty=+",
-    ]
+    command = ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
+    folder = Path(__file__).parent
     try:
-        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return run.stdout.strip()

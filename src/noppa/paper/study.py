@@ -69,13 +69,9 @@ class Study:
     """The input of the experiments.
 
     Attributes:
-        data: SentEval's data folder.
-        sources: Word vectors.
-        tasks: The tasks to run.
         corpus: Texts for FastSent and Sent2Vec, which are left out without them.
         corpus_file: Name and hash of the file of these texts.
         others: Further rows of Table 1.
-        unchecked: Accept files with other checksums.
         quick: Run few methods, trials and repetitions.
     """
 

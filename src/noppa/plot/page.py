@@ -76,10 +76,15 @@ def page(pictures: Sequence[Any], title: str | None = None, body: str = "") -> s
     name = html.escape(title or pictures[0].title)
     heading = f"<h1>{name}</h1>\n" if title else ""
     figures = "\n".join(map(figure, pictures))
+    light, dark = (
+        "; ".join(f"--{name}: {color}" for name, color in theme.items()) for theme in (LIGHT, DARK)
+    )
+    variables = {name: f"var(--{name})" for name in LIGHT}
+    style = PAGE_STYLE % {"light": light, "dark": dark} + DRAWING_STYLE % variables
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{_page_style()}</style></head>\n<body>\n{heading}{body}{figures}\n<script>{SCRIPT}</script>\n</body></html>\n"
+        f"<style>{style}</style></head>\n<body>\n{heading}{body}{figures}\n<script>{SCRIPT}</script>\n</body></html>\n"
     )
 
 
@@ -109,14 +114,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
         for line in lines
     )
     return f"<table><thead><tr>{cells}</tr></thead>\n<tbody>{body}</tbody></table>"
-
-
-def _page_style() -> str:
-    light, dark = (
-        "; ".join(f"--{name}: {color}" for name, color in theme.items()) for theme in (LIGHT, DARK)
-    )
-    variables = {name: f"var(--{name})" for name in LIGHT}
-    return PAGE_STYLE % {"light": light, "dark": dark} + DRAWING_STYLE % variables
 
 
 def svg(pictures: Sequence[Any], dark: bool = False) -> str:

@@ -346,9 +346,8 @@ class Scatter(Picture):
     def draw(self) -> Drawing:
         side, left, top = 560, 40, 16
         low, high = self.points.min(axis=0), self.points.max(axis=0)
-        span = (
-            float((high - low).max()) or 1.0
-        )  # one scale for both axes, so that distances compare
+        # One scale for both axes, so that distances compare.
+        span = float((high - low).max()) or 1.0
         low = low - (span - (high - low)) / 2
         groups = {label: number for number, label in enumerate(self.groups)}
         body = [f'<rect class="frame" x="{left}" y="{top}" width="{side}" height="{side}"/>']

@@ -79,18 +79,13 @@ def contributions(explanation: Explanation, measure: str = "cosine") -> Bars:
     """Draw how close each word is to its sentence, as in the paper's Figure 2; or its share of the vector, or its weight."""
     one_of(measure, "measure", tuple(MEASURES))
     _require_tokens(explanation)
-    values = {
-        "cosine": explanation.cosines,
-        "share": explanation.shares,
-        "weight": explanation.weights,
-    }[measure]
     rest = 1 - explanation.shares.sum() if measure == "share" and explanation.pooled.any() else 0
     more = f"; {rest:.4f} belongs to no token" if abs(rest) > 5e-5 else ""
     return Bars(
         f"{measure.capitalize()} of each word in “{explanation.text}”",
         f"{MEASURES[measure]}{more}.",
         explanation.tokens,
-        values,
+        getattr(explanation, f"{measure}s"),
         measure,
         explanation.known,
     )

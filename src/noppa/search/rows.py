@@ -237,7 +237,8 @@ class RowTable:
         query = f"SELECT number FROM fields WHERE number >= ? AND number < ? AND {condition}"
         mask = np.zeros(count, np.bool_)
         for bounds in row_blocks(count):
-            mask[self._select(query, [*bounds, *values], _numbers)] = True
+            found = self._select(query, [*bounds, *values], lambda rows: np.array(rows, np.int64))
+            mask[found] = True
         return mask
 
     def _select(
@@ -255,10 +256,6 @@ def _rows(selected: list[Any]) -> dict[int, Row]:
         fields = {} if metadata is None else dict(json.loads(metadata))
         rows[number] = Row(str(id), text.decode("utf-8", "surrogatepass"), fields)
     return rows
-
-
-def _numbers(selected: list[Any]) -> NDArray[np.int64]:
-    return np.array(selected, np.int64).reshape(-1)
 
 
 def _marks(values: Sequence[Any]) -> str:

@@ -47,7 +47,8 @@ class Segment:
         self.arrays, self.table, self.checksum = arrays, table, checksum
         self.vectors = arrays["vectors"]
         self.scales = arrays.get("scales")
-        self.count = len(self.vectors)
+        self.count, self.dim = self.vectors.shape
+        self.dtype = str(self.vectors.dtype)
         self.whole = self.slice(0, self.count)
         self.cells = Cells(arrays) if "centroids" in arrays else None
 
@@ -69,22 +70,13 @@ class Segment:
         scales = None if self.scales is None else self.scales[start:stop]
         return kernels.Table(self.vectors[start:stop], scales)
 
-    @property
-    def dim(self) -> int:
-        return int(self.vectors.shape[1])
-
-    @property
-    def dtype(self) -> str:
-        return str(self.vectors.dtype)
-
     def write(self, path: Path) -> None:
         """Write the segment to a folder."""
 
         def write_table(folder: Path) -> dict[str, Any]:
             file = folder / TABLE
             self.table.write(file)
-            entry = {"bytes": file.stat().st_size, "sha256": storage.sha256(file)}
-            return {"table": entry}
+            return {"table": {"bytes": file.stat().st_size, "sha256": storage.sha256(file)}}
 
         storage.write_folder(path, KIND, {"fields": self.table.fields}, self.arrays, write_table)
 
