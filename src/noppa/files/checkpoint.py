@@ -112,11 +112,7 @@ def size_and_time(path: Path) -> list[int] | None:
 
 
 def read_checkpoint(path: Path) -> Checkpoint | None:
-    """Return the checkpoint at a path, None if there is no file.
-
-    Raises:
-        FileError: No run of this version wrote the file.
-    """
+    """Return the checkpoint at a path, None if there is no file; raise if no run of this version wrote it."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         checkpoint = Checkpoint(**{**content, "outcome": Outcome(**content["outcome"])})
@@ -149,9 +145,7 @@ def remaining_batches(
     """Yield the batches after the first `done` rows, each with the fingerprint of all rows up to its end.
 
     A fingerprint does not depend on how rows are divided into batches: it has checksums of all texts and of their lengths.
-
-    Raises:
-        FileError: The fingerprint of the rows that are done differs.
+    Raise if that of the rows that are done differs.
     """
     of_texts, of_lengths = blake2b(digest_size=16), blake2b(digest_size=16)
 

@@ -85,12 +85,10 @@ def collected(
     """Store every text of an input in a file.
 
     Args:
-        source: The input.
         folder: A scratch folder.
         name: A name for the files in it.
         on_error: "raise", "skip" to leave bad rows out, "empty" to take them for empty texts.
         spool: Copy standard input, so that it can be read again.
-        progress: Is called with the rows done and the bytes read.
     """
     one_of(on_error, "on_error", ON_ERROR)
     outcome, numbers, lengths = Outcome(), [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -150,12 +148,10 @@ def read_labelled(
     """Read texts and their labels.
 
     Args:
-        source: The input.
         columns: The column with the text, or the two columns of pairs.
         label: The column with the label.
         separator: Splits a label into several; a list of labels needs none.
         skip: Leave out a row without a text or a label, instead of raising.
-        progress: Is called with the rows done and the bytes read.
     """
     if len(columns) > 2:
         raise ParameterError(f"a row has one text or two, not {len(columns)}")
@@ -207,13 +203,9 @@ def _fault(record: Record, columns: Sequence[str | None], number: int) -> str:
 def copy_rows(
     source: Input, mask: NDArray[np.bool_], output: IO[bytes], stdin: InputFile | None = None
 ) -> None:
-    """Write the rows of all files that a mask (rows,) selects, in order.
+    """Write the rows of all files that a mask (rows,) selects, in order; the files have the same format.
 
-    Args:
-        source: The input; all its files have the same format.
-        mask: Which rows to copy.
-        output: The file to write to.
-        stdin: Is read in place of standard input.
+    `stdin` is read in place of standard input.
     """
     files = [stdin if stdin and path == STDIN else InputFile(path) for path in source.paths]
     _COPIERS[source.format_of(source.paths[0])](files, source, iter(mask), output)

@@ -173,10 +173,7 @@ def cell_value(cell: str | None) -> str | int | float | None:
 def text_column(names: list[str] | None, column: str | None, file: str) -> int:
     """Return the index of the column with the text: by its name, by its number from 1, or the only column.
 
-    Args:
-        names: The columns, None for a table without a header.
-        column: What the user gave.
-        file: For the error message.
+    `names` are the columns, None for a table without a header.
     """
     if names is not None and (column or TEXT) in names:
         return names.index(column or TEXT)
@@ -202,7 +199,7 @@ def read_lines(file: InputFile, source: Input) -> Iterator[Batch]:
         for lines in text.line_blocks():
             texts, bad = _split_off_bad(lines)
             records = [{column: line} for line in texts] if source.records else None
-            yield Batch(texts, bad, text.position(), records, column)
+            yield Batch(texts, bad, text.source.position(), records, column)
 
 
 def _split_off_bad(lines: list[str]) -> tuple[list[str | None], list[tuple[int, str]]]:
@@ -230,7 +227,7 @@ def read_json(file: InputFile, source: Input) -> Iterator[Batch]:
             if source.records:
                 values = (value for value, _, _ in parsed)
                 records = [row if isinstance(row, dict) else {column: row} for row in values]
-            yield Batch([row[1] for row in parsed], bad, text.position(), records, column)
+            yield Batch([row[1] for row in parsed], bad, text.source.position(), records, column)
 
 
 def json_rows(text: Text, is_array: bool) -> Iterator[list[str]]:
@@ -309,7 +306,7 @@ def read_table(file: InputFile, source: Input) -> Iterator[Batch]:
         for rows in blocks:
             cells = [row[column] for row in rows if column < len(row)]
             widest = max(map(len, rows)) if width is not None else 0
-            batch = Batch([*cells], [], text.position())
+            batch = Batch([*cells], [], text.source.position())
             if len(cells) < len(rows) or widest > (width or 0) or not is_clean("".join(cells)):
                 faults = [_fault(row, column, width) for row in rows]
                 batch.bad = [(number, fault) for number, fault in enumerate(faults) if fault]
@@ -507,13 +504,12 @@ def _to_list(column: Any) -> list[Any]:
         values = _to_list(column.dictionary)
         return [None if index is None else values[index] for index in column.indices.to_pylist()]
     try:
-        values = column.to_pylist()
+        return list(column.to_pylist())
     except UnicodeDecodeError:
         raw = [value.as_buffer() for value in column]
-        values = [
+        return [
             None if text is None else bytes(text).decode("utf-8", "surrogateescape") for text in raw
         ]
-    return values
 
 
 def _bounded(batch: Batch) -> Iterator[Batch]:

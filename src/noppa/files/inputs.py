@@ -13,7 +13,7 @@ from typing import Any
 
 from noppa.errors import FileError
 from noppa.extras import needs
-from noppa.io.compression import BUFFER, Source, open_plain, plain
+from noppa.io.compression import BUFFER, Source, open_plain, plain, whole_lines
 
 STDIN = "-"
 #: Bytes to read at a time.
@@ -132,10 +132,6 @@ class Text:
     def __exit__(self, *_: object) -> None:
         self.source.close()
 
-    def position(self) -> int:
-        """Return how many bytes of the file have been read."""
-        return self.source.position()
-
     def blocks(self) -> Iterator[str]:
         """Yield the text in blocks."""
         decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
@@ -145,33 +141,19 @@ class Text:
 
     def line_blocks(self) -> Iterator[list[str]]:
         """Yield the lines in blocks. Only line feeds end a line, so that no other character splits a record."""
-        # Joined once per line: appending to a str would copy a long line for each of its blocks.
-        pending: list[str] = []
-        size = 0
-        for block in self.blocks():
-            end = block.rfind("\n") + 1
-            if end:
-                yield _split("".join([*pending, block[:end]]))
-                pending, size = [], 0
-            pending.append(block[end:])
-            size += len(block) - end
-            if size > LONGEST_LINE:
+        for block in whole_lines(self.blocks(), "\n", LONGEST_LINE):
+            if len(block) > LONGEST_LINE and "\n" not in block:
                 raise FileError(
                     f"{self.name}: a line is longer than {LONGEST_LINE >> 20} million characters",
                     "is this a text file?",
                 )
-        if size:
-            yield _split("".join(pending))
+            lines = block.removesuffix("\n").split("\n")
+            yield [line.removesuffix("\r") for line in lines] if "\r" in block else lines
 
     def stream(self) -> io.TextIOWrapper:
         """Return a text stream, for the csv module."""
         stream = io.BufferedReader(self.source, PIECE)
         return io.TextIOWrapper(stream, self.encoding, self.errors, newline="")
-
-
-def _split(text: str) -> list[str]:
-    lines = text.removesuffix("\n").split("\n")
-    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
 def _check_text(start: bytes, name: str) -> None:

@@ -149,7 +149,12 @@ class Job:
     @property
     def model_checksum(self) -> str:
         """A checksum that identifies the model."""
-        return self.model.identity.fingerprint or _vectors_checksum(self.model)
+        if self.model.identity.fingerprint:
+            return str(self.model.identity.fingerprint)
+        # A model in memory is identified by the vectors of its own words.
+        rows = np.arange(min(PROBED_WORDS, len(self.model.words)), dtype=np.int32)
+        vectors, _ = self.model.encode_ids(rows, np.arange(len(rows) + 1), 1)
+        return hashlib.sha256(repr(self.model).encode() + vectors.tobytes()).hexdigest()
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -513,13 +518,6 @@ def _text(record: Record, name: str | None) -> str:
     if not isinstance(value, str):
         raise FileError(f"a row has no text in {name!r}", "fix it, or leave it out")
     return value
-
-
-def _vectors_checksum(model: Encoder) -> str:
-    """Identify a model in memory by the vectors of its own words."""
-    rows = np.arange(min(PROBED_WORDS, len(model.words)), dtype=np.int32)
-    vectors, _ = model.encode_ids(rows, np.arange(len(rows) + 1), 1)
-    return hashlib.sha256(repr(model).encode() + vectors.tobytes()).hexdigest()
 
 
 @contextmanager

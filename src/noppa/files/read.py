@@ -23,9 +23,7 @@ Item = TypeVar("Item")
 def read(source: Input, stdin: InputFile | None = None) -> Iterator[Batch]:
     """Yield every row of every file, in order; the fault of a bad row names its file and its number.
 
-    Args:
-        source: What to read.
-        stdin: Is read in place of standard input.
+    `stdin` is read in place of standard input.
     """
     bytes_before = 0
     for path in source.paths:

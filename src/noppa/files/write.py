@@ -44,22 +44,13 @@ class Writer:
     streams = True
 
     def __init__(self, file: IO[bytes], dim: int, rows: int) -> None:
-        """Continue a file.
-
-        Args:
-            file: Positioned after what it contains already.
-            dim: The width of the vectors; 0 if there are none.
-            rows: How many rows the file contains already.
-        """
+        """Continue a file, which is positioned after its `rows` rows; `dim` is 0 if there are no vectors."""
         self.file, self.dim, self.rows = file, dim, rows
 
     def write(self, numbers: Numbers, records: Records, vectors: Vectors) -> None:
-        """Append rows.
+        """Append rows, with the numbers of the input rows, from 1, and the vectors (rows, dim), if any.
 
-        Args:
-            numbers: The numbers of the input rows, from 1.
-            records: The other columns of each row; None for one column `record` with the numbers.
-            vectors: The vectors (rows, dim), if any.
+        `records` are the other columns of each row; None for one column `record` with the numbers.
         """
         raise NotImplementedError
 

@@ -46,7 +46,17 @@ def atomic_folder(target: Path) -> Iterator[Path]:
             for name in files:
                 sync(Path(folder, name))
             sync(Path(folder))
-        _replace_folder(new, target)
+        previous = _previous(target)
+        if target.exists():
+            remove(previous)
+            os.rename(target, previous)
+        try:
+            os.rename(new, target)
+        except OSError:
+            if previous.exists() and not target.exists():
+                os.rename(previous, target)
+            raise
+        remove(previous)
         sync(target.parent)
 
 
@@ -84,20 +94,6 @@ def _unfinished(target: Path) -> Iterator[Path]:
         raise FileError(f"cannot write {target}: {error.strerror or error}") from error
     finally:
         remove(new)
-
-
-def _replace_folder(new: Path, target: Path) -> None:
-    previous = _previous(target)
-    if target.exists():
-        remove(previous)
-        os.rename(target, previous)
-    try:
-        os.rename(new, target)
-    except OSError:
-        if previous.exists() and not target.exists():
-            os.rename(previous, target)
-        raise
-    remove(previous)
 
 
 def remove(path: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, AnyStr
 
 from noppa.errors import FileError, ParameterError
 from noppa.extras import needs
@@ -257,23 +257,23 @@ def _open_zip(file: IO[bytes], name: str, member: str | None) -> tuple[IO[bytes]
     return content, BUFFER if bounded else UNBOUNDED_PIECE
 
 
-def whole_lines(blocks: Iterable[bytes], longest: int | None = None) -> Iterator[bytes]:
-    """Yield the same bytes in blocks that end at the end of a line; the last one may lack its newline.
+def whole_lines(blocks: Iterable[AnyStr], newline: AnyStr, longest: int) -> Iterator[AnyStr]:
+    """Yield the same content in blocks that end at the end of a line; the last one may lack its newline.
 
-    Args:
-        longest: yield only the beginning of a longer line, and then nothing more.
+    Of a line that is longer than `longest`, yield only the beginning, and then nothing more.
     """
-    # Joined once per line: appending to bytes would copy a long line for each of its blocks.
-    pending: list[bytes] = []
+    # Joined once per line: appending would copy a long line for each of its blocks.
+    pending: list[AnyStr] = []
     size = 0
     for block in blocks:
-        end = block.rfind(b"\n") + 1
+        end = block.rfind(newline) + 1
         if end:
-            yield b"".join([*pending, block[:end]])
+            pending.append(block[:end])
+            yield newline[:0].join(pending)
             pending, size = [], 0
         pending.append(block[end:])
         size += len(block) - end
-        if longest is not None and size > longest:
+        if size > longest:
             break
     if size:
-        yield b"".join(pending)
+        yield newline[:0].join(pending)

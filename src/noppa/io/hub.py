@@ -52,8 +52,7 @@ def name_of(folder: Path) -> str | None:
 def locate(path: Any, refresh: bool = False) -> Any:
     """Return the local folder of a repository's name, downloading it if necessary; return other paths as they are.
 
-    Args:
-        refresh: ask the hub which commit a branch or tag is now.
+    With `refresh`, ask the hub which commit a branch or tag is now.
     """
     if not is_hub_name(path):
         return path
@@ -133,12 +132,7 @@ def model_card(
     license: str | None,
     figures: Mapping[str, float],
 ) -> str:
-    """Return the README.md of a repository, with the metadata that the hub reads.
-
-    Args:
-        task: the hub's name for what the model does.
-        usage: lines of Python.
-    """
+    """Return the README.md of a repository, with the metadata that the hub reads; `usage` is lines of Python."""
     rows = {**facts, **{name: f"{value:.4g}" for name, value in figures.items()}}
     table = "".join(f"| {_cell(name)} | {_cell(value)} |\n" for name, value in rows.items())
     return f"""\

@@ -88,8 +88,7 @@ def check_array(
 ) -> None:
     """Raise if an array does not have the declared shape or values; add new dimensions to `sizes`.
 
-    Args:
-        values: whether to check floats, which reads the whole file. Row numbers are always checked.
+    `values` is whether to check floats, which reads the whole file. Row numbers are always checked.
     """
     _, *names = declared.split()
     limits = names.pop() if names[-1] in FLOATS or names[-1].startswith("<") else ""

@@ -97,8 +97,7 @@ def write_folder(
 ) -> None:
     """Write a folder atomically; replace an existing one of the same kind.
 
-    Args:
-        inside: adds more files to the folder being written, and returns more header fields.
+    `inside` adds more files to the folder being written, and returns more header fields.
     """
     target = path_of(path)
     if target.exists() and kind_of(target) != kind:
@@ -159,8 +158,7 @@ def read_folder(
 ) -> Folder:
     """Open a saved folder of the given kind and check its header fields; `Folder.read` reads the arrays.
 
-    Args:
-        verified: compare the checksums of files up to this size; of larger ones, compare only the size.
+    The checksums of files up to `verified` bytes are compared; of larger ones, only the size.
     """
     header, checksum = read_header(path)
     if header["kind"] != kind:
@@ -212,11 +210,9 @@ def kind_of(path: Path) -> str | None:
 
 def is_file_entry(entry: Any) -> bool:
     """Whether a header entry has the size and the checksum of a file."""
-    if type(entry) is not dict:
+    if type(entry) is not dict or not schema.is_checksum(entry.get("sha256")):
         return False
-    size, checksum = entry.get("bytes"), entry.get("sha256")
-    is_size = type(size) is int and 0 <= size < EVERY_BYTE
-    return is_size and type(checksum) is str and len(checksum) == 64
+    return schema.whole(0, EVERY_BYTE - 1)(entry.get("bytes"))
 
 
 COMMON_FIELDS: dict[str, Check] = {
@@ -265,11 +261,7 @@ def _split_header(folder: Path) -> tuple[str, str]:
 
 
 def read_file(path: Path, entry: Mapping[str, Any], verified: int) -> Any:
-    """Return the bytes of a file that a header lists, mapped if they are many.
-
-    Raises:
-        FileError: its size differs or, up to `verified` bytes, its checksum.
-    """
+    """Return the bytes of a file that a header lists; raise if its size differs or, up to `verified` bytes, its checksum."""
     content = _open_bytes(path, entry["bytes"])
     if len(content) != entry["bytes"]:
         raise FileError(

@@ -164,11 +164,7 @@ def _wordfreq(words: list[str], language: str) -> dict[str, float]:
 
 
 def read_counts(path: str | PathLike[str], on_error: str = "raise") -> dict[str, float]:
-    """Read the `word count` lines of a UTF-8 file; the counts of a repeated word are added up.
-
-    Args:
-        on_error: "raise" or "skip" lines that are not UTF-8.
-    """
+    """Add up the `word count` lines of a UTF-8 file; `on_error` is "raise" or "skip" for lines that are not UTF-8."""
     one_of(on_error, "on_error", ("raise", "skip"))
     content = read_bytes(Path(path), f"counts file {path}")
     counts: defaultdict[str, float] = defaultdict(float)

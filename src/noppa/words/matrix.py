@@ -143,20 +143,16 @@ class Matrix:
             widths = tuple(inside[inside > 0].tolist())
             bits = tuple(np.array(self.bits)[inside > 0].tolist()) if self.bits else ()
         if bits:
-            start = self._byte_of(start)
+            layout = packed_layout(self.blocks, self.bits)
+            block = next(block for block in layout if start < block.stop)
+            byte, remainder = divmod((start - block.start) * block.bits, 8)
+            if remainder:
+                raise ParameterError(
+                    f"column {start} begins in the middle of a byte, since it has 4 bits: begin at {start - 1} or {start + 1}"
+                )
+            start = block.first + byte
             stop = start + packed_layout(widths, bits)[-1].last
         return Matrix(self.values[:, start:stop], scales, widths, bits)
-
-    def _byte_of(self, column: int) -> int:
-        """Return the byte of a packed row at which a column begins."""
-        blocks = packed_layout(self.blocks, self.bits)
-        block = next(block for block in blocks if column < block.stop)
-        byte, remainder = divmod((column - block.start) * block.bits, 8)
-        if remainder:
-            raise ParameterError(
-                f"column {column} begins in the middle of a byte, since it has 4 bits: begin at {column - 1} or {column + 1}"
-            )
-        return block.first + byte
 
     def with_scales(self, scales: ArrayLike) -> Matrix:
         """Return the same quantized rows with other scales of the same shape."""

@@ -45,11 +45,7 @@ def find_set(name: str) -> VectorSet:
 def download(
     vectors: VectorSet, folder: Path, progress: Callable[[int, int], None] | None = None
 ) -> Path:
-    """Return the path of the downloaded file; a file that exists with the right checksum is not downloaded again.
-
-    Raises:
-        FileError: the download failed, or its checksum is wrong.
-    """
+    """Return the path of the downloaded file; a file that exists with the right checksum is not downloaded again."""
     with needs("download", "downloading word vectors"):
         import pooch
         from requests import RequestException

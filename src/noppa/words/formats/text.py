@@ -177,7 +177,7 @@ def read_text(source: Source, content: Content, rows: Rows) -> None:
     lines = 0 if content.declared is None else 1
     position = content.header_bytes
     vectors = 0
-    for block in whole_lines(_read_ahead(source, rows), LONGEST_LINE):
+    for block in whole_lines(_read_ahead(source, rows), b"\n", LONGEST_LINE):
         if len(block) > LONGEST_LINE and b"\n" not in block:
             raise FileError(
                 f"{report.path}, line {lines + 1}: it is longer than {LONGEST_LINE} bytes; fetch the file again"

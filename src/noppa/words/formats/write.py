@@ -41,9 +41,7 @@ def write(words: WordVectors, path: str | PathLike[str], pieces: bool = False) -
     """Write word vectors in the format of the suffix: `.txt`, `.vec`, `.bin`, `.npy` or `.safetensors`.
 
     Text and binary may end in `.gz`, `.bz2` or `.xz`. A name without such an ending becomes a saved folder.
-
-    Args:
-        pieces: write pieces of words too. A folder always has them; to other programs they would be words.
+    With `pieces`, write pieces of words too. A folder always has them; to other programs they would be words.
     """
     target = path_of(path)
     if target.suffix in (".zip", ".zst"):
