@@ -312,6 +312,5 @@ def _label(training: Training, row: int) -> Any:
 def _suspicious_label(
     training: Training, row: int, own: Float, suggested: Any, reason: str
 ) -> SuspiciousLabel:
-    number, text = training.number(row), training.texts.item(row)
-    label, probability = _label(training, row), float(own[row])
-    return SuspiciousLabel(number, text, label, probability, suggested, reason)
+    label, text = _label(training, row), training.texts.item(row)
+    return SuspiciousLabel(training.number(row), text, label, float(own[row]), suggested, reason)

@@ -240,7 +240,10 @@ def choose_penalties(
             around = neighbours(axis, -1, 1)
             fit(around)
             better = min(around, key=lambda other: trials[other].losses.mean())
-            if not _is_clearly_better(trials[better].losses, trials[place].losses):
+            gains = trials[place].losses - trials[better].losses
+            # A single fold says nothing about chance.
+            error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
+            if not gains.mean() > STANDARD_ERRORS * error:
                 break
             place = better
     logits = np.full(design.targets.shape, np.nan)
@@ -266,13 +269,6 @@ def _trial(design: Design, fold_of: Rows, l2: Float, logits: NDArray[np.float32]
     every[held] = out_of_fold
     means = np.bincount(folds, losses) / np.bincount(folds)
     return Trial((float(l2[0]), float(l2[1])), every, means)
-
-
-def _is_clearly_better(losses: Float, others: Float) -> bool:
-    """Return whether losses (folds,) are below others by more than chance; a single fold says nothing about chance."""
-    gains = others - losses
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return bool(gains.mean() > STANDARD_ERRORS * error)
 
 
 # Without training rows

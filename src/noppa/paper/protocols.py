@@ -336,9 +336,8 @@ def _codes(rows: Sequence[Row], codes: Mapping[float | str, int]) -> Index:
 def _similarity(parts: Parts, candidate: Candidate, transductive: bool) -> Outcome:
     """Score by Spearman's correlation of the cosines."""
     start = time.process_time()
-    encoder = candidate.fitted(
-        Split(parts["train"], parts["dev"], parts["test"]).texts_to_fit(transductive)
-    )
+    split = Split(parts["train"], parts["dev"], parts["test"])
+    encoder = candidate.fitted(split.texts_to_fit(transductive))
     by_rank, linear = (100 * value for value in _correlations(encoder, parts["test"]))
     dev = 100 * _correlations(encoder, parts["dev"])[0]
     cpu_seconds = time.process_time() - start

@@ -53,9 +53,7 @@ def format_scores(scores: Sequence[float]) -> str:
     """Format a score, or the mean and deviation of several."""
     if not scores:
         return ""
-    if len(scores) == 1:
-        return f"{scores[0]:.2f}"
-    return f"{fmean(scores):.2f} ± {stdev(scores):.2f}"
+    return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
 
 
 def labels(record: Record) -> list[str]:

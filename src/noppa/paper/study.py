@@ -229,12 +229,8 @@ class Search(Item):
     def _is_selected(self, rows: Sequence[Record]) -> bool:
         """Return whether the record of the selection is there; the trials are then no longer needed."""
         example = self.make({name: values[-1] for name, values in self.ranges.items()})
-        expected = {
-            "encoder": f"{example.name}, searched",
-            **self.conditions.to_dict(),
-            "selected_on": self.select_on,
-            "search": self._about,
-        }
+        searched = {"encoder": f"{example.name}, searched", "search": self._about}
+        expected = {**searched, **self.conditions.to_dict(), "selected_on": self.select_on}
         parameters = [
             {key: value for key, value in row["parameters"].items() if key != "chosen"}
             for row in records.matching(rows, expected)
@@ -256,19 +252,16 @@ class Search(Item):
         return self.make(parameters)
 
     def _trials_among(self, rows: Sequence[Record]) -> list[Record]:
-        return [row for row in rows if self._is_trial(row)][: self.count]
-
-    def _is_trial(self, row: Record) -> bool:
-        trial = row.get("trial")
-        if trial is None or trial["seed"] != self.seed or trial.get("space") != list(self.space):
-            return False
-        candidate = self._candidate(trial["parameters"])
-        expected = {
-            "encoder": candidate.name,
-            "parameters": candidate.to_dict(),
-            "selected_on": self.select_on,
-        }
-        return bool(records.matching([row], expected | self.conditions.to_dict()))
+        trials = []
+        for row in records.matching(
+            rows, {"selected_on": self.select_on, **self.conditions.to_dict()}
+        ):
+            about = row.get("trial") or {}
+            if (about.get("seed"), about.get("space")) == (self.seed, list(self.space)):
+                candidate = self._candidate(about["parameters"])
+                expected = {"encoder": candidate.name, "parameters": candidate.to_dict()}
+                trials += records.matching([row], expected)
+        return trials[: self.count]
 
     def trials(self, done: Sequence[Record] = (), run: Run = map) -> Iterator[Record]:
         """Yield the trials that are not in `done`; a resumed search continues with the same proposals."""
@@ -307,10 +300,7 @@ class Search(Item):
             candidate = self._candidate(parameters)
             (record,) = records.score_all([self.task], [candidate], self.conditions, run)
             about = {"number": number, "seed": self.seed, "space": list(self.space)}
-            record |= {
-                "selected_on": self.select_on,
-                "trial": about | {"parameters": parameters},
-            }
+            record |= {"selected_on": self.select_on, "trial": about | {"parameters": parameters}}
             for fold, (study, trial) in enumerate(zip(studies, asked, strict=True)):
                 study.tell(trial, self._objective(record, fold if per_fold else None))
             yield record
@@ -413,13 +403,10 @@ def ablations(study: Study) -> list[Item]:
     for source in study.sources:
         words, plain = source.words, NoPPA(a=A, k=0)
         rows = [
-            *(
-                Recipe(words, NoPPA(a=A, k=K, **changed), name)
-                for name, changed in settings.items()
-            ),
-            Recipe(words, plain, "NoPPA, first-k removed", (CommonComponents(K),)),
-            Recipe(words, plain, "NoPPA, whitened", (Whitening(),)),
+            Recipe(words, NoPPA(a=A, k=K, **changed), name) for name, changed in settings.items()
         ]
+        rows.append(Recipe(words, plain, "NoPPA, first-k removed", (CommonComponents(K),)))
+        rows.append(Recipe(words, plain, "NoPPA, whitened", (Whitening(),)))
         for recipe in [Recipe(words, plain, "CE+SFW"), *study.thin(rows)]:
             items += [Cell(task, study.conditions(), source.files, recipe) for task in selected]
     return items
@@ -428,17 +415,13 @@ def ablations(study: Study) -> list[Item]:
 def grid(study: Study) -> list[Item]:
     """Score NoPPA for each a and k."""
     source = study.sources[0]
-    return [
-        Cell(
-            task,
-            study.conditions(),
-            source.files,
-            Recipe(source.words, NoPPA(a=a, k=k), f"NoPPA(a={a:g}, k={k})"),
-        )
-        for task in study.select((*CLASSIFICATION, *SIMILARITY))
+    rows = [
+        Recipe(source.words, NoPPA(a=a, k=k), f"NoPPA(a={a:g}, k={k})")
         for a in study.thin(GRID_A)
         for k in study.thin(GRID_K)
     ]
+    selected = study.select((*CLASSIFICATION, *SIMILARITY))
+    return [Cell(task, study.conditions(), source.files, row) for task in selected for row in rows]
 
 
 def tuned(study: Study) -> list[Item]:
@@ -455,10 +438,8 @@ def tuned(study: Study) -> list[Item]:
 
 def _maker(words: WordVectors, kind: type[Any], **fixed: Any) -> Make:
     def make(values: Parameters) -> Candidate:
-        numbers = {
-            name: json.loads(value) if isinstance(value, str) else value
-            for name, value in values.items()
-        }
+        # The choices of a grid are text.
+        numbers = {name: json.loads(str(value)) for name, value in values.items()}
         return Recipe(words, kind(**fixed | numbers), kind.__name__)
 
     return make

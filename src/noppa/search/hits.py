@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import compress
 from math import log1p
 from typing import TYPE_CHECKING, Any, overload
 
@@ -373,10 +374,9 @@ class Collection:
 
     def largest(self, scores: Scores, count: int) -> Ranking:
         """Return up to `count` rows with the largest scores (rows,) above 0."""
-        bound, rows = scores.max(initial=0), np.empty(0, np.int64)
-        for _ in range(HALVINGS):  # a million scores may be above 0, and sorting them takes long
-            bound /= 2
-            rows = np.flatnonzero(scores > bound)
+        most = scores.max(initial=0)
+        for halvings in range(1, HALVINGS + 1):  # sorting a million scores takes long
+            rows = np.flatnonzero(scores > most / 2**halvings)
             if len(rows) >= count:
                 break
         else:
@@ -446,9 +446,7 @@ def find_hits(
         known = max_bm25
         if words is not None:
             is_known = have_distinct_vectors(words, [term.text for term in terms]).tolist()
-            known = sum(
-                [term.weight for term, counts in zip(terms, is_known, strict=True) if counts]
-            )
+            known = sum([term.weight for term in compress(terms, is_known)])
         confidence = (known / max_bm25) ** 2 * min(1.0, max(0.0, float(scores[0])))
     uncertainty = 1 - confidence
     word_weight = WORD_WEIGHT * uncertainty**2 / max_bm25**0.5 if max_bm25 else 0.0

@@ -221,14 +221,8 @@ class RowTable:
         """Return which of the `count` rows satisfy all conditions; recent masks are cached, since rows never change."""
         key = repr(conditions)
         mask = self._masks.get(key)
-        if mask is None:
-            mask = self._build_mask(conditions, count)
-            if len(self._masks) >= CACHED_MASKS:
-                self._masks.clear()
-            self._masks[key] = mask
-        return mask
-
-    def _build_mask(self, conditions: Sequence[Condition], count: int) -> NDArray[np.bool_]:
+        if mask is not None:
+            return mask
         parts = [
             condition.sql(self._columns.get(condition.field, "NULL")) for condition in conditions
         ]
@@ -239,6 +233,9 @@ class RowTable:
         for bounds in row_blocks(count):
             found = self._select(query, [*bounds, *values], lambda rows: np.array(rows, np.int64))
             mask[found] = True
+        if len(self._masks) >= CACHED_MASKS:
+            self._masks.clear()
+        self._masks[key] = mask
         return mask
 
     def _select(

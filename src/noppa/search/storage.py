@@ -43,15 +43,10 @@ _OURS = re.compile(
 
 
 def _is_part(entry: Any) -> bool:
-    def names(pattern: re.Pattern[str], name: Any) -> bool:
-        return type(name) is str and pattern.fullmatch(name) is not None
-
-    return (
-        type(entry) is dict
-        and names(_SEGMENT, entry.get("name"))
-        and schema.is_checksum(entry.get("checksum"))
-        and (entry.get("alive") is None or names(_ALIVE, entry.get("alive")))
-    )
+    if type(entry) is not dict or not schema.is_checksum(entry.get("checksum")):
+        return False
+    name, alive = str(entry.get("name")), entry.get("alive")
+    return bool(_SEGMENT.fullmatch(name) and (alive is None or _ALIVE.fullmatch(str(alive))))
 
 
 ENCODER_FIELDS: dict[str, Check] = {

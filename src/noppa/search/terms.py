@@ -10,6 +10,7 @@ every text like this would take too long, so only the first hits are compared.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
@@ -105,22 +106,16 @@ def find_term(
     arrays: Mapping[str, NDArray[Any]], term: str
 ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
     """Return the rows of a segment that contain a term, ascending, and its count in each."""
-    wanted, content, bounds = (
-        term.encode("utf-8", "replace"),
-        arrays["terms"],
-        arrays["term_bounds"],
-    )
-    low, high = 0, len(bounds) - 1
-    while low < high:  # a binary search that reads only the terms that it compares
-        middle = (low + high) // 2
-        if content[bounds[middle] : bounds[middle + 1]].tobytes() < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    is_beyond = low == len(bounds) - 1
-    if is_beyond or content[bounds[low] : bounds[low + 1]].tobytes() != wanted:
-        return arrays["posting_rows"][:0], arrays["posting_counts"][:0]
-    start, stop = arrays["posting_bounds"][low : low + 2]
+    wanted, bounds = term.encode("utf-8", "replace"), arrays["term_bounds"]
+
+    def stored(number: int) -> bytes:
+        return arrays["terms"][bounds[number] : bounds[number + 1]].tobytes()
+
+    # A binary search that reads only the terms that it compares.
+    count = len(bounds) - 1
+    number = bisect_left(range(count), wanted, key=stored)
+    is_known = number < count and stored(number) == wanted
+    start, stop = arrays["posting_bounds"][number : number + 2] if is_known else (0, 0)
     return arrays["posting_rows"][start:stop], arrays["posting_counts"][start:stop]
 
 

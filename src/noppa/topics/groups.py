@@ -77,7 +77,8 @@ def group_rows(
     token = interrupt.set(check)
     try:
         size = min(MOST_GROUPS, int(len(sample) ** 0.5)) if n is None else n
-        centroids = _best_centroids(sample, min(size, len(sample)))
+        starts = (k_means(sample, min(size, len(sample)), seed=seed) for seed in range(STARTS))
+        centroids = max(starts, key=lambda start: _nearness(sample, start))
     finally:
         interrupt.reset(token)
     group_of = np.arange(len(centroids))
@@ -95,13 +96,9 @@ def group_rows(
     return _largest_first(labels, nearness, len(means), central)
 
 
-def _best_centroids(sample: Float, count: int) -> Float:
-    """Return the centroids of the start whose rows are nearest to them."""
-
-    def nearness(centroids: Float) -> float:
-        return float((2 * sample @ centroids.T - (centroids**2).sum(axis=1)).max(axis=1).sum())
-
-    return max((k_means(sample, count, seed=seed) for seed in range(STARTS)), key=nearness)
+def _nearness(rows: Float, centroids: Float) -> float:
+    """Return how near rows are to their centroids in total: larger is nearer."""
+    return float((2 * rows @ centroids.T - (centroids**2).sum(axis=1)).max(axis=1).sum())
 
 
 def merge_similar(centroids: Float, sizes: NDArray[np.int64]) -> Labels:
