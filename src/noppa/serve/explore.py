@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta, Raw, Struct
-from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -218,6 +217,8 @@ def check_explainable(
 
 def explanation_facts(explanation: Explanation, full: bool) -> dict[str, Any]:
     """Return an explanation as plain data; the long vectors only if `full`."""
+    pooled = explanation.pooled
+    square = float(pooled @ pooled) or 1.0
     facts: dict[str, Any] = {
         "text": explanation.text,
         "method": explanation.method,
@@ -228,7 +229,7 @@ def explanation_facts(explanation: Explanation, full: bool) -> dict[str, Any]:
         "pairs": explanation.pairs,
         "cosines": explanation.cosines,
         "remainders": {
-            name: _share(row, explanation.pooled) for name, row in explanation.remainders.items()
+            name: float(row @ pooled) / square for name, row in explanation.remainders.items()
         },
         "steps": [{"name": step.name, "share_removed": step.share} for step in explanation.steps],
         "dim": len(explanation.vector),
@@ -237,7 +238,7 @@ def explanation_facts(explanation: Explanation, full: bool) -> dict[str, Any]:
     if full:
         facts |= {
             "contributions": explanation.contributions,
-            "pooled": explanation.pooled,
+            "pooled": pooled,
             "vector": explanation.vector,
         }
     return facts
@@ -251,8 +252,3 @@ def _token_facts(explanation: Explanation) -> dict[str, Any]:
         "weights": explanation.weights,
         "shares": explanation.shares,
     }
-
-
-def _share(row: NDArray[np.float64], pooled: NDArray[np.float64]) -> float:
-    square = float(pooled @ pooled)
-    return float(row @ pooled) / square if square > 0 else 0.0

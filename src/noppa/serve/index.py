@@ -131,7 +131,8 @@ def operations(app: Application) -> list[Operation]:
         check_writable()
         texts = models.texts(body.texts, "texts")
         metadata = _decode(body.metadata, "metadata")
-        if metadata is not None and not _are_objects(metadata):
+        rows = [None] if metadata is None else metadata
+        if type(rows) is not list or not all(isinstance(row, dict | None) for row in rows):
             raise invalid("metadata must be an array of objects, one per text", "metadata")
 
         def job(task: Task) -> tuple[dict[str, Any], Counts]:
@@ -176,10 +177,6 @@ def operations(app: Application) -> list[Operation]:
             body=DeleteTexts, example={"ids": ["review-7"]},
         ),
     ]  # fmt: skip
-
-
-def _are_objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, (dict, type(None))) for item in value)
 
 
 def _decode(raw: Raw, param: str) -> Any:

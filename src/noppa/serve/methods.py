@@ -84,7 +84,8 @@ class MethodCache:
             return self.models.encoders[name]
         kind, parameters = _validated(field)
         corpus = lines if lines is not None and has_enough(lines) else sentences()
-        key = (name, kind, repr(sorted(parameters.items())), _digest(corpus))
+        digest = hashlib.sha256("\n".join(corpus).encode("utf-8", "surrogatepass")).digest()
+        key = (name, kind, repr(sorted(parameters.items())), digest)
         with self._lock:
             if key in self._encoders:
                 self._encoders.move_to_end(key)
@@ -140,10 +141,6 @@ def _first_tokens(blocks: Iterable[Ids], tokens: int) -> Iterator[Ids]:
 
 def has_enough(lines: list[str] | None) -> bool:
     return lines is not None and len(lines) >= MIN_LINES
-
-
-def _digest(lines: list[str]) -> bytes:
-    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).digest()
 
 
 def about(encoder: Encoder, field: MethodField | None, lines: list[str] | None = None) -> dict[str, Any]:  # fmt: skip

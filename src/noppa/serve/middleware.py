@@ -54,8 +54,6 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] += self._headers(context)
-                await send(message)
-                return
             if len(message.get("body", b"")) <= PART:
                 await send(message)
                 return

@@ -117,16 +117,10 @@ def metrics_text() -> bytes:
     # Workers that were killed could not remove their gauges.
     for file in Path(folder).glob("gauge_live*_*.db"):
         pid = int(file.stem.rpartition("_")[2])
-        if not _is_alive(pid):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
             mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
     total = CollectorRegistry()
     MultiProcessCollector(total, folder)  # type: ignore[no-untyped-call]
     return generate_latest(total)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

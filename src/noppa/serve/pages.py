@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ def operations(app: Application) -> list[Operation]:
         name: f'"{hashlib.sha256(content).hexdigest()[:16]}"' for name, content in files.items()
     }
 
-    def send(request: Request, name: str) -> Response:
+    async def send(request: Request, name: str = "") -> Response:
+        name = name or request.path_params["name"]
         if name not in files:
             raise HTTPException(404)
         headers = {**SECURITY, "etag": etags[name]}
@@ -53,15 +55,6 @@ def operations(app: Application) -> list[Operation]:
             return Response(status_code=304, headers=headers)
         media_type = MEDIA_TYPES[name.rpartition(".")[2]]
         return Response(files[name], headers=headers, media_type=media_type)
-
-    async def index(request: Request) -> Response:
-        return send(request, "index.html")
-
-    async def docs(request: Request) -> Response:
-        return send(request, "docs.html")
-
-    async def file(request: Request) -> Response:
-        return send(request, request.path_params["name"])
 
     async def health(request: Request) -> Response:
         try:
@@ -81,9 +74,9 @@ def operations(app: Application) -> list[Operation]:
         Operation("GET", "/health", "Encode a text with every model, to check that it works.", health, status),
         Operation("GET", "/ready", "Same as /health.", health, status),
         Operation("GET", "/metrics", "Metrics for Prometheus.", metrics, media_types=["text/plain"]),
-        Operation("GET", "/", "", index, listed=False),
-        Operation("GET", "/docs", "", docs, listed=False),
-        Operation("GET", "/page/{name}", "", file, listed=False),
+        Operation("GET", "/", "", partial(send, name="index.html"), listed=False),
+        Operation("GET", "/docs", "", partial(send, name="docs.html"), listed=False),
+        Operation("GET", "/page/{name}", "", send, listed=False),
     ]  # fmt: skip
 
 

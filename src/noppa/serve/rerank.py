@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType
-from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -104,7 +103,7 @@ def operations(app: Application) -> list[Operation]:
                     _score(scores[index]),
                     Document(documents[index]) if body.return_documents else UNSET,
                 )
-                for index in _ranked(scores)[: body.top_n]
+                for index in np.argsort(-scores, kind="stable")[: body.top_n].tolist()
             ]
             tokens = counts.tokens
             usage, meta = Usage(tokens), Meta(Tokens(tokens))
@@ -124,7 +123,7 @@ def operations(app: Application) -> list[Operation]:
                     _score(scores[index], body.raw_scores),
                     texts[index] if body.return_text else UNSET,
                 )
-                for index in _ranked(scores)
+                for index in np.argsort(-scores, kind="stable").tolist()
             ]
             return ranks, counts
 
@@ -138,11 +137,6 @@ def operations(app: Application) -> list[Operation]:
         Operation("POST", "/v1/rerank", f"{summary}.", rerank, Results, **contract),
         Operation("POST", "/v2/rerank", f"{summary}.", rerank, Results, **contract),
     ]
-
-
-def _ranked(scores: NDArray[np.float64]) -> list[int]:
-    """Return the positions, best first; equal scores keep their order."""
-    return [int(index) for index in np.argsort(-scores, kind="stable")]
 
 
 def _score(cosine: float, raw: bool = False) -> float:

@@ -136,7 +136,9 @@ class Service:
         """
         deadline = time.monotonic() + self.settings.request_seconds
         context: RequestContext = request.scope["noppa"]
-        if texts is not None and _is_small(texts) and self._running < self.threads:
+        is_small = texts is not None and len(texts) <= SMALL_TEXTS
+        is_small = is_small and sum(map(len, texts or ())) <= SMALL_CHARACTERS
+        if is_small and self._running < self.threads:
             with monitoring.encode_seconds.time():
                 return job(Task(context, 1, deadline, lambda: False))
         if self._waiting >= self.settings.max_queue:
@@ -202,10 +204,6 @@ class Service:
         monitoring.empty_inputs.inc(len(counts.empty))
         monitoring.batch_size.observe(counts.texts)
         return Response(content, media_type="application/json")
-
-
-def _is_small(texts: list[str]) -> bool:
-    return len(texts) <= SMALL_TEXTS and sum(map(len, texts)) <= SMALL_CHARACTERS
 
 
 async def _wait_for_disconnect(request: Request) -> None:
