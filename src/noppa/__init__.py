@@ -1,8 +1,5 @@
 """noppa: sentence vectors without a neural network.
 
-text -> tokens -> ids -> rows -> vectors
-   text/     words/  methods/  refine/         encoder/ holds the whole, explain/ takes it apart
-
 import noppa
 
 words = noppa.WordVectors(["a", "cake"], [[0.1, 0.2], [0.3, 0.4]], probabilities=[0.9, 0.1])

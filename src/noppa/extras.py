@@ -10,13 +10,7 @@ from noppa.errors import MissingPackageError
 
 @contextmanager
 def needs(extra: str, what: str, otherwise: str = "") -> Iterator[None]:
-    """Turn an ImportError of this block into one that names the extra to install.
-
-    Args:
-        extra: The extra that has the packages.
-        what: The feature that needs them.
-        otherwise: An alternative to installing them, appended to the message.
-    """
+    """Turn an ImportError of this block into one that names the extra to install for the feature `what`."""
     try:
         yield
     except ImportError as error:

@@ -115,10 +115,6 @@ class Step:
         arrays = [np.clip(getattr(self, name), -most, most) for name in self.ARRAYS]
         return (self.kind, *(np.ascontiguousarray(array, kernels.REAL) for array in arrays))
 
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        """Return the shapes that its arrays must have for vectors of this width."""
-        return {}
-
     def after(self, moments: Moments) -> Moments:
         """Return the moments after this step."""
         raise NotImplementedError
@@ -139,10 +135,6 @@ class Remove(Step):
     right: Float
     bias: Float
 
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        directions = len(self.bias)
-        return {"left": (directions, width), "right": (directions, width), "bias": (directions,)}
-
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(
             np.eye(moments.dim) - self.left.T @ self.right, self.bias @ self.right
@@ -162,9 +154,6 @@ class Map(Step):
 
     matrix: Float
     bias: Float
-
-    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
-        return {"matrix": (width, len(self.bias)), "bias": (len(self.bias),)}
 
     def after(self, moments: Moments) -> Moments:
         return moments.mapped(self.matrix, self.bias)
@@ -368,8 +357,11 @@ def fit_steps(refinements: Iterable[Refinement], moments: Moments) -> list[Step]
                 f"{short_repr(refinement)}.fit returned {short_repr(step)}",
                 "it must return a Remove, a Map or a Unit of noppa.refine",
             )
-        for name, shape in step.shapes(moments.dim).items():
+        for name, declared in step.ARRAYS.items():
             array = np.asarray(getattr(step, name))
+            _, *sizes = declared.split()
+            other = len(vars(step)["bias"])
+            shape = tuple(moments.dim if size == "width" else other for size in sizes)
             if array.shape != shape or not np.isfinite(array).all():
                 raise ParameterError(
                     f"{type(step).__name__}({name}=…) must be an array {shape} of finite numbers, not one of shape "

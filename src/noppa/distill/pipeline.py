@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +146,6 @@ def distill(
     Args:
         frequencies: Frequencies of the words; None counts them in the texts.
         pieces: Word pieces; None takes the teacher's.
-        tokenizer: How to split texts.
         progress: See `fit_words`.
     """
     dim = whole(dim, "dim", 1)
@@ -220,13 +220,7 @@ def most_frequent(
     """Return the `size` most frequent words that the tokenizer keeps whole; ties in alphabetical order."""
     order = sorted(frequencies, key=lambda word: (-frequencies[word], word))
     lexicon = Lexicon.from_words(order or [""], 0, "skip", "exact", tokenizer)
-    words: list[str] = []
-    for word in order:
-        if len(words) == size:
-            break
-        if lexicon.tokens(word) == [word]:
-            words.append(word)
-    return words
+    return list(islice((word for word in order if lexicon.tokens(word) == [word]), size))
 
 
 def needed_pieces(pieces: Sequence[str], words: Iterable[str]) -> list[str]:

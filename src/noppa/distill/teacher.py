@@ -38,8 +38,6 @@ class Teacher:
 
     Args:
         model: A sentence-transformers model by folder or name, or a folder with an ONNX graph.
-        cache: The folder for vectors.
-        jobs: Number of processes.
         progress: Called with the kind of text, how many are done, and how many there are.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -17,7 +18,7 @@ from noppa import refine as refining
 from noppa.display import changed_repr
 from noppa.encoder import embedded, storage
 from noppa.encoder.fitting import learn, warn_of_uncounted
-from noppa.encoder.storage import IN_MEMORY, Fitted, Identity
+from noppa.encoder.storage import IN_MEMORY, MEMORY, PRESET, Fitted, Identity
 from noppa.errors import FileError, NotFittedError, ParameterError, warn
 from noppa.io import storage as io_storage
 from noppa.methods.method import Ids, Method, Pooler, checked_ids, checked_width
@@ -160,7 +161,8 @@ class Encoder(Comparing):
             return self
         other = self.__copy__()
         other.words, other.tokenizer = words, None
-        other.identity = self.identity.with_tokenizer(words.tokenizer)
+        if self.identity.kind != MEMORY:
+            other.identity = replace(self.identity, tokenizer=str(words.tokenizer))
         return other
 
     @property
@@ -579,7 +581,9 @@ def reopen(identity: Identity) -> Encoder:
         raise ParameterError("an encoder that is only in memory cannot be opened again", "save it")
     try:
         tokenizer = identity.tokenizer or None
-        encoder = Encoder.open_folder(identity.path, tokenizer, identity.verified)
+        # The files of the package are trusted.
+        verified = io_storage.INSTALLED if identity.kind == PRESET else io_storage.VERIFIED_BYTES
+        encoder = Encoder.open_folder(identity.path, tokenizer, verified)
     except FileError as error:
         raise FileError(
             f"an encoder was pickled as its folder {identity.name}, which cannot be loaded here: {error}"

@@ -1,10 +1,4 @@
-"""Everything that can be given as `model=`: a preset's name, a path, an `hf:` name, an `Encoder`, or any object that encodes.
-
-noppa.load("similarity")                                     # a preset
-noppa.external(SentenceTransformer("all-MiniLM-L6-v2"))      # an object with `encode`
-noppa.external(lambda texts: hub_module(texts).numpy())      # a function from texts to rows, such as USE
-noppa.external("models/all-MiniLM-L6-v2")                    # a sentence-transformers folder or name
-"""
+"""Everything that can be given as `model=`: a preset's name, a path, an `hf:` name, an `Encoder`, or any object that encodes."""
 
 from __future__ import annotations
 

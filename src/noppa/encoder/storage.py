@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from os.path import normpath
 from pathlib import Path
@@ -20,7 +20,6 @@ from noppa.io.storage import Folder
 from noppa.methods import registry
 from noppa.methods.method import Method
 from noppa.refine import REFINEMENTS, STEPS, Refinement, Step
-from noppa.text.tokenizer import Tokenizer
 from noppa.words import storage as word_folder
 from noppa.words.word_vectors import WordVectors
 
@@ -116,15 +115,6 @@ class Identity:
         """A checksum of the encoder with its tokenizer; "" in memory."""
         both = f"{self.checksum}{self.tokenizer}"
         return storage.sha256(both.encode()) if self.tokenizer else self.checksum
-
-    def with_tokenizer(self, tokenizer: Tokenizer) -> Identity:
-        """Return the identity of the same encoder with another tokenizer."""
-        return self if self.kind == MEMORY else replace(self, tokenizer=str(tokenizer))
-
-    @property
-    def verified(self) -> int:
-        """Files up to this many bytes are compared with their checksums; those of the package are trusted."""
-        return storage.INSTALLED if self.kind == PRESET else storage.VERIFIED_BYTES
 
     @property
     def is_on_disk(self) -> bool:

@@ -52,11 +52,7 @@ def unit_row(encoder: Any, text: Any) -> list[float]:
 
 
 def paired_cosines(encoder: Any, left: Any, right: Any, **options: Any) -> NDArray[np.float64]:
-    """Return the cosine of each text of `left` with the text of `right` in the same place, or with its only text.
-
-    Args:
-        options: Those of `Encoder.encode`.
-    """
+    """Return the cosine of each text of `left` with the text of `right` in the same place, or with its only text."""
     a, b = (encoder.encode(texts, normalize=True, **options) for texts in (left, right))
     b = np.atleast_2d(b)
     if len(b) not in (1, len(a)):

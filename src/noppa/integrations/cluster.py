@@ -227,10 +227,8 @@ def fit(
 
     Args:
         encoder: Its words, method and refinements are used; what it has learned is not.
-        source: The input, as for `run_parts`.
+        source: The input, as for `run_parts`, like `engine` and `scheduler`.
         work: A folder for the sums, which every worker can reach; remove it afterwards.
-        engine: "dask" or "spark".
-        scheduler: The address of a running cluster; None starts one on this machine.
         on_error: "skip" or "empty" to leave bad rows out.
 
     Raises:

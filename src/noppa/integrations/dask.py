@@ -15,14 +15,9 @@ from noppa.extras import needs
 def encode(
     frame: Any, column: str = "text", model: Any = None, into: str = "embedding", **options: Any
 ) -> Any:
-    """Add a column of vectors to a Dask data frame; workers open the model by its name or path.
+    """Add the vectors of `column` to a Dask data frame, as float32 arrays in the column `into`.
 
-    Args:
-        frame: A `dask.dataframe.DataFrame`.
-        column: The column with the texts.
-        model: A preset, a path, or an encoder that was loaded from one.
-        into: The new column; each value is a float32 array.
-        **options: More arguments of `Encoder.encode`.
+    Workers open the model by its name or path. Options are those of `Encoder.encode`.
     """
     add = partial(_add_vectors, column=column, model=resolve_model(model), into=into, **options)
     return frame.map_partitions(add, meta=frame._meta.assign(**{into: None}).astype({into: object}))
@@ -43,8 +38,6 @@ def run_tasks(
     """Run a task for every item; raise the first error.
 
     Args:
-        task: Called on a worker with one item.
-        items: What to call it with.
         scheduler: The address of a scheduler, such as tcp://host:8786; None starts one worker per core here.
     """
     with needs("dask", "Dask"):

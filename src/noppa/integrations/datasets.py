@@ -22,10 +22,7 @@ class Encode:
     """A function for `Dataset.map(…, batched=True)` that adds the column `output` with vectors of `column`.
 
     Its fingerprint depends on the contents of the model, so that `datasets` finds its cache in every session and never
-    confuses two models.
-
-    Args:
-        options: Those of `Encoder.encode`, such as `normalize=True` or `on_error="empty"`.
+    confuses two models. Options are those of `Encoder.encode`, such as `normalize=True` or `on_error="empty"`.
     """
 
     def __init__(

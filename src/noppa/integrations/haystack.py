@@ -62,11 +62,7 @@ class NoppaTextEmbedder(_Embedder):
 
 @component
 class NoppaDocumentEmbedder(_Embedder):
-    """Copies documents and adds vectors of length one.
-
-    Args:
-        meta_fields_to_embed: Metadata to put before the content, joined by `embedding_separator`.
-    """
+    """Copies documents and adds vectors of length one; the metadata to embed is put before the content."""
 
     def __init__(
         self,

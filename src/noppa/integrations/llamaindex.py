@@ -25,11 +25,7 @@ IN_MEMORY = "an encoder in memory"
 
 
 class NoppaEmbedding(BaseEmbedding):
-    """Embeds texts as vectors of length one.
-
-    Args:
-        fields: Those of `BaseEmbedding`; `model_name` is the model as `to_dict` wrote it.
-    """
+    """Embeds texts as vectors of length one; the field `model_name` is the model as `to_dict` wrote it."""
 
     _encoder: Any = PrivateAttr()
 

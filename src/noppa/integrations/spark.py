@@ -17,14 +17,9 @@ from noppa.extras import needs
 def encode(
     frame: Any, column: str = "text", model: Any = None, into: str = "embedding", **options: Any
 ) -> Any:
-    """Add a column of vectors to a Spark data frame; workers open the model by its name or path.
+    """Add the vectors of `column` to a Spark data frame, as arrays of floats in the column `into`.
 
-    Args:
-        frame: A `pyspark.sql.DataFrame`.
-        column: The column with the texts.
-        model: A preset, a path, or an encoder that was loaded from one.
-        into: The new column, an array of floats.
-        **options: More arguments of `Encoder.encode`.
+    Workers open the model by its name or path. Options are those of `Encoder.encode`.
     """
     from pyspark.sql.types import ArrayType, FloatType, StructType
 
@@ -50,8 +45,6 @@ def run_tasks(
     """Run a task for every item; raise the first error.
 
     Args:
-        task: Called on a worker with one item.
-        items: What to call it with.
         scheduler: A master such as spark://host:7077 or yarn, or sc://host for Spark Connect; None uses the active session,
             or starts one on this machine.
     """

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from noppa.methods.clusters import S3E, VLAWE
-from noppa.methods.dct import DCT
 from noppa.methods.gem import GEM
-from noppa.methods.means import SIF, USIF, Average, TfIdf
+from noppa.methods.means import DCT, SIF, USIF, Average, TfIdf
 from noppa.methods.method import Method
 from noppa.methods.noppa import NoPPA
 from noppa.methods.registry import METHODS, register

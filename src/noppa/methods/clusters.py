@@ -116,24 +116,21 @@ class VLAWE(Clustered):
             return ()
         return (Whitening(self.pca, strength=0, centred=False), Normalize())
 
-    @property
-    def _unit(self) -> bool:
-        """Whether pooled rows have length one; with `pca`, they are scaled after the projection."""
-        return self.pca is None
+    # Pooled rows have length one; with `pca`, they are scaled after the projection.
 
     def pooled(self, sentence: Sentence) -> Float:
         labels, centroids = sentence.learnt["labels"][sentence.ids], sentence.learnt["centroids"]
         sums = slot_sums(sentence.vectors - centroids[labels], labels, self.k).ravel()
-        return raised(sums, self.power, self._unit)
+        return raised(sums, self.power, self.pca is None)
 
     def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
-        arguments = {"power": self.power, "unit": self._unit}
+        arguments = {"power": self.power, "unit": self.pca is None}
         return Kernel("vlawe", words.table, {**self.cluster_arguments(learnt), **arguments})
 
     def split(self, sentence: Sentence) -> Split:
         vectors, labels = sentence.vectors, sentence.learnt["labels"][sentence.ids]
         residual = vectors - sentence.learnt["centroids"][labels]
-        terms, cancelled = power_terms(residual, labels, self.k, self.power, self._unit)
+        terms, cancelled = power_terms(residual, labels, self.k, self.power, self.pca is None)
         split = plain(terms, np.tile(vectors, self.k), np.ones(len(vectors)))
         return replace(split, rest={CANCELLED: cancelled} if cancelled.any() else {})
 

@@ -1,4 +1,4 @@
-"""Weighted means of word vectors: the plain average, TF-IDF, SIF and uSIF."""
+"""Weighted sums of word vectors: the plain average, TF-IDF, SIF and uSIF by frequency, and DCT by position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from noppa.methods.method import (
     smooth_frequency_weight,
     vector_blocks,
 )
-from noppa.parameters import count, one_of, optional, positive, validate_fields
+from noppa.parameters import count, one_of, optional, positive, positive_count, validate_fields
 from noppa.refine import CommonComponents, Float, Refinement
 from noppa.words.word_vectors import WordVectors
 
@@ -194,3 +194,40 @@ def derived_a(probabilities: Float, n: float) -> float:
 def or_one(lengths: Float) -> Float:
     """Replace lengths that are too short to divide by in float32 by 1."""
     return np.where(lengths > SHORTEST, lengths, 1)
+
+
+@dataclass(frozen=True)
+class DCT(Method):
+    """[c_0 ; … ; c_(k-1)] with c_j = s_j sum_t v_t cos(pi (2t + 1) j / 2n), orthonormal: s_0 = sqrt(1/n), s_j = sqrt(2/n).
+
+    The first coefficients of a discrete cosine transform over the words (Almarwani, Aldarmaki and Diab, 2019).
+
+    Args:
+        k: How many coefficients. c_0 is the sum of the words over sqrt(n); the others keep their order. A sentence of
+            fewer than k words is padded with zero vectors.
+    """
+
+    settable: ClassVar = ("k",)
+
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        validate_fields(self, k=positive_count)
+
+    def width(self, words: WordVectors) -> int:
+        return words.dim * self.k
+
+    def terms(self, vectors: Float, weights: Float) -> Float:
+        terms = waves(len(vectors), self.k).T[:, :, None] * vectors[:, None, :]
+        return np.asarray(terms.reshape(len(vectors), -1))
+
+    def native(self, words: WordVectors, learnt: Learnt) -> Kernel:
+        return Kernel("dct", words.table, {"k": self.k})
+
+
+def waves(tokens: int, k: int) -> Float:
+    """Return the first k waves of the orthonormal DCT-II over the words, (k, tokens), padded to at least k words."""
+    length = max(tokens, k)
+    order, place = np.arange(k)[:, None], np.arange(tokens)
+    values = np.cos(np.pi * (2 * place + 1) * order / (2 * length))
+    return np.asarray(np.sqrt(np.where(order, 2, 1) / length) * values)

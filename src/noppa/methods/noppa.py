@@ -143,8 +143,7 @@ class NoPPA(Method):
         return self.parts == ("word",) and self.max_tokens is None
 
     def width(self, words: WordVectors) -> int:
-        dim, pairs = words.dim, len([part for part in self.parts if part in PAIR_PARTS])
-        return pairs * self._pair_width(dim) + (len(self.parts) - pairs) * dim
+        return sum(self._widths(words.dim))
 
     def check(self, words: WordVectors) -> None:
         if self.pair_columns is not None and self.pair_columns[1] > words.dim:

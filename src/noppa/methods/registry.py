@@ -12,9 +12,8 @@ from typing import Any
 
 from noppa.errors import ParameterError
 from noppa.methods.clusters import S3E, VLAWE
-from noppa.methods.dct import DCT
 from noppa.methods.gem import GEM
-from noppa.methods.means import SIF, USIF, Average, TfIdf
+from noppa.methods.means import DCT, SIF, USIF, Average, TfIdf
 from noppa.methods.method import Method
 from noppa.methods.noppa import NoPPA
 from noppa.methods.trained import FastSent, Sent2Vec

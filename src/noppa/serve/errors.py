@@ -11,12 +11,7 @@ TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 
 
 class ApiError(Exception):
-    """An error that is answered with this status and message.
-
-    Args:
-        param: The field of the request that is wrong.
-        code: A stable identifier of the error, for programs.
-    """
+    """An error that is answered with this status; `param` is the wrong field, `code` identifies the error to programs."""
 
     def __init__(
         self,

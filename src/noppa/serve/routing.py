@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any
 
 import anyio
@@ -83,10 +82,6 @@ class Operation:
 
         return Route(self.path, endpoint, methods=[self.method])
 
-    @cached_property
-    def _decoder(self) -> msgspec.json.Decoder[Any]:
-        return msgspec.json.Decoder(self.body)
-
     def decode(self, data: bytes, warnings: list[str]) -> Any:
         """Decode and validate a body; a null field counts as absent."""
         assert self.body is not None
@@ -109,7 +104,7 @@ class Operation:
                 )
             if unknown:
                 warnings.append(f"ignored fields: {', '.join(unknown)}")
-            return self._decoder.decode(data)
+            return msgspec.json.decode(data, type=self.body)
         except msgspec.ValidationError as error:
             raise _invalid_field(str(error)) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -47,7 +47,12 @@ def serve(settings: Settings, host: str, port: int) -> None:
             models.insert(0, application.classifier.name)
         address = f"[{host}]" if ":" in host else host
         url = f"http://{address}:{port}"
-        _raise_file_limit()
+        if os.name == "posix":
+            import resource
+
+            # As many open files, and so connections, as the system permits.
+            _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         server = Server(
             "noppa",
             address=host,
@@ -106,13 +111,3 @@ def _check_port(host: str, port: int) -> int:
         raise NoppaError(
             f"cannot listen on {host} port {port}: {reason}", "choose another host or port"
         ) from error
-
-
-def _raise_file_limit() -> None:
-    """Allow as many open files, and so connections, as the system permits."""
-    if os.name != "posix":
-        return
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

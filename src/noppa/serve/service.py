@@ -79,18 +79,14 @@ class RequestContext:
             self.held = 0
 
 
+@dataclass(frozen=True)
 class Task:
     """The work on a request: how many threads it may use, its memory, and the check that stops it."""
 
-    def __init__(
-        self,
-        context: RequestContext,
-        threads: int,
-        deadline: float,
-        disconnected: Callable[[], bool],
-    ) -> None:
-        self.context, self.threads, self.deadline = context, threads, deadline
-        self.disconnected = disconnected
+    context: RequestContext
+    threads: int
+    deadline: float
+    disconnected: Callable[[], bool]
 
     def check(self) -> None:
         """Raise if the client has disconnected or the time is up."""
