@@ -9,6 +9,7 @@ import lzma
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, AnyStr
 
@@ -199,12 +200,10 @@ class _Members(_Readable):
 
 
 def _zstd(name: str) -> tuple[Callable[[], Any], int]:
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
+    with suppress(ImportError):  # before Python 3.14
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
 
         return zstd.ZstdDecompressor, PIECE
-    except ImportError:
-        pass
     with needs("zst", f"{name}, which is compressed with zstd,"):
         import zstandard
     return lambda: _ZstdFrame(zstandard.ZstdDecompressor().decompressobj()), ZSTD_PIECE

@@ -23,10 +23,8 @@ def is_word_character(character: str) -> bool:
 
 def is_letter(character: str) -> bool:
     """Return whether a character is a letter, like `str.isalpha`; ½ and Ⅳ, letters to the tokenizer, are not."""
-    is_numeral = character_kind(character) == DIGIT or unicodedata.category(character) in (
-        "No",
-        "Nl",
-    )
+    category = unicodedata.category(character)
+    is_numeral = character_kind(character) == DIGIT or category in ("No", "Nl")
     return is_word_character(character) and not is_numeral
 
 

@@ -163,8 +163,6 @@ class Lexicon:
 
     def with_tokenizer(self, tokenizer: Tokenizer) -> Lexicon:
         """Return the same words for texts that are split in another way; nothing is copied."""
-        if tokenizer == self.tokenizer:
-            return self
         return Lexicon(
             self.text, self.bounds, self.slots, self.pieces, self.unknown, self.case, tokenizer
         )

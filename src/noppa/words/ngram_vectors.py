@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,6 +58,7 @@ class MappedRows:
         return self.data[begin:end].view("<f4").reshape(last - first, self.dim)
 
 
+@dataclass(eq=False, repr=False)
 class NgramVectors:
     """Rows of n-grams of `lengths` characters, hashed into `buckets`, starting at row `first` of a source.
 
@@ -64,18 +66,13 @@ class NgramVectors:
     name: the file, for error messages.
     """
 
-    def __init__(
-        self,
-        source: RowSource,
-        first: int,
-        count: int,
-        buckets: int,
-        lengths: tuple[int, int],
-        pruned: Pruned | None,
-        name: str,
-    ) -> None:
-        self.source, self.first, self.count, self.name = source, first, count, name
-        self.buckets, self.lengths, self.pruned = buckets, lengths, pruned
+    source: RowSource
+    first: int
+    count: int
+    buckets: int
+    lengths: tuple[int, int]
+    pruned: Pruned | None
+    name: str
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NgramVectors:
         return self  # immutable

@@ -242,9 +242,8 @@ class WordVectors:
         n, words, query = whole(n, "n", 1), self.without_pieces(), self[word].astype(float)
         cosines = np.zeros(len(words))
         for start in range(0, len(words), BLOCK):
-            rows = words.rows.vectors(np.arange(start, min(start + BLOCK, len(words)))).astype(
-                float
-            )
+            numbers = np.arange(start, min(start + BLOCK, len(words)))
+            rows = words.rows.vectors(numbers).astype(float)
             lengths = np.linalg.norm(rows, axis=1) * (np.linalg.norm(query) or 1)
             cosines[start : start + BLOCK] = rows @ query / np.where(lengths > 0, lengths, 1)
         order = np.argsort(-cosines, kind="stable")[: n + 1 + len(words.repeated)].tolist()

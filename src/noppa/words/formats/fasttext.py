@@ -103,20 +103,16 @@ class FastText:
         self.dim, bucket, *lengths = _arguments(file)
         self.lexicon, self.counts, pruned = _dictionary(file)
         count = bucket if pruned is None else len(pruned[0])
-        self.source = self._source(count)
+        codes = _ProductCodes(file) if file.flag("whether its input is quantized") else None
+        rows, width = codes.shape if codes else file.take("<2q", "the size of its matrix")
+        if width != self.dim or rows != len(self.lexicon) + count or rows > MOST_ROWS:
+            raise file.damaged(f"a matrix of {rows} rows and {width} columns does not fit it")
+        self.source: RowSource = codes or MappedRows(
+            file.data, file.skip(rows * width * 4, "its matrix"), rows, width
+        )
         self.ngrams = NgramVectors(
             self.source, len(self.lexicon), count, bucket, (lengths[0], lengths[1]), pruned, str(path)
         )  # fmt: skip
-
-    def _source(self, ngrams: int) -> RowSource:
-        file = self.file
-        codes = _ProductCodes(file) if file.flag("whether its input is quantized") else None
-        rows, width = codes.shape if codes else file.take("<2q", "the size of its matrix")
-        if width != self.dim or rows != len(self.lexicon) + ngrams or rows > MOST_ROWS:
-            raise file.damaged(f"a matrix of {rows} rows and {width} columns does not fit it")
-        if codes:
-            return codes
-        return MappedRows(file.data, file.skip(rows * width * 4, "its matrix"), rows, width)
 
     def select(self, keep: Collection[str] | None) -> tuple[list[bytes], NDArray[np.int64]]:
         """Return words and their rows: those of the dictionary, or those of `keep`, unknown ones last and with row -1."""

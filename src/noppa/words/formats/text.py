@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 
 from noppa import _native as kernels
 from noppa.errors import FileError, ParameterError
@@ -84,10 +84,6 @@ def sniff(sample: bytes, name: str, header: bool | None = None) -> Content:
         return Content("fastText model")
     if len(sample) > 9 and sample[8:9] == b"{" and int.from_bytes(sample[:8], "little") < 1 << 27:
         return Content("safetensors")
-    return _text_or_binary(sample, name, header)
-
-
-def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
     bom = len(BOM) if sample.startswith(BOM) else 0
     is_whole = len(sample) < SAMPLE
     first, newline, after = sample[bom:].partition(b"\n")
@@ -100,7 +96,7 @@ def _text_or_binary(sample: bytes, name: str, header: bool | None) -> Content:
             _check_header(count, dim, len(after) // 4 if is_whole else None, name)
             return Content("word2vec binary", dim, count, begin)
         lines = _lines(after)
-        if header is True or (lines and _fits(lines[0], dim)):
+        if header is True or (lines and _numbers_at_end(_fields(lines[0])) == dim):
             if header is None and dim == 1:
                 raise ParameterError(
                     f"{name} begins with {first.strip().decode()!r}, which may be a header or a word with one number",
@@ -138,13 +134,9 @@ def _fields(line: bytes) -> list[bytes]:
     return re.split(rb"[ \t]+", line)
 
 
-def _fits(line: bytes, dim: int) -> bool:
-    fields = _fields(line)
-    if len(fields) < dim + 1 or not all(
-        NUMBER.match(value) for value in fields[len(fields) - dim :]
-    ):
-        return False
-    return len(fields) == dim + 1 or not NUMBER.match(fields[-dim - 1])
+def _numbers_at_end(fields: list[bytes]) -> int:
+    """Return how many numbers a line ends in; its first field is a word."""
+    return sum(1 for _ in takewhile(NUMBER.match, reversed(fields[1:])))
 
 
 def _dimension(lines: list[bytes], name: str) -> int:
@@ -154,10 +146,7 @@ def _dimension(lines: list[bytes], name: str) -> int:
         fields = _fields(line)
         if len(fields) > 1 and all(_SPARSE.match(field) for field in fields[1:]):
             raise FileError(f"{name} is in a sparse format (index:value), which is not supported")
-        numbers = 0
-        while numbers < len(fields) - 1 and NUMBER.match(fields[-1 - numbers]):
-            numbers += 1
-        dimensions[numbers] += 1
+        dimensions[_numbers_at_end(fields)] += 1
     dim = dimensions.most_common(1)[0][0] if dimensions else 0
     if dim == 0:
         raise FileError(
