@@ -127,7 +127,7 @@ class Decision(Displayed):
                 {
                     "ngram": ngram.name,
                     "shares": ngram.shares.tolist(),
-                    "places": [list(place) for place in ngram.places],
+                    "places": list(map(list, ngram.places)),
                 }
                 for ngram in self.ngrams
             ],
@@ -193,11 +193,11 @@ def _vector_shares(
     explained = [features.encoder.explain(text) for text in texts.flat]
     all_slopes = _slopes(explained, model.dense.astype(np.float64), features.unit)
     rest: dict[str, Float] = {}
-    for number, (side, explanation, slopes) in enumerate(
-        zip(sides, explained, all_slopes, strict=True)
+    suffixes = [" (first text)", " (second text)"] if features.paired else [""]
+    for side, suffix, explanation, slopes in zip(
+        sides, suffixes, explained, all_slopes, strict=True
     ):
         np.add.at(side.shares, explanation.sources, explanation.refined @ slopes)
-        suffix = f" ({('first', 'second')[number]} text)" if features.paired else ""
         constants = explanation.constants.items()
         rest |= {name + suffix: constant @ slopes for name, constant in constants}
     total = sum(side.shares.sum(axis=0) for side in sides) + sum(rest.values())
@@ -233,13 +233,11 @@ def _ngram_shares(
             places.setdefault(int(column), []).append((side, int(first), int(length)))
     sparse, names = features.sparse(texts, threads), features.ngram_names
     width = len(features.ngrams)
+    columns, weights = sparse.ids.tolist(), model.ngrams[sparse.ids].astype(np.float64)
+    shares = sparse.values.astype(np.float64)[:, None] * weights
     return [
-        NgramShare(
-            names[column],
-            value * model.ngrams[column].astype(np.float64),
-            tuple(places[column % width]),
-        )
-        for column, value in zip(sparse.ids.tolist(), sparse.values.astype(np.float64), strict=True)
+        NgramShare(names[column], share, tuple(places[column % width]))
+        for column, share in zip(columns, shares, strict=True)
     ]
 
 

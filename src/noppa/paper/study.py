@@ -191,11 +191,9 @@ class Search(Item):
     test score.
 
     Attributes:
-        make: Creates a candidate from parameters.
         space: Ranges `a=0.01:0.15`, `k=0:24` (whole numbers), or choices `k=5|10`.
         count: Number of trials.
         select_on: The rows whose score selects, "dev" or "test".
-        seed: Of the proposals.
         exhaustive: Let trial n take the n-th of all combinations of choices.
     """
 
@@ -326,7 +324,7 @@ class Search(Item):
             _fold_parameters(done[trial]["trial"]["parameters"], fold)
             for fold, trial in enumerate(best)
         ]
-        all_same = all(parameters == chosen[0] for parameters in chosen)
+        searched = chosen[0] if all(parameters == chosen[0] for parameters in chosen) else chosen
         dropped = ("trial", "l2", "f1", "pearson")
         return {key: value for key, value in first.items() if key not in dropped} | {
             "score": round(float(np.mean(folds)), 4),
@@ -334,10 +332,7 @@ class Search(Item):
             "folds": folds,
             "dev_folds": dev_folds,
             "dev": round(float(np.mean(dev_folds)), 4),
-            "parameters": {
-                **self._fixed(first["parameters"]),
-                "chosen": chosen[0] if all_same else chosen,
-            },
+            "parameters": {**self._fixed(first["parameters"]), "chosen": searched},
             "selected_on": self.select_on,
             "search": self._about,
             "seconds": round(sum(trial["seconds"] for trial in done), 2),

@@ -51,14 +51,11 @@ class File:
 
 @dataclass(frozen=True)
 class Task:
-    """A task and its files.
+    """A task and its files in SentEval's layout.
 
     Attributes:
-        name: as in the tables.
         layout: "folds" (one set of rows, ten outer folds), "train-test" (folds within train choose), "train-dev-test",
             or "similarity" (cosines against human scores; train is only text to fit on).
-        metric: of its scores.
-        files: in SentEval's layout.
     """
 
     name: str
@@ -90,11 +87,11 @@ def tasks_in(data: Folder, names: str | None = None) -> list[Task]:
     """Return the tasks with these comma-separated names, or all tasks whose files are in a folder."""
     if names is None:
         folder = _downstream(data)
-        return [
-            task
-            for task in TASKS.values()
-            if all((folder / file.path).is_file() for file in task.files)
-        ]
+
+        def is_complete(task: Task) -> bool:
+            return all((folder / file.path).is_file() for file in task.files)
+
+        return list(filter(is_complete, TASKS.values()))
     selected = [name.strip() for name in names.split(",")]
     for name in selected:
         if name not in TASKS:
@@ -215,9 +212,8 @@ def _table_rows(lines: list[str], file: File) -> list[Row]:
             raise FileError(
                 f"line {number} of {file.path} has {len(cells)} columns, not {least}: get the file again"
             )
-        value = cells[label]
         entailment = file.format == "sick-entailment"
-        score = float(ENTAILMENT.index(value) if entailment else value)
+        score = float(ENTAILMENT.index(cells[label]) if entailment else cells[label])
         rows.append(Row(tuple(cells[column] for column in texts), score))
     return rows
 

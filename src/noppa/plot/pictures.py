@@ -186,10 +186,8 @@ class Bars(Picture):
 
     Attributes:
         known: whether each name is in the vocabulary; None if all are.
-        marks: numbers from elsewhere for the same names, drawn as ticks.
-        marks_name: where these come from.
+        marks: numbers from elsewhere for the same names, drawn as ticks; `marks_name` is their source.
         start: where the axis begins; the label of the axis shows it if it is not 0.
-        digits: decimal places.
     """
 
     names: tuple[str, ...]
@@ -354,12 +352,8 @@ class Scatter(Picture):
         for point, text, label in zip(self.points, self.texts, self.labels, strict=True):
             x, y = (point - low) / span
             caption = f"{text}{f' [{label}]' if label else ''}: {point[0]:.4f}, {point[1]:.4f}"
-            shape = _shape(
-                left + 14 + (side - 28) * float(x),
-                top + 14 + (side - 28) * float(1 - y),
-                groups[label],
-            )
-            body.append(_mark(caption, shape))
+            x, y = left + 14 + (side - 28) * float(x), top + 14 + (side - 28) * float(1 - y)
+            body.append(_mark(caption, _shape(x, y, groups[label])))
         for label, number in groups.items() if any(groups) else ():
             y = top + 14 + 22 * number
             body.append(_shape(left + side + 20, y, number))

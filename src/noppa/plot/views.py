@@ -184,7 +184,6 @@ def decision(explained: Decision, label: Any = None, most: int = MOST_BARS) -> B
     """Draw how much each word and n-gram adds to the logit of a class; the bars add up to it.
 
     Args:
-        explained: from `Classifier.explain`.
         label: the class; the most probable one if None.
         most: number of bars; one more sums up the rest.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any, overload
@@ -250,29 +250,23 @@ class Index:
             self._commit(merged)
 
     def _vectors(self, texts: list[str], given: NDArray[Any] | None) -> Vectors:
-        if given is None:
-            if not texts:
-                return np.empty((0, self.dim), np.float32)
-            rows = unit_vectors(self.encoder, texts, self.threads)
-        else:
-            rows = np.asarray(given)
+        if given is None and not texts:
+            return np.empty((0, self.dim), np.float32)
+        encoded = given is None
+        rows = unit_vectors(self.encoder, texts, self.threads) if encoded else np.asarray(given)
         if rows.shape != (len(texts), self.dim) or rows.dtype.kind != "f":
             raise ParameterError(
                 f"{len(texts)} texts need vectors ({len(texts)}, {self.dim}), not {rows.dtype} {rows.shape}"
             )
         if not np.isfinite(rows).all():
             raise ParameterError("vectors must be finite")
-        return rows if given is None else unit_rows(np.asarray(rows, np.float32))
+        return rows if encoded else unit_rows(np.asarray(rows, np.float32))
 
     @contextmanager
     def _writing(self) -> Iterator[State]:
         """Yield the newest state, which nobody else can change meanwhile."""
-        with self._lock:
-            if self._storage is None:
-                yield self._state
-            else:
-                with self._storage.lock():
-                    yield self._current()
+        with self._lock, nullcontext() if self._storage is None else self._storage.lock():
+            yield self._current()
 
     def _commit(self, state: State) -> None:
         self._state = state if self._storage is None else self._storage.commit(state)

@@ -116,12 +116,9 @@ def keywords_of(
     """Return the keywords of texts taken together; of many texts, `READ` spread over all are read."""
     read = [texts[row] for row in spread(len(texts), READ)]
     counts = count_words_and_pairs(read, language)
+    words = counts.most_common()
     # A pair that only one of several texts contains does not describe the others.
-    frequent = (
-        word
-        for word, count in counts.most_common()
-        if count > 1 or len(read) == 1 or " " not in word
-    )
+    frequent = (word for word, count in words if count > 1 or len(read) == 1 or " " not in word)
     candidates = list(islice(frequent, CANDIDATES))
     if not candidates:
         return []
@@ -190,7 +187,6 @@ def name_groups(
         texts: All texts.
         labels: The group of each text from 0, or -1 for none, (texts,).
         language: Where word frequencies come from; None for English.
-        words: The longest name.
         check: Called now and then; it may raise to stop the work.
     """
     language = language or Language()
