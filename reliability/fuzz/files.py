@@ -146,9 +146,15 @@ def records(data: bytes) -> None:
             assert all("\n" not in why for _, why in batch.bad), "a fault is one line"
     except NoppaError:
         return
-    if form in ("lines", "jsonl") and path.stat().st_size and not data[1:].startswith(PACKED):
+    if (
+        form in ("lines", "jsonl")
+        and path.stat().st_size
+        and not data[1:].startswith(PACKED + WIDE)
+    ):
         plain = data[1:].removeprefix(b"\xef\xbb\xbf")
         assert count == plain.count(b"\n") + (not plain.endswith(b"\n")), "one line, one record"
 
 
+#: Beginnings of compressed files, and of text in UTF-16 and UTF-32: their bytes are not those of their lines.
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7z", b"PK\x03", b"PK\x05", b"\x28\xb5\x2f")
+WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")

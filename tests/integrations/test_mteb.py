@@ -61,18 +61,20 @@ def test_a_similarity_task_is_our_own_correlation() -> None:
     assert result.scores["test"][0]["cosine_pearson"] == pytest.approx(pearson, abs=1e-5)
 
 
-def test_results_are_kept_under_what_is_in_the_model(cache: mteb.ResultCache) -> None:
-    words = made_words()
-    texts = made_texts(8, words)
+def test_results_of_two_models_never_mix(cache: mteb.ResultCache, tmp_path: Path) -> None:
+    texts = made_texts(8, made_words())
     task = sts_task("Made", texts[:4], texts[4:], [0, 1, 2, 3])
-    models = [NoppaEncoder(noppa.Encoder(made_words(seed=s), noppa.Average())) for s in (0, 0, 1)]
+    encoders = [noppa.Encoder(made_words(seed=seed), noppa.Average()) for seed in (0, 1)]
+    encoders[0].save(tmp_path / "saved")
+    models = [NoppaEncoder(model) for model in (tmp_path / "saved", tmp_path / "saved", *encoders)]
     revisions = [model.mteb_model_meta.revision for model in models]
-    assert revisions[0] == revisions[1] != revisions[2]
+    assert revisions[0] == revisions[1]
+    assert len(set(revisions)) == 3
     found = [
         mteb.evaluate(model, task, cache=cache, show_progress_bar=False).task_results[0].get_score()
         for model in models
     ]
-    assert found[0] == found[1] != found[2]
+    assert found[0] == found[1] == found[2] != found[3]
     assert NoppaEncoder().mteb_model_meta.name == "noppa/default"
     assert NoppaEncoder(name="mine").mteb_model_meta.name == "noppa/mine"
 
