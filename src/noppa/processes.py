@@ -31,7 +31,9 @@ def processes(jobs: int) -> Iterator[Run]:
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     # spawn, not fork: BLAS reads the variables above when a new interpreter imports NumPy.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, _ignore_interrupts)
+    # Ctrl-C reaches the whole process group; only the parent handles it, and ends the pool.
+    ignored = (signal.SIGINT, signal.SIG_IGN)
+    pool = ProcessPoolExecutor(jobs, context, signal.signal, ignored)
     try:
         yield pool.map
     except BaseException as error:
@@ -47,8 +49,3 @@ def processes(jobs: int) -> Iterator[Run]:
         pool.shutdown(cancel_futures=True)
         os.environ.clear()
         os.environ.update(before)
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole process group; only the parent handles it, and ends the pool."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -160,7 +160,10 @@ def distill(
     unknown = "pieces" if pieces else "skip"
     lexicon = Lexicon.from_words(rows, len(pieces), unknown, "exact-then-lower", tokenizer)
     ids, offsets = lexicon.look_up(list(texts), 1)
-    probabilities = _probabilities(rows, len(pieces), ids, frequencies)
+    shares = np.maximum(np.bincount(ids[ids >= 0], minlength=len(rows)), 0.5) / max(len(ids), 1)
+    if frequencies is not None:  # pieces always get their share of the tokens
+        shares[: len(words)] = [frequencies[word] for word in words]
+    probabilities = shares.astype(np.float32)
     centred = teacher_vectors - teacher_vectors.mean(axis=0)
     sentences = centred
     if texts:
@@ -178,21 +181,6 @@ def distill(
     return Distilled(
         rows, len(pieces), teacher_vectors, word_vectors, probabilities, tokenizer=tokenizer
     )
-
-
-def _probabilities(
-    rows: Sequence[str],
-    pieces: int,
-    ids: NDArray[np.int32],
-    frequencies: Mapping[str, float] | None,
-) -> Float:
-    """Return the given frequencies of words, or else their share of the tokens, which pieces always get."""
-    counts = np.bincount(ids[ids >= 0], minlength=len(rows))
-    shares = np.maximum(counts, 0.5) / max(len(ids), 1)
-    if frequencies is not None:
-        words = rows[: len(rows) - pieces]
-        shares[: len(words)] = [frequencies[word] for word in words]
-    return shares.astype(np.float32)
 
 
 # Words and pieces

@@ -217,7 +217,7 @@ class S3E(Clustered):
 
     def pooled(self, sentence: Sentence) -> Float:
         sentence = self._counted(sentence)
-        sums = slot_sums(self._residuals(sentence), self._labels(sentence), self.k)
+        sums = slot_sums(self._residuals(sentence), sentence.learnt["labels"][sentence.ids], self.k)
         factor, row, column = triangle(self.k)
         cells = factor * (sums @ sums.T)[row, column]
         length = np.linalg.norm(cells)
@@ -236,7 +236,8 @@ class S3E(Clustered):
     def split(self, sentence: Sentence) -> Split:
         """Divide the row among the tokens: a covariance is a sum over pairs of words, and each word gets one half."""
         counted = self._counted(sentence)
-        vectors, weights, labels = counted.vectors, counted.weights, self._labels(counted)
+        vectors, weights = counted.vectors, counted.weights
+        labels = counted.learnt["labels"][counted.ids]
         residual = self._residuals(counted)
         sums, (factor, row, column) = slot_sums(residual, labels, self.k), triangle(self.k)
         length = np.linalg.norm(factor * (sums @ sums.T)[row, column]) or 1.0
@@ -265,13 +266,10 @@ class S3E(Clustered):
             return sentence
         return sentence.only(np.sort(np.unique(sentence.ids, return_index=True)[1]))
 
-    def _labels(self, sentence: Sentence) -> NDArray[np.int32]:
-        return np.asarray(sentence.learnt["labels"][sentence.ids])
-
     def _residuals(self, sentence: Sentence) -> Float:
         """Return w_i (v_i - c), or w_i v_i - c for the reference, without its mean over the dimensions, (tokens, dim)."""
         weights = sentence.weights[:, None]
-        centres = sentence.learnt["centroids"][self._labels(sentence)]
+        centres = sentence.learnt["centroids"][sentence.learnt["labels"][sentence.ids]]
         rows = weights * sentence.vectors - (weights if self.variant == "paper" else 1) * centres
         return np.asarray(rows - rows.mean(axis=1, keepdims=True))
 

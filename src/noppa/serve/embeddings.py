@@ -119,13 +119,12 @@ def operations(app: Application) -> list[Operation]:
         return await service.answer(request, job, texts)
 
     async def list_models(request: Request) -> Response:
-        return json_response(ModelList([facts(name) for name in models.encoders]))
+        return json_response(
+            ModelList([ModelFacts(name, models.created) for name in models.encoders])
+        )
 
     async def get_model(request: Request) -> Response:
-        return json_response(facts(models.name(request.path_params["id"])))
-
-    def facts(name: str) -> ModelFacts:
-        return ModelFacts(name, models.created)
+        return json_response(ModelFacts(models.name(request.path_params["id"]), models.created))
 
     async def embed(request: Request, body: EmbedRequest) -> Response:
         texts, dim = models.texts(body.inputs, "inputs"), check_dimensions(default, body.dimensions)

@@ -6,7 +6,6 @@ import hmac
 import re
 import time
 import uuid
-from collections.abc import Iterator
 
 import anyio
 from starlette.exceptions import HTTPException
@@ -57,9 +56,11 @@ class RequestMiddleware:
             if len(message.get("body", b"")) <= PART:
                 await send(message)
                 return
-            for part in _parts(message):
+            body = message["body"]
+            for stop in range(PART, len(body) + PART, PART):
+                more = stop < len(body) or message.get("more_body", False)
                 with anyio.fail_after(self.service.settings.send_seconds):
-                    await send(part)
+                    await send({**message, "body": body[stop - PART : stop], "more_body": more})
 
         try:
             self._authenticate(scope["method"], scope["path"], headers)
@@ -111,13 +112,6 @@ class RequestMiddleware:
             ms=round(seconds * 1000, 3),
             **encoded,
         )
-
-
-def _parts(message: Message) -> Iterator[Message]:
-    body = message["body"]
-    for start in range(0, len(body), PART):
-        more = start + PART < len(body) or message.get("more_body", False)
-        yield {**message, "body": body[start : start + PART], "more_body": more}
 
 
 def _as_api_error(error: Exception, scope: Scope, request_id: str) -> ApiError:
