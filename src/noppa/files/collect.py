@@ -99,12 +99,7 @@ def collected(
         for batch in read_ahead(read(source, stdin)):
             first = outcome.records
             outcome.count(batch)
-            if batch.bad and on_error == "raise":
-                raise FileError(
-                    batch.bad[0][1], "fix it, or pass on_error='skip' or on_error='empty'"
-                )
-            bad = {row for row, _ in batch.bad} if on_error == "skip" else set()
-            rows = [row for row in range(len(batch.texts)) if row not in bad]
+            rows = batch.rows(on_error)
             texts = [(batch.texts[row] or "").encode("utf-8", "surrogatepass") for row in rows]
             file.write(b"".join(texts))
             lengths.append(np.array([*map(len, texts)], np.int64))

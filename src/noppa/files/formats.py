@@ -140,6 +140,13 @@ class Batch:
             for record in self.records or []
         ]
 
+    def rows(self, on_error: str) -> list[int]:
+        """Return the indices of all rows, with "skip" only of good ones; with "raise", raise if there is a bad one."""
+        if self.bad and on_error == "raise":
+            raise FileError(self.bad[0][1], "fix it, or pass on_error='skip' or on_error='empty'")
+        bad = {row for row, _ in self.bad} if on_error == "skip" else set()
+        return [row for row in range(len(self.texts)) if row not in bad]
+
     def slice(self, start: int, stop: int | None = None) -> Batch:
         """Return some rows of the batch."""
         stop = len(self.texts) if stop is None else stop

@@ -304,17 +304,12 @@ class Job:
         """Return the numbers, texts and records of the rows that are written."""
         is_first, first = not outcome.records, outcome.records + 1
         outcome.count(batch)
-        if batch.bad and self.on_error == "raise":
-            raise FileError(batch.bad[0][1], "fix it, or pass on_error='skip' or on_error='empty'")
-        numbers = np.arange(first, first + len(batch.texts))
-        texts, records = [text or "" for text in batch.texts], batch.records
-        if batch.bad and self.on_error == "skip":
-            bad = {row for row, _ in batch.bad}
-            good = [row for row in range(len(texts)) if row not in bad]
-            numbers, texts = numbers[good], [texts[row] for row in good]
-            records = None if records is None else [records[row] for row in good]
-        if records is not None:
-            records = self._keep(records, numbers, is_first)
+        rows = batch.rows(self.on_error)
+        numbers = first + np.array(rows, np.int64)
+        texts, records = [batch.texts[row] or "" for row in rows], None
+        if batch.records is not None:
+            kept = [batch.records[row] for row in rows]
+            records = self._keep(kept, numbers, is_first)
         return numbers, texts, records
 
     def _keep(
