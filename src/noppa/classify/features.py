@@ -44,11 +44,8 @@ class Texts:
         """Accept a collection of texts, `(left, right)` with a collection each, or a collection of pairs of texts."""
         if isinstance(collection, str):
             raise InputError("a single text was given", "give a collection of texts")
-        if (
-            isinstance(collection, tuple)
-            and len(collection) == 2
-            and not any(isinstance(item, str) for item in collection)
-        ):
+        is_pair = isinstance(collection, tuple) and len(collection) == 2
+        if is_pair and not any(isinstance(item, str) for item in collection):
             left, right = (texts_of(side) for side in collection)
             if len(left) != len(right):
                 raise InputError(f"the two sides have {len(left)} and {len(right)} texts")

@@ -169,14 +169,12 @@ def _curve(training: Training) -> list[tuple[int, float]]:
     l2 = np.tile(np.array(choice.l2), (len(weights), 1))
     models = logistic.fit(design, design.folds(np.stack(weights)), np.arange(len(weights)), l2)
     logits = models.logits().astype(np.float64)
-    curve = []
-    for number in range(len(SHARES)):
-        accuracies = [
-            _correct(logits[fold * len(SHARES) + number], training)[choice.fold_of == fold].mean()
-            for fold in range(folds)
-        ]
-        curve.append((sizes[number], float(np.mean(accuracies))))
-    return curve
+    accuracies = [
+        _correct(logits[model], training)[choice.fold_of == model // len(SHARES)].mean()
+        for model in range(len(weights))
+    ]
+    means = np.reshape(accuracies, (folds, len(SHARES))).mean(axis=0)
+    return list(zip(sizes[: len(SHARES)], means.tolist(), strict=True))
 
 
 # Calibration

@@ -54,8 +54,6 @@ def figures(
     A figure that the encoder cannot provide, such as attention without NoPPA, is left out, and the page gives the reason.
 
     Args:
-        encoder: The encoder.
-        folder: The folder to write.
         counts: Word counts for Figure 1; by default the probabilities of the encoder's words are used.
     """
     target = path_of(folder)
@@ -84,8 +82,8 @@ def figures(
     lines += [f"{name} is left out: {reason}." for name, reason in missing.items()]
     notes = "".join(f'<p class="note">{html.escape(line)}</p>\n' for line in lines)
     everything = [picture for pictures in drawn.values() for picture in pictures]
+    text = page(everything, "The figures of the NoPPA paper", notes)
     with atomic_file(target / "index.html") as new:
-        text = page(everything, "The figures of the NoPPA paper", notes)
         new.write_text(text, encoding="utf-8")
     return [*written, target / "index.html"]
 

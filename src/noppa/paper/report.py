@@ -41,11 +41,11 @@ class Table:
     def lines(self) -> list[list[str]]:
         """Return the cells as text, the header first."""
         means = self.means()
-        lines = [["encoder", *self.tasks, *([MEAN] if means else [])]]
+        columns = [*self.tasks, *([MEAN] if means else [])]
+        lines = [["encoder", *columns]]
         for row, cells in self.rows.items():
-            line = [row, *(format_scores(cells.get(task, [])) for task in self.tasks)]
-            mean = [means[row]] if row in means else []
-            lines.append([*line, *([format_scores(mean)] if means else [])])
+            scores = cells | ({MEAN: [means[row]]} if row in means else {})
+            lines.append([row, *(format_scores(scores.get(column, [])) for column in columns)])
         return lines
 
 
