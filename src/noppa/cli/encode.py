@@ -78,7 +78,9 @@ def encode(
     """
     encoder = unfitted_encoder(model, None, None, False, method, [])
     _check_dim(encoder, dim)
-    columns = None if keep == ALL else tuple(dict.fromkeys(_names(keep)))
+    columns: tuple[str, ...] | None = ()
+    if keep is not None:
+        columns = None if keep == ALL else tuple(dict.fromkeys(_names(keep)))
     try:
         make_job = partial(
             Job,
@@ -97,9 +99,9 @@ def encode(
     run_job(job, "encode")
 
 
-def _names(keep: str | None) -> list[str]:
-    names = [name.strip() for name in (keep or "").split(",") if name.strip()]
-    if keep is not None and not names:
+def _names(keep: str) -> list[str]:
+    names = [name.strip() for name in keep.split(",") if name.strip()]
+    if not names:
         raise typer.BadParameter("--keep names no column: give some, such as id,title, or all")
     return names
 

@@ -210,9 +210,11 @@ def kind_of(path: Path) -> str | None:
 
 def is_file_entry(entry: Any) -> bool:
     """Whether a header entry has the size and the checksum of a file."""
-    if type(entry) is not dict or not schema.is_checksum(entry.get("sha256")):
+    if type(entry) is not dict:
         return False
-    return schema.whole(0, EVERY_BYTE - 1)(entry.get("bytes"))
+    size, checksum = entry.get("bytes"), entry.get("sha256")
+    is_size = type(size) is int and 0 <= size < EVERY_BYTE
+    return is_size and type(checksum) is str and len(checksum) == 64
 
 
 COMMON_FIELDS: dict[str, Check] = {

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -383,6 +383,7 @@ def attention(positional: ArrayLike, attend_self: bool = True) -> Float:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
+@cache
 def part_number(name: str) -> int:
     """Return the native number of a part, -1 for an unknown name."""
     if name in PART:
