@@ -472,7 +472,7 @@ class WordVectors:
             strict: Raise for a file that ends early, instead of a warning.
             member: Which file of a zip archive to load.
             vocabulary: The file with the words of a matrix file.
-            unknown, case, tokenizer: As for `WordVectors`; a saved folder has its own.
+            unknown: As for `WordVectors`, like `case` and `tokenizer`; a saved folder has its own.
             threads: How many threads parse a text file.
             progress: Called with the bytes read so far and in all.
             verify: Compare the checksums of a saved folder's large files too, which reads them whole.
