@@ -77,6 +77,8 @@ def serve(settings: Settings, host: str, port: int) -> None:
 
         del application
         server.serve(target_loader=partial(_load, settings), wrap_loader=False)
+        # Python resets its handlers when it exits: a second signal would turn a graceful stop into a failure.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         log("stopped")
 
 
