@@ -77,7 +77,8 @@ def encode(
     Example: noppa encode reviews.csv --column body -m my-encoder -o reviews.npy
     """
     encoder = unfitted_encoder(model, None, None, False, method, [])
-    _check_dim(encoder, dim)
+    if dim is not None:
+        _check_dim(encoder, dim)
     columns: tuple[str, ...] | None = ()
     if keep is not None:
         columns = None if keep == ALL else tuple(dict.fromkeys(_names(keep)))
@@ -106,15 +107,15 @@ def _names(keep: str) -> list[str]:
     return names
 
 
-def _check_dim(encoder: noppa.Encoder, dim: int | None) -> None:
+def _check_dim(encoder: noppa.Encoder, dim: int) -> None:
     """Raise if a vector cannot be cut to `dim`; name the presets whose vectors can."""
-    if dim is not None and not encoder.ordered:
+    if not encoder.ordered:
         ordered = [name for name in embedded.presets() if noppa.load(name).ordered]
         raise typer.BadParameter(
             f"--dim {dim} would keep an arbitrary part of this model's vectors; the first dimensions matter most with "
             f"the presets {', '.join(ordered)}"
         )
-    if dim is not None and not 1 <= dim <= encoder.dim:
+    if not 1 <= dim <= encoder.dim:
         raise typer.BadParameter(f"--dim {dim}: this model's vectors have {encoder.dim} dimensions")
 
 
