@@ -262,7 +262,7 @@ def save_while_loading(folder: Path, rounds: int) -> Outcomes:
     process = saver(folder)
     for _ in range(100 * rounds):
         outcomes[known[state(folder)]] += 1
-    assert process.poll() is None, "nobody was saving"
+    assert process.poll() is None, "the saving process ended too early"
     process.kill()
     finish(process)
     return outcomes

@@ -109,7 +109,7 @@ def test_a_reader_sees_what_others_commit(tmp_path: Path, model: noppa.Encoder) 
 
 
 def test_readers_of_a_changing_index_never_fail(tmp_path: Path, model: noppa.Encoder) -> None:
-    """Every commit adds one text and deletes another, so that whoever sees half of it counts wrong."""
+    """Every commit adds one text and deletes another, so that a reader that sees half a commit counts wrong."""
     writer = Index.open(tmp_path / "index", model)
     writer.add([f"cake {number}" for number in range(5)])
     done, failures = threading.Event(), []
@@ -216,7 +216,7 @@ shutil.copytree(folder / "old", work)
 for _ in each_kill(lambda: change(Index.open(work, model)), work):
     kills += 1
     ends.add(repr(contents(work, model)))
-    if kills % 8 == 0:  # a killed writer is in nobody's way
+    if kills % 8 == 0:  # a killed writer blocks no other
         Index.open(work, model).add("one more", ids=["later"])
         no_leftovers(work)
     shutil.rmtree(work)

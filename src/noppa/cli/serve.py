@@ -34,7 +34,7 @@ def serve(
     keys: Annotated[
         Path | None,
         option(
-            "A file of API keys, one per line; NOPPA_API_KEYS adds more. Open to everybody without keys."
+            "A file of API keys, one per line; NOPPA_API_KEYS adds more. Without keys, all requests are accepted."
         ),
     ] = None,
     cors_origin: Annotated[

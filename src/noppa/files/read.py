@@ -61,7 +61,7 @@ def read(source: Input, stdin: InputFile | None = None) -> Iterator[Batch]:
 def read_ahead(items: Iterator[Item]) -> Iterator[Item]:
     """Yield the same items, and produce the next one in a thread while the caller uses this one.
 
-    The thread is a daemon: a read from a pipe that nobody writes to must not block the exit on Ctrl-C.
+    The thread is a daemon, so that a blocked read from an idle pipe does not delay the exit on Ctrl-C.
     """
     queue: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
     slots = Semaphore(0)

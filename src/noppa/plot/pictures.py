@@ -49,7 +49,7 @@ class Picture:
 
     @property
     def alt_text(self) -> str:
-        """The text for readers who cannot see the picture."""
+        """The alt text."""
         return f"{self.title}: {self.contents}. {self.note}"
 
     def draw(self) -> Drawing:

@@ -264,7 +264,7 @@ class Index:
 
     @contextmanager
     def _writing(self) -> Iterator[State]:
-        """Yield the newest state, which nobody else can change meanwhile."""
+        """Hold the writer lock and yield the newest state."""
         with self._lock, nullcontext() if self._storage is None else self._storage.lock():
             yield self._current()
 

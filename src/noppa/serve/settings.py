@@ -22,7 +22,7 @@ class Settings:
         model: A preset, the folder of a saved encoder or classifier, or `hf:owner/name`; None for all presets.
         index: The folder of an index to search.
         name: The name by which clients request the model.
-        keys: API keys; without any, everybody may use the server.
+        keys: API keys; if there are none, all requests are accepted.
         cors_origins: Origins whose pages may call this server.
         allowed_hosts: Accepted names in the Host header; empty accepts any.
         workers: Number of processes.
@@ -80,7 +80,7 @@ def read_keys(file: Path | None, environment: Mapping[str, str] = os.environ) ->
             raise FileError(f"cannot read the API keys in {file}: {error}") from error
         file_keys = [line for line in lines if line and not line.startswith("#")]
         if not file_keys:
-            # An empty file must not silently open the server to everybody.
+            # An empty file must not silently turn authentication off.
             raise ParameterError(f"{file} has no API key", "write one key per line")
         keys += file_keys
     for key in keys:

@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 18
 
 
 class VectorSet(NamedTuple):
-    """A published file; sha256 is "" if its publisher gives no checksum and nobody else pins one."""
+    """A published file; sha256 is "" if no checksum is known."""
 
     url: str
     sha256: str
