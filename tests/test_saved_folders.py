@@ -274,5 +274,5 @@ def test_a_folder_that_is_always_replaced_is_told(
 ) -> None:
     made_words().save(tmp_path / "words")
     monkeypatch.setattr("noppa.io.storage._identity", lambda *_: object())
-    with pytest.raises(noppa.NoppaError, match="replaced again and again"):
+    with pytest.raises(noppa.NoppaError, match="keeps changing while it is read"):
         noppa.WordVectors.load(tmp_path / "words")

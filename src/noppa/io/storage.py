@@ -184,7 +184,9 @@ def read_snapshot(path: str | os.PathLike[str], read: Callable[[Path], T]) -> T:
         else:
             if _identity(place) == before:
                 return result
-    raise FileError(f"{folder} keeps changing while it is read: try again when no other process saves to it")
+    raise FileError(
+        f"{folder} keeps changing while it is read: try again when no other process saves to it"
+    )
 
 
 def _identity(folder: Path) -> object:
