@@ -103,6 +103,7 @@ def test_many_inputs(client: httpx.Client, encoder: noppa.Encoder) -> None:
         ({"input": "a", "model": 1}, 400, "model", None, "got `int`"),
         ({"input": "a", "model": "gpt"}, 404, "model", "model_not_found", "use small"),
         ({"input": "the " * 51}, 413, "input", "too_large", "51 tokens and this server allows 50"),
+        ({"input": "x" * 12_801}, 413, "input", "too_large", "12801 characters and this server allows 12800"),
     ],
 )  # fmt: skip
 def test_wrong_requests(

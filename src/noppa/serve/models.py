@@ -31,6 +31,8 @@ BLOCK_TEXTS = 1024
 #: Pairs of tokens in a block, some tenths of a second of work.
 BLOCK_PAIRS = 1 << 21
 BLOCK_CHARACTERS = 1 << 20
+#: A text may have so many characters per allowed token; a longer one is not tokenized, which takes several times its memory.
+TOKEN_CHARACTERS = 256
 #: Texts of so many characters in all make one block, and have no more tokens than that.
 SHORT_CHARACTERS = 1024
 #: Memory that a number of a vector takes, as a float32 and as text.
@@ -166,6 +168,14 @@ class Models:
     ) -> Iterator[Ids]:
         """Yield blocks of token ids and offsets; texts over the limit are truncated, or 413."""
         limit, share = self.settings.max_tokens, share or encoder.known_share()
+        longest = TOKEN_CHARACTERS * limit
+        for row, text in enumerate(texts):
+            if len(text) > longest and not truncate:
+                raise too_large(
+                    f"{param}[{row}] has {len(text)} characters and this server allows {longest}: split it",
+                    param,
+                )
+        texts = [text[:longest] for text in texts]
         for first, last in _blocks([len(text) for text in texts], BLOCK_CHARACTERS, 1):
             task.check()
             ids, offsets = encoder.look_up(texts[first:last], task.threads, share)
