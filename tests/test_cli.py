@@ -100,6 +100,9 @@ def test_messages_name_options_instead_of_arguments():
     assert in_shell_words(message, "encode") == (
         "t.txt, line 2 is bad: fix it, or pass --on-error skip; --normalize, other='x'"
     )
+    assert in_shell_words("pass column=, one of id, body", "encode") == (
+        "pass --column, one of id, body"
+    )
     assert in_shell_words("threshold must be a number", "dedupe").startswith("--threshold must")
     assert in_shell_words("threshold must be a number", "encode").startswith("threshold must")
 

@@ -47,7 +47,7 @@ COMMANDS = (
     "info",
 )
 #: An argument in a message of the library, such as `on_error='skip'`, and one at its start, such as `on_error must be`.
-_ARGUMENT = re.compile(r"\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.-]+)")
+_ARGUMENT = re.compile(r"\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.-]*)")
 _SUBJECT = re.compile(r"^([a-z_]+)(?= must be )")
 
 
